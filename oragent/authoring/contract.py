@@ -29,6 +29,7 @@ from oragent.authoring.seed_checks import (
     check_variants,
     describe_randomness,
 )
+from oragent.authoring.wrong_answers import check_wrong_answers
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.capabilities import list_unmet
 from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
@@ -124,6 +125,8 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
     yield check_hooks(bench, seed)
     yield from check_command_line(bench, seed, quick)
     yield from check_misbehaviour(bench, seed)
+    if bred:
+        yield from check_wrong_answers(bench, seed)
     yield check_variants(bench, seed, quick) if bred else ContractFinding(Level.OK, "variants of the seed", BY_MODELS)
 
 

@@ -23,6 +23,7 @@ from oragent.authoring.bench import (
     explain_failure,
     make_finding,
 )
+from oragent.authoring.wrong_answers import SPOILING
 from oragent.evaluation import Evaluation
 from oragent.evaluation.capabilities import CHECK, OBSERVER, describe_missing, find_options
 from oragent.programs.inspection import find_unseeded, inspect_program
@@ -57,7 +58,7 @@ HEAD_START_S = 1.0
 WRAPPED = """{seed}
 
 import os as _os
-import numpy as _np
+{spoiling}
 
 _wrapped = {function}
 
@@ -308,13 +309,18 @@ def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFind
 
 def _python_cases(forged: str) -> list[MisbehaviourCase]:
     wrong = frozenset({Status.INVALID, Status.ERROR})
-    longer = "return _np.append(_np.ravel(_wrapped(*args, **kwargs)), 0.0)"
     forge = f"_os.write(1, {forged.encode()!r})\n    _os._exit(0)"
     return [
         MisbehaviourCase("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), FAILED),
         MisbehaviourCase("returns None", "return None", wrong, CHECK_IT),
-        MisbehaviourCase("returns NaN", 'return _wrapped(*args, **kwargs) * float("nan")', wrong, CHECK_IT),
-        MisbehaviourCase("returns another shape", longer, wrong, CHECK_IT, Level.WARNING),
+        MisbehaviourCase("returns NaN", 'return _spoil(_wrapped(*args, **kwargs), "nan")', wrong, CHECK_IT),
+        MisbehaviourCase(
+            "returns another shape",
+            'return _spoil(_wrapped(*args, **kwargs), "shape")',
+            wrong,
+            CHECK_IT,
+            Level.WARNING,
+        ),
         MisbehaviourCase("is no Python", "", frozenset({Status.REJECTED, Status.ERROR}), FAILED),
         MisbehaviourCase("ends its process", "_os._exit(0)", DEAD, FAILED),
         MisbehaviourCase("forges a result", forge, DEAD, IN_PROCESS, Level.WARNING),
@@ -345,7 +351,11 @@ def _write_candidate(bench: ScoringBench, case: MisbehaviourCase) -> str:
     names, function = problem.about.candidate.names, problem.about.function
     if not case.body:
         return with_main(problem.seed, names, lambda text: f"{text}\n\ndef (:\n")
-    return with_main(problem.seed, names, lambda text: WRAPPED.format(seed=text, function=function, body=case.body))
+    return with_main(
+        problem.seed,
+        names,
+        lambda text: WRAPPED.format(seed=text, spoiling=SPOILING, function=function, body=case.body),
+    )
 
 
 def _forge_result(bench: ScoringBench, seed: Seed) -> str:

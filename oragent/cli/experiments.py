@@ -13,6 +13,7 @@ from rich.table import Table
 from oragent._base import files
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.protocol import FIRST_S
 from oragent._base.publishing import publish_result
 from oragent._base.text_format import escape_text
 from oragent.cli.machine import unguarded_warning
@@ -40,6 +41,7 @@ from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
     PRACTICE,
+    START,
     ProbeResult,
     Subset,
     SweepResult,
@@ -165,10 +167,13 @@ def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
             *("-" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells)
         )
     console.print(table, highlight=False)
-    for row in result.sizes if mode == PRACTICE else ():
-        if times := read_places(row.metrics):
-            spent = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in times.items())
-            print_text(f"seconds by size: {spent}")
+    for row in result.sizes:
+        times = read_places(row.metrics) if mode == PRACTICE else {}
+        spent = [f"{name} {seconds:.3g} s" for name, seconds in times.items()]
+        if isinstance(start := row.metrics.get(START), int | float):
+            spent.insert(0, f"import and compile {start:.3g} s ({min(start, FIRST_S):.2g} free)")
+        if spent:
+            print_text(f"seconds: {', '.join(spent)}")
     if result.output.strip():
         console.print(f"\n{escape(escape_text(result.output.strip()))}", highlight=False, soft_wrap=True)
     if result.score is not None:

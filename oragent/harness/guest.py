@@ -32,6 +32,8 @@ from oragent.sandbox.isolation.guest import Confinement
 DEFAULT_MEMORY_MB = 2048
 # wall seconds between two readings of a guest's CPU time: each may need a message to the process that forked it
 UNCOUNTED_S = 0.05
+# name of the time of imports and compilation beside those of sizes
+START = "imports and compilation"
 # calls of one ``reveal`` that may be repeated by the check
 CALLS_OF_REVEAL = 20
 
@@ -160,8 +162,10 @@ class Guest:
         self.check_s = 0.0
         # CPU seconds of guests that have ended
         self._ended_s = 0.0
-        # CPU seconds of calls, by what failures call a size
+        # CPU seconds of calls, by what failures call a size, and of imports and compilation
         self._counted: dict[str, float] = defaultdict(float)
+        # CPU seconds of imports and compilation, those that do not count included
+        self.start_seconds = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -350,8 +354,8 @@ class Guest:
 
     @property
     def place_seconds(self) -> dict[str, float]:
-        """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``."""
-        return {size: spent for size, spent in self._all_counted().items() if size}
+        """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``, without the start."""
+        return {size: spent for size, spent in self._all_counted().items() if size and size != START}
 
     def _all_counted(self) -> dict[str, float]:
         if self._main is not None:
@@ -408,8 +412,21 @@ class Guest:
         spent, process.counted_s, process.counted_at = now - process.counted_s, now, time.perf_counter()
         if process.free_s is None:
             process.free_s = min(process.first_s, FIRST_S)
+            process.first_size = process.size
             spent -= process.free_s
         self._counted[process.size] += max(spent, 0.0)
+        if process.first_size is not None and process.second_s is not None:
+            self._split_first_call(process, process.first_s, process.free_s, process.second_s)
+
+    def _split_first_call(self, process: GuestProcess, first_s: float, free_s: float, second_s: float) -> None:
+        """Move what the first call took beyond the second one from its size to the start, which compiles."""
+        call_s = min(max(second_s - first_s, 0.0), first_s)
+        self.start_seconds += first_s - call_s
+        size, process.first_size = process.first_size or "", None
+        moved = min(max(first_s - call_s - free_s, 0.0), self._counted[size])
+        if moved > 0:
+            self._counted[size] -= moved
+            self._counted[START] += moved
 
     def _watch_call(self, process: GuestProcess) -> None:
         if self.look is not None:

@@ -184,6 +184,8 @@ class _Candidate:
         self._states: list[Any] = []
         # CPU seconds of this process when the first call was through
         self.first_s: float | None = None
+        # and when the second one was, which compiles nothing
+        self.second_s: float | None = None
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the main function."""
@@ -220,8 +222,12 @@ class _Candidate:
         if self.draws_numbers:
             self.seed_generators()
         value = function(*args, **kwargs)
-        if self.first_s is None:
-            self.first_s = time.process_time()
+        if self.second_s is None:
+            now = time.process_time()
+            if self.first_s is None:
+                self.first_s = now
+            else:
+                self.second_s = now
         return value
 
     def _load_functions(self, name: str) -> Callable[..., Any]:
@@ -249,7 +255,7 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         else:
             value = candidate.call_named(request["name"], request["args"], request["kwargs"])
         try:
-            return frames.encode({"value": value, "first": candidate.first_s})
+            return frames.encode({"value": value, "first": candidate.first_s, "second": candidate.second_s})
         except frames.FrameError as problem:
             return _encode_failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:

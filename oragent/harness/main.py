@@ -51,6 +51,8 @@ CHECK, CHECKED = "check", "checked"
 SETS = ("test", "fresh", "final")
 # of instances in an evaluation of a search: at most about 5 kB in its database
 MOST_VALUES = 500
+# CPU seconds of imports and compilation from which they are reported
+LEAST_START_S = 0.5
 
 
 class _Observer:
@@ -283,6 +285,8 @@ def _usage(guest: Guest) -> dict[str, Any]:
     used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": guest.call_count}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
+    if guest.start_seconds >= LEAST_START_S:
+        used |= {"start_seconds": round(guest.start_seconds, 3)}
     if guest.planned_count:
         used |= {"instances_done": guest.done_count, "instances_planned": guest.planned_count}
     if guest.step_progress is not None:

@@ -205,6 +205,10 @@ class GuestProcess:
         self.log = CappedOutput(LOG_BYTES)
         # CPU seconds of its first call, as far as that is known; None before it
         self.first_s: float | None = None
+        # CPU seconds when its second call was through, as far as that is known; None before it
+        self.second_s: float | None = None
+        # what failures call a size at the first call; None once its time is split into start and call
+        self.first_size: str | None = None
         # part of these that does not count; None before it
         self.free_s: float | None = None
         # CPU seconds that have been looked at, and when
@@ -256,7 +260,9 @@ class GuestProcess:
         if not isinstance(answer, dict) or "value" not in answer:
             raise CandidateError("broke the wire to its scorer", Status.REJECTED)
         if is_call and self.first_s is None:
-            self.first_s = self._first_call_s(answer.get("first"))
+            self.first_s = self._bound_claim(answer.get("first"))
+        if is_call and self.second_s is None and answer.get("second") is not None:
+            self.second_s = self._bound_claim(answer.get("second"))
         return answer["value"]
 
     def close(self) -> None:
@@ -283,8 +289,8 @@ class GuestProcess:
         except MemoryError:
             raise CandidateError("returned more than there is room for", Status.MEMORY) from None
 
-    def _first_call_s(self, claimed: Any) -> float:
-        """Return the CPU seconds of the first call: the value that the guest reports, at most its CPU time."""
+    def _bound_claim(self, claimed: Any) -> float:
+        """Return CPU seconds that the guest reports, at most its CPU time."""
         spent = self.cpu_s
         if isinstance(claimed, float) and claimed == claimed:
             return min(max(float(claimed), 0.0), spent)

@@ -44,6 +44,8 @@ _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(
 _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
 # Metric of the harness: CPU seconds of the function at each size.
 PLACES = "places_seconds"
+# Metric of the harness: CPU seconds of imports and compilation, those that do not count included.
+START = "start_seconds"
 # Metric with the CPU seconds of a run of an experiment; replays use the recorded value.
 SECONDS = "experiment_cpu_seconds"
 
@@ -322,12 +324,11 @@ def scale_seconds(
 ) -> float | None:
     """Estimate the CPU seconds of the function on ``planned`` instances of the same sizes; None if unknown.
 
-    The excess of the first size over the next one counts once, because programs compile there.
+    Seconds at no size are those of imports and compilation, and count once.
     """
     if seconds is None or not instances or type(planned) is not int:
         return None
-    times = list(places.values())
-    once = max(times[0] - times[1], 0.0) if len(times) > 1 else 0.0
+    once = max(seconds - sum(places.values()), 0.0) if places else 0.0
     return once + (seconds - once) * planned / instances
 
 

@@ -293,6 +293,24 @@ def test_the_time_of_all_calls_is_bounded_but_for_the_first(guest_of) -> None:
     assert caught.value.status == "timeout"
 
 
+def test_compilation_is_no_time_of_a_size(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call burns 0.6 s more than others, as one that compiles; 0.2 s of a start are free here."""
+    monkeypatch.setattr("oragent.harness.guest.FIRST_S", 0.2)
+    burn = "    end = time.process_time() + {}\n    while time.process_time() < end: pass\n"
+    body = f"import time\ndone = []\ndef f(x):\n{burn.format('0.05 + (0.6 if not done else 0.0)')}    done.append(x)"
+    guest = guest_of(body)
+    for place in ("size 20, instance 0", "size 20, instance 1", "size 40, instance 0"):
+        guest.where = place
+        guest(1)
+    guest.end()
+    times = guest.place_seconds
+    assert list(times) == ["size 20", "size 40"]
+    assert times["size 20"] == pytest.approx(0.1, abs=0.05)
+    assert times["size 40"] == pytest.approx(0.05, abs=0.03)
+    assert guest.start_seconds == pytest.approx(0.6, abs=0.2)
+    assert guest.heuristic_seconds == pytest.approx(guest.start_seconds - 0.2 + sum(times.values()), abs=0.01)
+
+
 def test_a_loop_tells_what_its_first_call_took(guest_of) -> None:
     body = "import time\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass\n    return x"
     guest = guest_of(body)

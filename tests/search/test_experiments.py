@@ -193,20 +193,20 @@ def test_sizes_are_those_of_train() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "instances", "planned", "expected"),
+    ("seconds", "places", "instances", "planned", "expected"),
     [
-        ({"size 20": 0.5, "size 100": 1.5}, 10, 40, 8.0),
-        ({"size 20": 3.0, "size 100": 1.0}, 10, 40, 2.0 + 8.0),  # 2 s of compilation count once
-        ({}, 10, 40, None),
-        ({"size 20": 2.0}, 10, 40, 8.0),
-        ({"size 20": 2.0}, None, 40, None),
-        ({"size 20": 2.0}, 10, None, None),
+        (2.0, {"size 20": 0.5, "size 100": 1.5}, 10, 40, 8.0),
+        # Two seconds of compilation are at no size.
+        (4.0, {"size 20": 1.0, "size 100": 1.0}, 10, 40, 2.0 + 8.0),
+        (None, {}, 10, 40, None),
+        (2.0, {}, 10, 40, 8.0),
+        (2.0, {"size 20": 2.0}, None, 40, None),
+        (2.0, {"size 20": 2.0}, 10, None, None),
     ],
 )
 def test_the_time_on_all_instances_is_in_proportion_but_compilation_counts_once(
-    places: dict[str, float], instances: int | None, planned: object, expected: float | None
+    seconds: float | None, places: dict[str, float], instances: int | None, planned: object, expected: float | None
 ) -> None:
-    seconds = sum(places.values()) if places else None
     assert scale_seconds(seconds, places, instances, planned) == expected
 
 

@@ -46,6 +46,7 @@ def test_times_are_told_in_steps_of_1_2_5(value: float) -> None:
         ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 0.1, "size 100": 2.0}}, "about 2.13 s (size 20 0.1 s; size 100 2 s)"),
         ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 1.0, "size 100": 1.03}}, "about 2.13 s (size 20 1 s; size 100 1.03 s)"),
         ({"heuristic_seconds": 2.13, "places_seconds": "rubbish"}, "about 2.13 s"),
+        ({"heuristic_seconds": 2.8, "start_seconds": 6.3, "places_seconds": {"size 40": 0.6, "size 80": 0.9}}, "about 2.8 s (import and compile 6.3 s (5 free), calls: size 40 0.6 s, size 80 0.9 s)"),
     ],
 )  # fmt: skip
 def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: dict, words: str) -> None:

@@ -20,7 +20,7 @@ from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.programs.inspection import inspect_program
 from oragent.search.candidate import Elite
-from oragent.search.experiments import PLACES
+from oragent.search.experiments import PLACES, START
 from oragent.search.round_context import RoundContext
 
 # Metric of the harness: CPU seconds of all calls.
@@ -53,10 +53,10 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
         return ""
     if total < LEAST_S:
         return f"less than {LEAST_S:g} s{_describe_calls(metrics)}"
-    places = metrics.get(PLACES)
     if total < EXACT_S:
-        return f"about {round_one_two_five(total):g} s{_describe_calls(metrics)}{_describe_longest(places, total)}"
-    return f"about {total:.3g} s{_describe_calls(metrics)}{describe_places(places)}"
+        longest = _describe_longest(metrics.get(PLACES), total)
+        return f"about {round_one_two_five(total):g} s{_describe_calls(metrics)}{longest}"
+    return f"about {total:.3g} s{_describe_calls(metrics)}{describe_places(metrics)}"
 
 
 def seconds_of(metrics: Mapping[str, Any]) -> str:
@@ -79,14 +79,19 @@ def _describe_calls(metrics: Mapping[str, Any]) -> str:
     return ""
 
 
-def describe_places(places: Any) -> str:
-    """Return the time at each size, in brackets after a space; empty if there is only one size."""
-    if isinstance(places, dict) and len(places) > 1:
-        times = places
-    else:
-        times = {}
+def describe_places(metrics: Mapping[str, Any]) -> str:
+    """Return the time of imports and compilation and at each size, in brackets after a space.
+
+    It is empty for a single size without a long start.
+    """
+    places, start = metrics.get(PLACES), metrics.get(START)
+    times = places if isinstance(places, dict) else {}
     spent = [f"{str(name)[:40]} {value:.3g} s" for name, value in times.items() if isinstance(value, int | float)]
-    if spent:
+    if isinstance(start, int | float) and not isinstance(start, bool) and math.isfinite(start):
+        free = f" ({min(start, FIRST_S):.2g} free)"
+        calls = f", calls: {', '.join(spent)}" if spent else ""
+        return f" (import and compile {start:.3g} s{free}{calls})"
+    if len(spent) > 1:
         return f" ({'; '.join(spent)})"
     return ""
 
@@ -236,7 +241,7 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
             each = ""
         parts.append(f"{function_s:g} CPU seconds for all calls of the function together{each}")
     parts += [f"{whole.cpu_s:g} CPU seconds in all", f"{whole.memory_mb:,} MiB of memory in each process"]
-    spent = describe_places(result.metrics.get(PLACES))
+    spent = describe_places(result.metrics)
     return f"\nLimits of an evaluation: {'; '.join(parts)}." + (f"\nTime of the function{spent}." if spent else "")
 
 

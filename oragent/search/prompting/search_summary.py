@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from oragent._base.protocol import Status
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import PLACES
 from oragent.search.journal import Moment
 from oragent.search.prompting import prompt_templates
 from oragent.search.round_context import RoundContext
@@ -110,7 +109,7 @@ def describe_tried(run: RoundContext) -> str:
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     title, evaluation = title_of(candidate.source, named), candidate.evaluation
     message = " ".join(evaluation.message.split())[:MOST_FAILURE]
-    times = prompt_templates.describe_places(evaluation.metrics.get(PLACES))
+    times = prompt_templates.describe_places(evaluation.metrics)
     return f"- {title or 'a program'}: {evaluation.status}: {message}{times}"
 
 

@@ -14,7 +14,6 @@ from oragent.search.calibration import SHARE, calibrate, work_parameter
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import (
     LEAST_S,
-    PLACES,
     PRACTICE,
     ProbeResult,
     SweepResult,
@@ -545,4 +544,4 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
         scored = f", which comes to about {expected:.3g} s when it is scored"
     if limit_s is not None and scored:
         scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
-    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics.get(PLACES))}{scored}"
+    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics)}{scored}"
