@@ -21,6 +21,7 @@ from oragent.search.experiments import (
     read_places,
     scale_seconds,
 )
+from oragent.search.prompting.instance_values import describe_bound, describe_instances, describe_sizes
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import (
     INSTANCES,
@@ -395,7 +396,7 @@ def write_prompt(
     return fill_template(
         "or_agent_wave",
         run.style,
-        standing=summarise_search(run, last),
+        standing=_describe_standing(run, last),
         tried=prompt_sections.with_blank_line(describe_tried(run)),
         # Constant text comes first, because servers cache equal prefixes.
         memory=prompt_sections.memory_section(run.problem.knowledge.strip()),
@@ -406,9 +407,20 @@ def write_prompt(
         task=fill_template(
             f"or_agent_wave_{action}", run.style, amount="one program" if count == 1 else f"up to {count} programs"
         ),
-        blocks=blocks_hint(run, last),
+        # A strong model needs no building blocks.
+        blocks="" if run.style == "strong" else blocks_hint(run, last),
         form=form,
     )
+
+
+def _describe_standing(run: RoundContext, last: Elite | None) -> str:
+    """Describe the state of the search; a strong model also gets sizes, values of instances and the known bound."""
+    parts = [summarise_search(run, last)]
+    if run.style == "strong":
+        best = next(iter(best_elites(run)), None)
+        bound = describe_bound(best.metrics) if best is not None else ""
+        parts += [" ".join(filter(None, (describe_sizes(run), bound))), describe_instances(run, last)]
+    return "\n\n".join(filter(None, parts))
 
 
 def _numbers_request(run: RoundContext) -> str:

@@ -1,0 +1,66 @@
+"""Sizes, values of single instances and gaps to reference values in prompts."""
+
+from collections.abc import Mapping, Sequence
+
+from oragent._base.racing import read_instance_values
+from oragent.search.candidate import Elite
+from oragent.search.prompting.search_summary import best_elites
+from oragent.search.round_context import RoundContext
+
+# Number of first instances of a size that are shown.
+SHOWN = 12
+# Modes by which a program is measured after the search.
+LATER = ("test", "fresh")
+
+
+def describe_sizes(run: RoundContext) -> str:
+    """Name the sizes that are scored, and those on which the best program is measured later; may be empty."""
+    sizes = run.problem.about.sizes
+    scored = [run.settings.problem_size] if run.settings.problem_size else sizes.get("val", [])
+    later = sorted({size for mode in LATER for size in sizes.get(mode, [])} - set(scored))
+    if not scored or not later or run.settings.problem_size:
+        return ""
+    return (
+        f"Scored are instances of size {_join(scored)}; the best program is measured later on other instances of these "
+        f"sizes, and of size {_join(later)}."
+    )
+
+
+def describe_instances(run: RoundContext, parent: Elite | None) -> str:
+    """List the values of the first instances of each size, of the best program and of the one to change; may be empty.
+
+    Instances differ in what they cost; between two programs an instance shows where one loses.
+    """
+    best = next(iter(best_elites(run)), None)
+    if best is None:
+        return ""
+    programs = {"best": best}
+    if parent is not None and parent.source != best.source:
+        programs = {"program to change": parent, "best": best}
+    values = {name: read_instance_values(elite.metrics) or {} for name, elite in programs.items()}
+    if not all(values.values()):
+        return ""
+    lines = [
+        f"- size {size}, {name}: {_format_values(of_size[size])}"
+        for size in next(iter(values.values()))
+        for name, of_size in values.items()
+        if size in of_size
+    ]
+    return "\n".join(["Values of the first instances of each size, in their order:", *lines])
+
+
+def _format_values(values: Sequence[float]) -> str:
+    text = ", ".join(f"{value:.5g}" for value in values[:SHOWN])
+    more = len(values) - SHOWN
+    return f"{text}, and {more} more" if more > 0 else text
+
+
+def _join(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes))
+
+
+def describe_bound(metrics: Mapping[str, object]) -> str:
+    """Say what a gap in percent refers to, if the evaluator reports one; otherwise empty."""
+    if any(str(name).startswith("gap_percent_") for name in metrics):
+        return "A gap_percent of 0 is the best value that is known for these instances; below 0 beats it."
+    return ""
