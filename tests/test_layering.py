@@ -32,7 +32,7 @@ ALLOWED = {
     "evals": SYSTEM | {"evaluation", "search", "report", "evals.bench", "formulate", "converse", "workspace"},
 }
 PRODUCTS = {"formulate", "converse", "workspace"}
-COMPOSERS = {"cli", "api", "__main__", "__init__"}
+COMPOSERS = {"cli", "api", "discovered", "__main__", "__init__"}
 EVALUATION = {"harness", "domains", "solvers"}  # what an eval.py may import
 SEARCHING = {"report", "evals", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {

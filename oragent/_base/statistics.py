@@ -134,7 +134,7 @@ def sign_flip_interval(
                 outside = middle
             else:
                 inside = middle
-        ends.append(inside * scale)
+        ends.append(float(inside * scale))
     low, high = ends
     if is_rejected(0.0):
         return low, high

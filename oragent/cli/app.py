@@ -102,6 +102,7 @@ app.command(rich_help_panel=SEARCH)(runs.steer)
 app.command(name="compare", rich_help_panel=SEARCH)(search.compare_strategies)
 app.command(rich_help_panel=SEARCH)(problems.new)
 app.command(rich_help_panel=SEARCH)(problems.check)
+app.command(rich_help_panel=SEARCH)(problems.discovered)
 app.command(name="import-task", rich_help_panel=SEARCH)(problems.import_task)
 app.command(
     name="eval",

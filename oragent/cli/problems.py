@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,8 @@ from oragent.evaluation.capabilities import (
     require_all,
 )
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
+from oragent.evaluation.discovered import Evidence, find_discovered, list_discovered
+from oragent.evaluation.job import DISCOVERED
 from oragent.evaluation.problem import (
     LimitSettings,
     Problem,
@@ -119,6 +122,8 @@ def evaluate_candidate(
     resolved = find_problem(problem, find_project_root(root))
     base = evaluation_root(resolved, root)
     require_all(resolved)
+    if candidate and candidate.parent.name == DISCOVERED and not candidate.is_file():
+        candidate = find_discovered(resolved, candidate.stem)
     if candidate:
         source = read_program(candidate, resolved.signature)
     else:
@@ -158,6 +163,41 @@ def evaluate_candidate(
     if check:
         console.print(f"checked: a fresh process repeated {result.metrics.get('checked')} calls with the same answers")
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
+
+
+def discovered(
+    problem: Annotated[
+        str | None, typer.Argument(help="A problem's name (default: all).", autocompletion=problem_names)
+    ] = None,
+    root: Root = None,
+) -> None:
+    """List the programs that ship with problems, with the evidence for each."""
+    base = find_project_root(root)
+    problems = [find_problem(problem, base)] if problem else list(list_problems(base))
+    found = {each.name: programs for each in problems if (programs := list_discovered(each))}
+    publish_result(
+        {name: {title: asdict(evidence) for title, evidence in programs.items()} for name, programs in found.items()}
+    )
+    if not found:
+        console.print("no discovered programs ship with " + (escape(problem) if problem else "these problems"))
+        return
+    for name, programs in found.items():
+        for title, evidence in programs.items():
+            console.print(f"[bold]{escape(name)}[/] discovered/{escape(title)}", highlight=False)
+            console.print(Padding(_discovered_table(evidence), (0, 0, 0, 2)))
+            console.print(Padding(escape(evidence.why.strip()), (0, 0, 0, 2)), highlight=False)
+    console.print("score one: oragent eval PROBLEM --candidate discovered/TITLE", highlight=False)
+
+
+def _discovered_table(evidence: Evidence) -> Table:
+    table = Table("set", "seed", "best", "95 % interval of the gain", box=None, header_style="dim")
+    for name, scores in (("val", evidence.val), ("test", evidence.test), ("fresh", evidence.fresh)):
+        if scores is not None:
+            interval = "-" if scores.interval is None else f"{scores.interval[0]:.4g} to {scores.interval[1]:.4g}"
+            table.add_row(name, f"{scores.seed:.6g}", f"{scores.best:.6g}", interval)
+    origin = f"{evidence.origin}, {evidence.strategy}, {evidence.evaluations} evaluations, {evidence.calls} calls"
+    table.caption, table.caption_justify = escape(f"{origin}; {evidence.harden}"), "left"
+    return table
 
 
 def new(

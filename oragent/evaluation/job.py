@@ -40,7 +40,9 @@ SEED, SEED_FILE = "--fresh_seed=", "fresh_seed.txt"
 USAGE = "usage:"
 
 
-LEFT_OUT = frozenset(("outputs", "__pycache__"))
+# Folder with programs that ship with a problem; evaluations do not see it.
+DISCOVERED = "discovered"
+LEFT_OUT = frozenset(("outputs", "__pycache__", DISCOVERED))
 # Files on which scores do not depend; neither do they on texts for people and models.
 NO_PART = frozenset(("problem.yaml",))
 TEXTS = (".md", ".rst")
@@ -107,7 +109,8 @@ class Job:
     def companion_folder(self) -> CompanionFolder:
         """The problem's folder as companion folder of the evaluator."""
         own_files = (OBSERVER_FILE,) if self.observer else ()
-        return CompanionFolder(resolve_path(self.evaluator).parent, (self.evaluator.name, *self.names, *own_files))
+        brought = (self.evaluator.name, *self.names, *own_files, DISCOVERED)
+        return CompanionFolder(resolve_path(self.evaluator).parent, brought)
 
     @property
     def is_guarded(self) -> bool:

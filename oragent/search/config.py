@@ -87,6 +87,8 @@ class StrategySettings:
         practice: Instances of each size of ``val`` on which models probe and sweep, drawn as those of ``val``, where
             the evaluator has them. None: training instances.
         patience: Rounds in a row without a new program after which a run ends.
+        disagreement: New best programs in a row that are worse on practice instances than an earlier one, after which a
+            run without a model ends, where the evaluator has practice instances; 0: never.
         novelty: Share of its tokens by which a program must differ from every elite; 0: it must not equal one.
     """
 
@@ -105,6 +107,7 @@ class StrategySettings:
     experiment_s: Annotated[float, Gt(0)] | None = 30.0
     practice: Annotated[int, Ge(1)] | None = 8
     patience: Annotated[int, Ge(1)] = 30
+    disagreement: Annotated[int, Ge(0)] = 5
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 
 

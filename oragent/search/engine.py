@@ -31,8 +31,10 @@ from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.evaluation_key import ended_race_text
 from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
+from oragent.search.experiments import CPU_S
 from oragent.search.folder import RunFolder
 from oragent.search.journal import Journal
+from oragent.search.practice_check import PRACTICE_NOTE, PracticeScore, find_disagreement
 from oragent.search.program_header import describe_program, format_comments
 from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
 from oragent.search.run_archive import RunArchive
@@ -366,7 +368,22 @@ class Engine:
                 self._leader = None
                 if self._archive.best is not None:
                     self._write_best(self._archive.best)
+            if leader is not None:
+                await self._measure_on_practice(run, leader)
         return run
+
+    async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
+        """Run a program that becomes the best on practice instances, if no model writes the programs."""
+        scoring, settings = self._context.scoring, self._folder.config.strategy
+        if self._strategy.asks_model or scoring.practice is None or not settings.disagreement:
+            return
+        place = next(at for at, program in enumerate(run.candidates) if program is leader)
+        seen = self._seen_by_check(run, leader)
+        measuring = scoring.measure(seen, leader.source, None, run.experiment_set, CPU_S, "")
+        measured = await self._context.in_time(measuring)
+        if measured.score is not None and leader.score is not None:
+            score = PracticeScore(f"{run.number}.{place}", leader.score, measured.score)
+            run.notes.append(score.to_note(run.number))
 
     def _find_record(self, elite: Elite) -> Committed:
         records = self._store.records(int(elite.id.partition(".")[0]))
@@ -429,10 +446,18 @@ class Engine:
         # A resumed run first replays all its committed rounds.
         if number >= len(self._recorded) - 1:
             self._run_end.check(self._budget.bounds, self._budget.spent)
+            if any(note.kind == PRACTICE_NOTE for note in run.notes):
+                self._end_if_val_is_fitted()
         progress = self._make_progress(candidates)
         self._emit_round(number, placed, leader)
         self._observer(progress)
         return progress
+
+    def _end_if_val_is_fitted(self) -> None:
+        """End the run if its latest best programs are worse on practice instances than an earlier one."""
+        direction, patience = self._folder.problem.about.direction, self._folder.config.strategy.disagreement
+        if reason := find_disagreement(self._notes, direction, patience):
+            self._run_end.stop(reason)
 
     def _emit_round(self, number: int, placed: Sequence[tuple[Candidate, str]], leader: Elite | None) -> None:
         for position, (candidate, effect) in enumerate(placed):

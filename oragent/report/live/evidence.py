@@ -30,6 +30,8 @@ from oragent.search.strategies.or_agent.tree import MEMORY, MemoryNote
 MAX_ELITES = 60
 # of a machine, and characters of each
 MAX_GUARANTEES, MAX_GUARANTEE = 40, 200
+# beginnings of the lines of a program's header that are shown
+HEAD_LABELS = ("limits:", "used:", "idea:", "harden:")
 # notes of the memory that are shown, and characters of each
 MAX_NOTES, MAX_NOTE = 200, 4_000
 # how notes begin that are data for the strategy, and no words
@@ -110,7 +112,14 @@ def _read_head(folder: Path) -> list[str]:
         lines = split_head(best_text(folder))[0]
     except StoreError:
         return []
-    return [escape_text(line) for line in lines if line.startswith(("limits:", "used:"))]
+    whole: list[str] = []
+    for line in lines:
+        # Continued lines are indented.
+        if whole and line.startswith(" "):
+            whole[-1] += f" {line.strip()}"
+        else:
+            whole.append(line)
+    return [escape_text(line) for line in whole if line.startswith(HEAD_LABELS)]
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from oragent.search.candidate import PROBE, Elite
 from oragent.search.checks import way_on
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind
 from oragent.search.folder import repeat_command
+from oragent.search.prompting.search_summary import TITLE, program_mark
 from oragent.search.store import KIND, SCHEMA, is_running, read_features, read_parents
 from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts
 
@@ -43,6 +44,8 @@ MAX_JSON = 1 << 20
 MAX_VALUES = 900
 # candidates with the best score whose lengths are compared
 MAX_TIES = 200
+# Candidates whose titles are read, and characters of a title.
+MAX_TITLES, MAX_TITLE = 2_000, 120
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,8 @@ class RunSummary:
     notes: dict[str, str]
     command: str
     config: str
+    titles: dict[str, str] = field(default_factory=dict)
+    cpu_s: float = 0.0
     asked: list[dict[str, Any]] = field(default_factory=list)
     steering: list[dict[str, Any]] = field(default_factory=list)
 
@@ -203,7 +208,8 @@ class RunReader:
         about = self.about
         with self.opened() as database:
             spent, rounds, elapsed_s = _sum_rounds(database)
-            evaluated = database.query_rows("SELECT COUNT(*) AS number, MAX(elapsed_s) AS latest FROM evaluations")[0]
+            query = "SELECT COUNT(*) AS number, MAX(elapsed_s) AS latest, SUM(cpu_s) AS cpu_s FROM evaluations"
+            evaluated = database.query_rows(query)[0]
             elapsed_s = max(elapsed_s, float(evaluated["latest"] or 0.0))
             end, grid = database.read_meta("end") or "", database.read_meta("grid")
             leaders = find_leaders(database, about.direction)
@@ -237,6 +243,8 @@ class RunReader:
                 notes=_latest_notes(database),
                 command=escape_text(self._continue_command(replace(spent, seconds=elapsed_s), end)),
                 config=escape_text(about.text)[:TEXT],
+                titles=_read_titles(database),
+                cpu_s=_round(evaluated["cpu_s"]),
                 asked=self._list_asked(),
                 steering=clean_value(parse_json(database.read_meta("steering") or "[]")),
             )
@@ -386,6 +394,20 @@ def _group_calls(database: Database) -> list[CallGroup]:
 def _latest_notes(database: Database) -> dict[str, str]:
     rows = database.query_rows("SELECT kind, text, MAX(round) FROM notes GROUP BY kind LIMIT 20")
     return {escape_text(row["kind"]): escape_text(row["text"])[:20_000] for row in rows}
+
+
+def _read_titles(database: Database) -> dict[str, str]:
+    """Return the titles of candidates by their ids, as the model that wrote the programs named them."""
+    query = f"SELECT text FROM notes WHERE kind = '{TITLE}' ORDER BY rowid LIMIT {MAX_TITLES}"
+    notes = (row["text"].partition(" ") for row in database.query_rows(query))
+    titles = {mark: title for mark, _, title in notes}
+    if not titles:
+        return {}
+    query = (
+        f"SELECT round, number, SUBSTR(source, 1, {TEXT}) AS source FROM candidates ORDER BY rowid LIMIT {MAX_TITLES}"
+    )
+    marks = {_name(row): program_mark(row["source"]) for row in database.query_rows(query)}
+    return {name: escape_text(titles[mark])[:MAX_TITLE] for name, mark in marks.items() if mark in titles}
 
 
 def _read_messages(text: str) -> list[dict[str, str]]:

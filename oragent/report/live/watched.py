@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_te
 from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_trust
 from oragent.report.live.snapshot import RunReader
+from oragent.search.folder import best_file
 from oragent.search.store import is_running
 
 CHANGING = {"run.db", "run.db-wal"}
@@ -28,6 +30,9 @@ SKIPPED = {"candidates", "figures", "pictures", "cache"}
 POLL_S = 0.5
 # least time between two scans of the folder
 LIST_S = 5.0
+# first line of a best program: problem and score
+BEST_LINE = re.compile(r"(?:#|//) ([\w.-]{1,100}: [-+.\w]{1,40}) by ")
+MOST_LINE = 400
 # largest share of time for repeated summaries: a watched run must not become slower
 SHARE = 0.01
 # of candidates that are kept for other watchers
@@ -58,7 +63,18 @@ class ListedFolder:
             "changed": self.changed,
             "page": self.page,
             "running": self.kind is FolderKind.SEARCH and is_running(self.path),
+            "score": read_first_line(self.path) if self.kind is FolderKind.SEARCH else "",
         }
+
+
+def read_first_line(folder: Path) -> str:
+    """Return problem and best score by the first line of a run's best program; empty without one."""
+    try:
+        with best_file(folder).open(encoding="utf-8", errors="replace") as file:
+            match = BEST_LINE.match(file.readline(MOST_LINE))
+    except OSError:
+        return ""
+    return escape_text(match[1]) if match else ""
 
 
 def list_folders(root: Path) -> list[ListedFolder]:

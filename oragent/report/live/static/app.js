@@ -59,7 +59,7 @@ const addressOf = (item) => `#/${item.kind === "search" ? "run" : "page"}/${enco
 /** @param {any} item */
 function entry(item) {
   return h("a", { href: addressOf(item) }, h("div", { class: "card" }, h("strong", {}, item.id), item.running ? h("span", { class: "badge running" }, "running") : null,
-    h("span", { class: "note" }, ` changed ${new Date(item.changed * 1000).toLocaleString()}${item.kind !== "search" && !item.page ? "; no page yet" : ""}`)));
+    item.score ? h("span", { class: "num" }, `${item.score} `) : null, h("span", { class: "note" }, ` changed ${new Date(item.changed * 1000).toLocaleString()}${item.kind !== "search" && !item.page ? "; no page yet" : ""}`)));
 }
 
 async function showList() {

@@ -12,7 +12,7 @@ export function cssColor(name) { return getComputedStyle(document.documentElemen
 
 /**
  * A line chart of numbers.
- * @param {{x: string, y: string, data: (number | null)[][], series: {label: string, color: string, points?: boolean, step?: boolean, dash?: number[], width?: number, band?: boolean}[], range?: [number, number], lines?: {value: number, label: string}[], pick?: (index: number) => void, label: string}} spec
+ * @param {{x: string, y: string, data: (number | null)[][], series: {label: string, color: string, points?: boolean, step?: boolean, dash?: number[], width?: number, band?: boolean}[], range?: [number, number], lines?: {value: number, label: string}[], steps?: {x: number, y: number, label: string}[], pick?: (index: number) => void, label: string}} spec
  */
 export function lineChart(spec) {
   const node = h("div", { class: "chart", role: "img", "aria-label": spec.label });
@@ -45,7 +45,27 @@ export function lineChart(spec) {
       plot.ctx.strokeText(label, plot.bbox.left + plot.bbox.width - 4, y);
       plot.ctx.fillText(label, plot.bbox.left + plot.bbox.width - 4, y);
     }
+    drawSteps(plot, soft);
     plot.ctx.restore();
+  };
+  /** Titles of steps, where they fit: the latest one first. @param {any} plot @param {string} color */
+  const drawSteps = (plot, color) => {
+    const ratio = devicePixelRatio, right = plot.bbox.left + plot.bbox.width;
+    /** @type {{left: number, right: number, y: number}[]} */ const taken = [];
+    for (const step of [...(spec.steps || [])].reverse()) {
+      const x = plot.valToPos(step.x, "x", true), y = plot.valToPos(step.y, "y", true);
+      if (y < plot.bbox.top || y > plot.bbox.top + plot.bbox.height) continue;
+      const width = plot.ctx.measureText(step.label).width;
+      const isLeft = x + width + 8 * ratio > right;
+      const box = { left: isLeft ? x - width - 6 * ratio : x + 6 * ratio, right: isLeft ? x - 6 * ratio : x + width + 6 * ratio, y: y - 7 * ratio };
+      if (box.left < plot.bbox.left || taken.some((other) => Math.abs(other.y - box.y) < 13 * ratio && other.left < box.right && box.left < other.right)) continue;
+      taken.push(box);
+      plot.ctx.textAlign = "left";
+      Object.assign(plot.ctx, { fillStyle: cssColor("--ink"), strokeStyle: cssColor("--card"), lineWidth: 4 * ratio });
+      plot.ctx.strokeText(step.label, box.left, box.y);
+      plot.ctx.fillText(step.label, box.left, box.y);
+      plot.ctx.fillStyle = color;
+    }
   };
   const draw = () => {
     const width = Math.max(240, node.clientWidth);
@@ -61,8 +81,9 @@ export function lineChart(spec) {
         value: (/** @type {any} */ _, /** @type {number | null} */ value) => score(value), spanGaps: !line.points,
       }))],
       bands: spec.series.flatMap((line, at) => (line.band ? [{ series: [at + 1, at + 2], fill: `${line.color}33` }] : [])),
-      hooks: { draw: [drawLines] }, cursor: { drag: { x: true, y: false }, focus: { prox: 20 } }, legend: { live: true, markers: { width: 2, stroke: (/** @type {any} */ _, /** @type {number} */ at) => spec.series[at - 1].color } },
+      hooks: { draw: [drawLines] }, cursor: { drag: { x: true, y: false }, focus: { prox: 20 } }, legend: { show: false },
     }, spec.data, node);
+    node.append(h("p", { class: "legend" }, spec.series.map((line) => h("span", {}, h("i", { css: { background: line.color } }), line.label))));
     if (spec.pick) plot.over.addEventListener("dblclick", () => { if (plot.cursor.idx !== null) spec.pick?.(plot.cursor.idx); });
   };
   let known = 0;
@@ -76,6 +97,9 @@ function blend(from, to, share) {
   const [a, b] = [parse(from), parse(to)];
   return `rgb(${a.map((value, at) => Math.round(value + (b[at] - value) * share)).join(",")})`;
 }
+
+/** Colour of a score between the seed (0) and the best (1). @param {number} share */
+export function scoreColor(share) { return blend(cssColor("--heat0"), cssColor("--heat1"), share); }
 
 /**
  * A map of cells.

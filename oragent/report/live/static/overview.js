@@ -1,5 +1,7 @@
-import { bars, button, card, command, h, table, tile } from "./dom.js";
-import { cssColor, lineChart } from "./charts.js";
+import { bars, button, card, command, fill, h, table, tile } from "./dom.js";
+import { cssColor, heatMap, lineChart } from "./charts.js";
+import { difference, inOneLayout } from "./code.js";
+import { ask } from "./data.js";
 import { count, duration, gain, gainText, money, percent, plural, poissonInterval, score } from "./format.js";
 
 const OUTCOMES = [["N", "took an empty cell", "--s1"], ["I", "took a worse program's cell", "--s6"], ["-", "not kept", "--line"], ["", "failed", "--s2"]];
@@ -12,9 +14,13 @@ export function scoreLimits(run) {
   const best = c.score[run.best], seed = c.score[run.seed];
   const spread = Math.abs(seed - best) || Math.abs(values[Math.floor(values.length * 0.75)] - values[Math.floor(values.length * 0.25)]) || Math.abs(best) * 0.02 || 1;
   const worst = sign > 0 ? values[Math.floor(values.length * 0.9)] : values[Math.floor(values.length * 0.1)];
-  const far = sign * Math.max(sign * seed, Math.min(sign * worst, sign * seed + 0.35 * spread));
+  // A seed that is far behind would flatten the curve: then the axis begins at the second program.
+  const steps = run.improvements.map((/** @type {number} */ row) => c.score[row]);
+  const isFar = steps.length > 2 && Math.abs(steps[1] - best) < 0.4 * spread && steps[1] !== best;
+  const start = isFar ? steps[1] : seed, reach = isFar ? Math.abs(start - best) : spread;
+  const far = sign * Math.max(sign * start, Math.min(sign * worst, sign * start + 0.35 * reach));
   const [low, high] = [Math.min(best, far), Math.max(best, far)];
-  return [low - 0.08 * spread, high + 0.08 * spread];
+  return [low - 0.08 * reach, high + 0.08 * reach];
 }
 
 /** @param {any} run @param {"at" | "row" | "calls" | "money"} axis */
@@ -83,9 +89,10 @@ export function overview(run, link) {
       tile("time", duration(s.spent.seconds), s.budget.seconds ? `of ${duration(s.budget.seconds)}` : `${plural(s.rounds, "round")}`),
       tile("model calls", count(calls), calls ? money(dollars, unpriced) : "no model"),
       tile("improvements", count(run.improvements.length - 1), `best is candidate ${run.name(run.best)}`)),
+    h("div", { class: "grid" }, h("div", {}, convergenceCard(run, link), onePicture(run, link)), h("div", {}, bestProgram(run, link), archiveMap(run, link))),
     h("section", { class: "card verdict" }, h("h2", {}, "Would more time pay?"), h("p", {}, h("strong", {}, words.head), " ", words.tail),
       h("p", { class: "note" }, forecast(s), " What was found? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ". How? ", h("a", { href: link("lineage") }, "The way to it"), ". Is it real? ", h("a", { href: link("trust") }, "Evidence"), calls ? [". What did it cost? ", h("a", { href: link("model") }, "Model calls")] : "", ".")),
-    h("div", { class: "grid" }, convergenceCard(run, link), h("div", {}, failures(run, link), operators(run))),
+    h("div", { class: "grid" }, failures(run, link), operators(run)),
     h("div", { class: "grid" },
       card("State", h("p", {}, h("span", { class: `badge ${s.state}` }, s.state), " ", s.end || (s.state === "running" ? `round ${s.rounds} is the next to be committed` : "not ended: it was interrupted")),
         uncommitted ? h("p", { class: "note" }, `${plural(uncommitted, "evaluation")} stored beside the committed candidates (checks, races, rounds in flight).`) : null,
@@ -99,7 +106,8 @@ export function overview(run, link) {
 function workDone(run) {
   const c = run.c, started = c.wall.filter((/** @type {number} */ seconds) => seconds > 0).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
   const ended = c.status.filter((/** @type {string} */ status) => status === "screened").length;
-  const facts = [`${duration(c.cpu.reduce((/** @type {number} */ sum, /** @type {number} */ seconds) => sum + seconds, 0))} CPU`];
+  const scored = c.cpu.reduce((/** @type {number} */ sum, /** @type {number} */ seconds) => sum + seconds, 0), all = Math.max(run.summary.cpu_s || 0, scored);
+  const facts = [`${duration(all)} of CPU time`, `${duration(scored)} of it for candidates, the rest for sweeps, probes and checks`].slice(0, all > 1.02 * scored ? 2 : 1);
   if (started.length) facts.push(`median evaluation ${duration(started[Math.floor(started.length / 2)])}`);
   if (run.summary.spent.seconds > 0) facts.push(`${count((run.summary.spent.evaluations / run.summary.spent.seconds) * 3600)} evaluations an hour`);
   if (ended) facts.push(`${plural(ended, "candidate")} ended before a full score`);
@@ -120,7 +128,7 @@ function forecast(s) {
 
 /** @param {any} run @param {(view: string) => string} link */
 function convergenceCard(run, link) {
-  const holder = h("div", {});
+  const holder = h("div", {}), hidden = h("p", { class: "note" });
   const names = /** @type {const} */ ({ row: "candidates", at: "minutes", calls: "model calls", money: "US dollars" });
   const keys = /** @type {("row" | "at" | "calls" | "money")[]} */ (Object.keys(names)).filter((axis) => (axis !== "calls" || run.c.key.some(Boolean)) && (axis !== "money" || run.summary.spent.money > 0));
   const buttons = keys.map((axis) => button(names[axis], () => show(axis), { "aria-pressed": "false" }));
@@ -128,13 +136,67 @@ function convergenceCard(run, link) {
   function show(axis) {
     buttons.forEach((node, at) => node.setAttribute("aria-pressed", String(keys[at] === axis)));
     const data = convergence(run, axis);
+    const limits = scoreLimits(run);
     const lines = [{ value: run.c.score[run.seed], label: "seed" }, ...Object.entries(run.summary.published).map(([name, value]) => ({ value, label: `published ${name}` }))];
-    holder.replaceChildren(lineChart({ x: names[axis], y: "score", data, range: scoreLimits(run), lines, label: `Best score over ${names[axis]}: from ${score(run.c.score[run.seed])} to ${score(run.c.score[run.best])}`,
+    const seed = run.c.score[run.seed];
+    hidden.textContent = seed < limits[0] || seed > limits[1] ? `The seed, ${score(seed)}, is outside of the axis.` : "";
+    holder.replaceChildren(lineChart({ x: names[axis], y: "score", data, range: limits, lines, steps: stepTitles(run, data), label: `Best score over ${names[axis]}: from ${score(run.c.score[run.seed])} to ${score(run.c.score[run.best])}`,
       series: [{ label: "candidate", color: `${cssColor("--s6")}`, points: true }, { label: "best so far", color: cssColor("--s1"), step: true }] }));
   }
   show("row");
-  return card("Best so far", h("div", { class: "row" }, buttons), holder,
-    h("details", {}, h("summary", {}, plural(run.improvements.length, "step")), table([["candidate"], ["score", true], ["gain on the step before", true], ["by"]], run.improvements.map((/** @type {number} */ row, /** @type {number} */ at) => [h("a", { href: link(`candidate/${run.name(row)}`) }, run.name(row)), score(run.c.score[row]), at ? gainText(run.direction, run.c.score[row], run.c.score[run.improvements[at - 1]]) : "–", run.c.origin[row]]).reverse())));
+  return card("Best so far", h("div", { class: "row" }, buttons), holder, hidden,
+    h("details", {}, h("summary", {}, plural(run.improvements.length, "step")), table([["candidate"], ["score", true], ["gain on the step before", true], ["by"]], run.improvements.map((/** @type {number} */ row, /** @type {number} */ at) => [[h("a", { href: link(`candidate/${run.name(row)}`) }, run.name(row)), " ", run.summary.titles[run.name(row)] || ""], score(run.c.score[row]), at ? gainText(run.direction, run.c.score[row], run.c.score[run.improvements[at - 1]]) : "–", run.c.origin[row]]).reverse())));
+}
+
+/** Title of each step of the curve, by its values. @param {any} run @param {(number | null)[][]} data */
+function stepTitles(run, data) {
+  const titles = new Map(run.improvements.map((/** @type {number} */ row) => [run.c.score[row], run.summary.titles[run.name(row)] || ""]));
+  let before = /** @type {number | null} */ (null);
+  return data[2].flatMap((value, at) => {
+    const isStep = value !== null && value !== before;
+    before = value;
+    const label = isStep ? titles.get(/** @type {number} */ (value)) : "";
+    return label ? [{ x: /** @type {number} */ (data[0][at]), y: /** @type {number} */ (value), label: label.length > 44 ? `${label.slice(0, 42)} …` : label }] : [];
+  });
+}
+
+/** Idea of the best program, and its difference from the seed. @param {any} run @param {(view: string) => string} link */
+function bestProgram(run, link) {
+  const name = run.name(run.best), holder = h("div", {}, h("p", { class: "note" }, "Reading the program …"));
+  const title = run.summary.titles[name];
+  Promise.all([run.seed, run.best].map((row) => ask("/api/candidate", { run: run.id, id: run.name(row) }))).then(
+    ([seed, best]) => fill(holder, h("div", { class: "short" }, run.best === run.seed ? h("p", { class: "note" }, "It is the seed.") : difference(...inOneLayout(seed, best)))),
+    (problem) => fill(holder, h("p", { class: "note" }, problem.message)));
+  ask("/api/trust", { run: run.id }).then((found) => { const idea = (found.head || []).find((/** @type {string} */ line) => line.startsWith("idea:")); if (idea) fill(words, idea.replace(/^idea:\s*/, "")); }, () => {});
+  const words = h("p", {}, title || "");
+  return card("Best program", h("p", {}, h("a", { href: link(`candidate/${name}`) }, name), `, ${score(run.c.score[run.best])}, by ${run.c.origin[run.best]}`), words, h("h3", {}, "Difference from the seed"), holder);
+}
+
+/** One instance with the solutions of seed and best. @param {any} run @param {(view: string) => string} link */
+function onePicture(run, link) {
+  const holder = h("div", {}, h("p", { class: "note" }, "No pictures are stored."));
+  ask("/api/trust", { run: run.id }).then((found) => {
+    const pictures = found.pictures || [], first = pictures.find((/** @type {any} */ picture) => picture.program)?.instance;
+    const sides = ["seed", "best"].map((program) => pictures.find((/** @type {any} */ picture) => picture.program === program && picture.instance === first)).filter(Boolean);
+    if (sides.length === 2) fill(holder, h("div", { class: "pair" }, sides.map((picture) => h("figure", {}, h("img", { src: picture.address, alt: picture.caption }), h("figcaption", { class: "note" }, `${picture.program}: ${score(picture.value)}`)))), h("p", { class: "note" }, `${first}. `, h("a", { href: link("solutions") }, "More instances"), "."));
+    else if (pictures.length) fill(holder, h("figure", {}, h("img", { src: pictures[0].address, alt: pictures[0].caption })), h("p", {}, h("a", { href: link("solutions") }, "All pictures")));
+    else fill(holder, h("p", { class: "note" }, "No pictures are stored. If the evaluator can draw, this command lets it:"), command(`oragent report ${run.summary.folder} --pictures`));
+  }, (problem) => fill(holder, h("p", { class: "note" }, problem.message)));
+  return card("One solution, seed and best", holder);
+}
+
+/** The archive of all islands as a map of its first two features. @param {any} run @param {(view: string) => string} link */
+function archiveMap(run, link) {
+  const axes = run.summary.axes;
+  if (!axes.length) return null;
+  const y = Math.min(1, axes.length - 1), cells = run.archive(-1, run.count, y ? [0, y] : [0]);
+  if (!cells.size) return null;
+  const best = run.c.score[run.best], values = [...cells.values()].map((row) => Math.abs(gain(run.direction, best, run.c.score[row])));
+  const reach = Math.max(2 * values.sort((a, b) => a - b)[Math.floor(values.length / 2)], Math.abs(best) * 1e-6, 1e-12);
+  const size = (/** @type {number} */ axis) => run.summary.grid?.measured[axis] ? run.summary.grid.bins[axis] : Math.min(60, axes[axis].bins);
+  const map = heatMap({ columns: size(0), rows: y ? size(y) : 1, x: `${axes[0].name} (bin)`, y: y ? `${axes[y].name} (bin)` : "", label: `Archive: ${plural(cells.size, "cell")} filled`,
+    cells: new Map([...cells].map(([key, row]) => [y ? key : `${key},0`, { share: Math.max(0, 1 - Math.abs(gain(run.direction, best, run.c.score[row])) / reach), best: run.c.score[row] === best, text: `${run.name(row)}: ${score(run.c.score[row])}${run.summary.titles[run.name(row)] ? `, ${run.summary.titles[run.name(row)]}` : ""}`, open: () => { location.hash = link(`candidate/${run.name(row)}`); } }])) });
+  return card("Archive", map, h("p", { class: "note" }, `${plural(cells.size, "cell")} filled; the best program is framed. `, h("a", { href: link("archive") }, "Islands and other features"), "."));
 }
 
 /** @param {any} run @param {(view: string) => string} link */

@@ -1,7 +1,7 @@
 import { button, card, choose, fill, h, table, tile } from "./dom.js";
 import { difference, inOneLayout } from "./code.js";
 import { ask } from "./data.js";
-import { heatMap } from "./charts.js";
+import { heatMap, scoreColor } from "./charts.js";
 import { count, gain, gainText, percent, plural, score } from "./format.js";
 
 const MAX_NODES = 1500;
@@ -46,11 +46,13 @@ export function lineage(run, link, query, remember) {
   const dx = 26, dy = 13, left = 14;
   const width = left * 2 + Math.max(1, ...[...at.values()].map((p) => p.x)) * dx, height = 16 + leaf * dy;
   const edges = [], nodes = [];
+  const base = run.c.score[run.seed], reach = Math.abs(run.c.score[run.best] - base) || 1;
+  const shade = (/** @type {number} */ row) => run.c.score[row] === null ? null : { fill: scoreColor(Math.min(1, Math.max(0, gain(run.direction, run.c.score[row], base) / reach))) };
   for (const [row, p] of at) {
     const parent = at.get(run.rows.get(run.c.parents[row][0]) ?? -1);
     if (parent) edges.push(h("path", { class: best.has(row) ? "edge best" : "edge", d: `M${left + parent.x * dx},${8 + parent.y * dy} C${left + parent.x * dx + 14},${8 + parent.y * dy} ${left + p.x * dx - 14},${8 + p.y * dy} ${left + p.x * dx},${8 + p.y * dy}` }));
-    nodes.push(h("circle", { class: `node${best.has(row) ? " best" : ""}${run.c.score[row] === null ? " fail" : ""}`, cx: left + p.x * dx, cy: 8 + p.y * dy, r: best.has(row) ? 5 : 3.6, on: { click: () => { location.hash = link(`candidate/${run.name(row)}`); } } },
-      h("title", {}, `${run.name(row)} · ${run.c.score[row] === null ? run.c.status[row] : score(run.c.score[row])} · ${run.c.origin[row]}`)));
+    nodes.push(h("circle", { class: `node${best.has(row) ? " best" : ""}${run.c.score[row] === null ? " fail" : ""}`, cx: left + p.x * dx, cy: 8 + p.y * dy, r: best.has(row) ? 5 : 3.6, css: shade(row) || {}, on: { click: () => { location.hash = link(`candidate/${run.name(row)}`); } } },
+      h("title", {}, `${run.name(row)} · ${run.summary.titles[run.name(row)] ? `${run.summary.titles[run.name(row)]} · ` : ""}${run.c.score[row] === null ? run.c.status[row] : score(run.c.score[row])} · ${run.c.origin[row]}`)));
   }
   const path = run.path(run.best);
   let reached = /** @type {number | null} */ (null);
@@ -63,7 +65,7 @@ export function lineage(run, link, query, remember) {
       run.c.parents[row].length > 1 ? h("span", { class: "note" }, ` with ${run.c.parents[row].slice(1).join(", ")}`) : null, at ? change(run, path[at - 1], row) : null);
   });
   return [h("h1", {}, "Lineage"),
-    h("div", { class: "row" }, button(isWhole ? "Show only what led to elites" : "Show all candidates", () => remember({ all: isWhole ? "" : "1" })), h("span", { class: "note" }, `${plural(rows.length, "candidate")} of ${count(run.count)}; a line goes from the first parent to its child; the way to the best is blue. Click a dot to open it.`)),
+    h("div", { class: "row" }, button(isWhole ? "Show only what led to elites" : "Show all candidates", () => remember({ all: isWhole ? "" : "1" })), h("span", { class: "note" }, `${plural(rows.length, "candidate")} of ${count(run.count)}; a line goes from the first parent to its child; the way to the best has large dots; dark (light in the dark theme) is good. Click a dot to open it.`)),
     card("Tree", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "tree of programs; the list below has the way to the best" }, h("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `tree of ${rows.length} programs` }, edges, nodes))),
     card("The way to the best", h("p", { class: "note" }, "Each step with its gain on the step before. A filled dot made the score better."), h("ol", { class: "path" }, steps)),
     ideas(run, link)];
