@@ -276,18 +276,18 @@ def reopen(
 
     Args:
         path: Folder of the run.
-        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
+        overrides: Settings ``section.key=value`` that leave the search itself unchanged: budget, workers, cluster,
             zygote, cache, model, models, ensemble.
-        changed: Whether the problem may be another one by now, as for whoever only reads the run.
-        trust: Whether the user agrees to what its configuration asks for.
-        only_read: Whether neither its strategy nor its model will be used.
+        changed: Whether the problem may have changed since, which is harmless for readers of the run.
+        trust: Whether the user agrees to the demands of its configuration.
+        only_read: Whether its strategy and its model stay unused.
 
     Raises:
-        UntrustedError: if it names code, a command, an address or a key that the user did not name.
-        ConfigError: if an override is wrong, or would turn the run into another one.
-        StoreError: if this is no run's folder, or its configuration cannot be read.
-        ProblemError: if the problem's folder is gone, or its evaluator or seed is not what it was: scores of two
-            evaluators do not belong into one archive.
+        UntrustedError: It names code, a command, an address or a key that the user did not name.
+        ConfigError: An override is wrong, or would turn the run into another one.
+        StoreError: The folder is not that of a run, or its configuration cannot be read.
+        ProblemError: The problem's folder is gone, or its evaluator or seed changed: scores of two evaluators cannot
+            be compared.
     """
     expect_no_links(path)
     try:
@@ -303,7 +303,7 @@ def reopen(
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__} {' '.join(str(error).split())[:300]}"
-        raise StoreError(f"{path / 'config.yaml'} is not what a run leaves: {reason}") from None
+        raise StoreError(f"{path / 'config.yaml'} is not the configuration of a run: {reason}") from None
     for override in overrides:
         key, _, value = override.partition("=")
         if key == "device":
@@ -321,13 +321,11 @@ def reopen(
         raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_restart_advice(path)}")
     if problem.companions.digest != companions_digest and not changed:
         raise ProblemError(
-            f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
-            f"new run: {_restart_advice(path)}"
+            f"helper modules or data of the evaluator in {folder} changed since this run began; begin a new run: "
+            f"{_restart_advice(path)}"
         )
     # The project was moved or removed.
-    if root.is_dir():
-        root = root
-    else:
+    if not root.is_dir():
         root = evaluation_root(problem)
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if trust:

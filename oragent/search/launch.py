@@ -203,21 +203,22 @@ async def search(
     on_event: OnEvent = ignore_event,
     isolation: Isolation | None = None,
 ) -> SearchResult:
-    """Search until a budget or a failure ends it, in an event loop that is there; signals are left alone.
+    """Search in the running event loop until a budget or a failure ends the search; signals keep their handlers.
 
     Args:
-        config: of the run.
-        root: project root, for data, checkpoints and the price table.
-        problem: what is searched.
-        open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
-        observer: told of every committed round.
-        replay: the database of a run whose replies are taken in place of a model's.
-        steering: entered with the engine for as long as that runs, such as to stop it from outside.
-        overrides: what the caller has instead of names in the configuration.
-        tell: gets a line for a person, as soon as there is one.
-        start: programs and lessons that a new run begins with.
-        on_event: gets every event of the run, in the thread of the event loop.
-        isolation: What this machine keeps candidates from, and what it does not; None: not known.
+        config: Configuration of the run.
+        root: Project root, for data, checkpoints and the price table.
+        problem: Problem to search.
+        open_folder: Function that begins or reopens the run; called after the model answered, so that a wrong key
+            leaves no folder.
+        observer: Callback after every committed round.
+        replay: Database of a run whose replies replace those of a model.
+        steering: Context manager that is entered with the engine while it runs, for example to stop it from outside.
+        overrides: Objects of the caller that replace names in the configuration.
+        tell: Function that shows a line to the user.
+        start: Initial programs and lessons of a new run.
+        on_event: Callback for every event of the run, in the thread of the event loop.
+        isolation: Isolation mechanisms of this machine; None if unknown.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.

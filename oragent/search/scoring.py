@@ -149,9 +149,8 @@ class Scoring:
     async def probe(self, source: str, seen: Seen, observer: str = "") -> ScoredProgram:
         """Run a program for its output: on practice instances, or on a few of one size of ``train``.
 
-        The result has a name of its own. ``observer`` is the text of a program that is told what
-        happens at the evaluator's ``hooks``; it is run where a candidate is, and looked at by nobody here. Empty:
-        nobody watches.
+        The result has a name of its own. ``observer`` is the text of a program that gets the events of the evaluator's
+        ``hooks``; it is untrusted, and runs in a sandbox like a candidate. Empty for no observer.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -242,7 +241,7 @@ class Scoring:
         """Check that a program is a function of its arguments: a fresh process repeats calls in another order.
 
         The calls are those of a probe: a few instances of the smallest size of ``train``. This detects state and
-        randomness in ordinary programs; it is no guarantee.
+        randomness in ordinary programs, without a guarantee.
 
         Returns:
             The program's evaluation as a rejected one if an answer differs, otherwise None.

@@ -40,14 +40,14 @@ class InitialPrograms:
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
-    """Collect the initial programs and lessons of a run; of too many lessons only the latest, with a remark.
+    """Collect the initial programs and lessons of a run. Old lessons are cut if they are too many.
 
-    Places are programs in the problem's language, texts (``.md``) of lessons, folders of runs, or ``memory``: what is
-    kept of the problem's family in the folder of outputs.
+    Places are programs in the problem's language, texts (``.md``) of lessons, folders of runs, or ``memory`` for the
+    stored lessons of the problem's family in the folder of outputs.
 
     Raises:
-        ConfigError: one is none of these, or a run of another function.
-        StoreError: one is the folder of a run that has links in it, or a database that cannot be read.
+        ConfigError: A place has another form, or is a run of another function.
+        StoreError: The folder of a run contains links, or its database cannot be read.
     """
     ending = _program_suffix(problem)
     sources: list[str] = []

@@ -27,10 +27,7 @@ def describe_sizes(run: RoundContext) -> str:
 
 
 def describe_instances(run: RoundContext, parent: Elite | None) -> str:
-    """List the values of the first instances of each size, of the best program and of the one to change; may be empty.
-
-    Instances differ in what they cost; between two programs an instance shows where one loses.
-    """
+    """List values of the first instances of each size, for the best program and the program to change; may be empty."""
     best = next(iter(best_elites(run)), None)
     if best is None:
         return ""
@@ -60,7 +57,7 @@ def _join(sizes: Sequence[int]) -> str:
 
 
 def describe_bound(metrics: Mapping[str, object]) -> str:
-    """Say what a gap in percent refers to, if the evaluator reports one; otherwise empty."""
+    """Explain the reference of a gap in percent, if the evaluator reports one; otherwise return an empty text."""
     if any(str(name).startswith("gap_percent_") for name in metrics):
         return "A gap_percent of 0 is the best value that is known for these instances; below 0 beats it."
     return ""
