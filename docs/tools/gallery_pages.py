@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from oragent.evaluation.discovered import list_discovered
 from oragent.evaluation.problem import Problem, load_problem
 
 __all__ = ["FIGURES", "GALLERY", "ROOT", "SOLVERS", "pages"]
@@ -86,9 +87,31 @@ def page(name: str, measured: dict[str, Any]) -> str:
         + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning.partition('; ')[0]}" for one in about.features),
         "## Published scores\n\n"
         + "\n".join(f"- {LABELS.get(key, key)}: {value}" for key, value in about.published.items()),
+        discovered(problem),
         f"## Notes\n\n{about.notes}",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def discovered(problem: Problem) -> str:
+    """Describe the programs that ship with a problem; empty without any."""
+    programs = list_discovered(problem)
+    if not programs:
+        return ""
+    rows = [
+        "| program | val: seed, best | test: seed, best | fresh: seed, best | time on val, of the limit |",
+        "|---|---|---|---|---|",
+    ]
+    for title, one in programs.items():
+        sets = [f"{each.seed:.6g}, **{each.best:.6g}**" if each else "" for each in (one.val, one.test, one.fresh)]
+        limit = "" if one.limit_s is None else f" of {one.limit_s:g} s"
+        link = f"[`{title}`](../../problems/{problem.name}/discovered/{title}.py)"
+        rows.append(f"| {link} | {' | '.join(sets)} | {one.seconds:g} s{limit} |")
+    why = "\n".join(f"- `{title}`: {one.why}" for title, one in programs.items())
+    command = f"`oragent eval {problem.name} --candidate discovered/{next(iter(programs))}` scores it again"
+    return "\n\n".join(
+        ["## Discovered programs", "\n".join(rows), why, f"{command}; `oragent discovered` shows the evidence."]
+    )
 
 
 def without_docstrings(source: str) -> str:
