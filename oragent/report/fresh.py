@@ -154,13 +154,13 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     text = best_text(path)
     if (recorded := read_fresh(path)) is not None:
         return recorded
-    if reason := _read_failure(path, text):
+    if reason := _read_failure(path):
         raise ProblemError(f"{reason}; the first fresh set counts: to draw another one, remove {path / FILE}")
     evaluation = scorer.evaluate(text, "fresh")
     try:
         best = scorer.read_figures(evaluation, "fresh")
     except ProblemError as problem:
-        tree = {"program": hash_text(text), FAILED: str(problem)[:MOST_REASON]}
+        tree = {"program": hash_best(path), FAILED: str(problem)[:MOST_REASON]}
         files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
         raise
     drawn = int(best["fresh_seed"])
@@ -195,13 +195,13 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
     return None
 
 
-def _read_failure(path: Path, text: str) -> str:
+def _read_failure(path: Path) -> str:
     """Return the reason for which a program has no score on its fresh set; empty if none is recorded."""
     file = path / FILE
     if not file.is_file():
         return ""
     figures = load_yaml(file)
-    if figures.get("program") != hash_text(text):
+    if figures.get("program") != hash_best(path):
         return ""
     return str(figures.get(FAILED, ""))
 
