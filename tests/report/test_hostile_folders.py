@@ -17,7 +17,7 @@ from oragent.evals.compare.runner import read_run
 from oragent.evaluation import Evaluation
 from oragent.evaluation.problem import load_problem
 from oragent.ledger import database as databases
-from oragent.report.held_out import best_text, hash_text, rescore_run
+from oragent.report.held_out import hash_best, rescore_run
 from oragent.report.live.offline import write_report
 from oragent.report.paper_figures import write_figure
 from oragent.search.config import build_config
@@ -117,7 +117,7 @@ def test_odd_values_in_the_configuration_and_in_figures(value: str, folder: Path
     (folder / "config.yaml").write_text(config)
     scored = {"score": odd, "ci95": [0, odd]}
     figures = {
-        "program": hash_text(best_text(folder)),
+        "program": hash_best(folder),
         "seed": scored,
         "best": scored,
         "paired": odd,
@@ -145,7 +145,7 @@ def test_hostile_yaml(name: str, folder: Path, honest: RunFolder) -> None:
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path, honest: RunFolder) -> None:
     (folder / "pictures").mkdir()
-    tree = {"program": hash_text(best_text(folder)), "about": "", "pictures": ["a.png"]}
+    tree = {"program": hash_best(folder), "about": "", "pictures": ["a.png"]}
     (folder / "pictures" / "pictures.yaml").write_text(yaml.safe_dump(tree))
     os.mkfifo(folder / "pictures" / "a.png")
     assert run_commands(folder, honest) == []
