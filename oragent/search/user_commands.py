@@ -216,12 +216,14 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     """Write an act for the present or next engine of a run folder, and return a message for the user.
 
     Raises:
-        ConfigError: The act is invalid.
+        ConfigError: The act is invalid, or names an unknown candidate.
         StoreError: This is not the folder of a run, or it cannot be written.
     """
     if not (folder / "run.db").is_file():
         raise StoreError(f"{folder} is not the folder of a run: run.db is expected in it")
     checked = check_act(act, value)
+    if act in ("pin", "ban") and checked.value:
+        _expect_candidate(folder, checked.value)
     place = folder / FOLDER
     write_message(place, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
     # A round that waits for a user does not end by itself.
@@ -232,6 +234,16 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     else:
         when = "when the run is resumed: it is not running now"
     return f"{act} is recorded; it takes effect {when}"
+
+
+def _expect_candidate(folder: Path, name: str) -> None:
+    """Raise ConfigError if a run has no committed candidate with an id."""
+    number = name.partition(".")[0]
+    with Store(folder / "run.db", readonly=True) as store:
+        known = [record.id for record in store.records(int(number[:9]))]
+    if name not in known:
+        hint = f"round {number} has {', '.join(known[:8])}" if known else f"no round {number} is committed"
+        raise ConfigError(f"no candidate {name} in this run: {hint}")
 
 
 def _read_record(store: Store) -> tuple[list[Act], Any]:

@@ -36,6 +36,16 @@ def recorded(folder: RunFolder) -> list[dict]:
         return json.loads(store.meta("steering") or "[]")
 
 
+def test_an_unknown_candidate_is_neither_pinned_nor_banned(begun) -> None:
+    folder = begun("budget.evaluations=4", "strategy.window=1")
+    search(folder)
+    for act, name in (("pin", "900.0"), ("ban", "1.77")):
+        with pytest.raises(ConfigError, match=f"no candidate {name}"):
+            post_act(folder.path, act, name)
+    assert "ban is recorded" in post_act(folder.path, "ban", "1.0")
+    assert "pin is recorded" in post_act(folder.path, "pin")
+
+
 def test_a_replay_with_five_kinds_of_acts_has_the_same_archive(begun) -> None:
     first = begun("budget.evaluations=20", "strategy.window=3")
     search(first, observer=acting(first, FIVE))

@@ -115,6 +115,14 @@ function instanceCard(run, mine, theirs, title) {
     h("details", {}, h("summary", {}, "All instances"), table([["size"], ["instance", true], ["this", true], [title, true], ["gain", true]], rows.slice(0, 2000).map((row, at) => [row.size, row.at, score(row.a), score(row.b), score(gains[at])]))));
 }
 
+/** Buttons that pin or ban a candidate as a parent, or give a hint about it. @param {any} run @param {string} id */
+function steerButtons(run, id) {
+  const line = h("span", { class: "note", role: "status" });
+  const send = async (/** @type {string} */ act, /** @type {string} */ value) => { try { line.textContent = (await ask("/api/steer", { run: run.id }, { act, value, call: "" })).line; } catch (problem) { line.textContent = /** @type {Error} */ (problem).message; } };
+  const hint = h("input", { type: "text", placeholder: "a hint for later prompts", "aria-label": "Hint" });
+  return h("div", { class: "row" }, button("Pin as parent", () => void send("pin", id)), button("Ban as parent", () => void send("ban", id)), hint, button("Send the hint", () => { if (hint.value.trim()) void send("hint", `About candidate ${id}: ${hint.value.trim()}`); }), line);
+}
+
 /** @param {any} run @param {string} id @param {(view: string) => string} link @param {URLSearchParams} query @param {(query: Record<string, string>) => void} remember */
 export async function candidate(run, id, link, query, remember) {
   const row = run.rows.get(id);
@@ -155,6 +163,7 @@ export async function candidate(run, id, link, query, remember) {
       tile("descendants", count(descendants.size), elite.length ? `${elite.length} of them improved the best` : "none of them improved the best")),
     detail.check ? h("p", { class: "note" }, `Check: ${detail.check.status}. ${detail.check.message}`) : null,
     detail.score === null ? card("Why it failed", h("p", { class: "bad" }, `${detail.status}: ${detail.message}`), detail.traceback ? h("pre", { tabindex: "0" }, detail.traceback) : null) : null,
+    EMBEDDED ? null : steerButtons(run, id),
     h("div", { class: "row" }, choose("Compare with", options, against, (name) => { remember({ against: name }); void compare(name); }), free),
     h("div", { class: "grid" }, h("div", {}, changes, card("Program", highlight(detail.source), h("h3", {}, "Score it again"), command(detail.command))),
       h("div", {}, holder, card("How it was made", detail.calls.length ? detail.calls.map(callView) : h("p", { class: "note" }, "No model call: an operator made it."),
