@@ -161,12 +161,12 @@ def test_metrics_that_do_not_allow_it_are_left_alone(told: object) -> None:
 
 def test_without_figures_by_instance_intervals_decide() -> None:
     seed, best = {"score": 10.0, "ci95": [9.9, 10.1]}, {"score": 9.0, "ci95": [8.9, 9.1]}
-    (told,) = collect_sets(MINIMIZE, (seed, best), {"seed": seed, "best": best}, None).sentences
+    told, *_ = collect_sets(MINIMIZE, (seed, best), {"seed": seed, "best": best}, None).sentences
     assert told.startswith("held out (test): the best is 1 lower than the seed (10 %): better than the seed, and not")
-    (told,) = collect_sets(MINIMIZE, (seed, best), {"seed": best, "best": seed}, None).sentences
+    told, *_ = collect_sets(MINIMIZE, (seed, best), {"seed": best, "best": seed}, None).sentences
     assert "WORSE than the seed" in told
     near = {"score": 10.01, "ci95": [9.9, 10.1]}
-    (told,) = collect_sets(MINIMIZE, (seed, best), {"seed": seed, "best": near}, None).sentences
+    told, *_ = collect_sets(MINIMIZE, (seed, best), {"seed": seed, "best": near}, None).sentences
     assert "not shown to differ" in told
 
 
