@@ -143,8 +143,9 @@ def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) 
     assert not any(name.startswith("gap") for name in drawn["best"])
     told = load_run(folder.path).sets
     assert told is not None
-    assert [("within chance" in sentence) for sentence in told.sentences] == [False, False, True, True, False]
-    assert all("instances, worse on" in sentence for sentence in told.sentences[:2])
+    # val with test, test with fresh, val with fresh
+    assert sum("within chance" in sentence for sentence in told.sentences) == 3
+    assert sum("instances, worse on" in sentence for sentence in told.sentences) == 2
 
 
 @pytest.mark.slow
