@@ -156,7 +156,9 @@ def compare_strategies(
         list[str] | None, typer.Argument(metavar="PROBLEMS", help="Problems, and settings such as budget.money=2.5.")
     ] = None,
     config: SettingsFile = None,
-    strategies: Annotated[str | None, typer.Option(help="Names (default: gp,random,funsearch,or_agent).")] = None,
+    strategies: Annotated[
+        str | None, typer.Option(help="Names (default: gp,random,hill_climb,one_shot,funsearch,or_agent).")
+    ] = None,
     variants: Annotated[
         str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")
     ] = None,

@@ -26,7 +26,7 @@ SMALL = ("archive.population=4", "or_agent.initial_ideas=2", "or_agent.depth=1",
 DEFAULTS = {
     "eoh": (Blocks.NONE, False), "funsearch": (Blocks.SOME, False), "gp": (Blocks.ALL, False),
     "mcts_ahd": (Blocks.NONE, False), "or_agent": (Blocks.SOME, True), "random": (Blocks.NONE, False),
-    "reevo": (Blocks.NONE, False), **dict.fromkeys(("ael", "levi", "tide"), (Blocks.NONE, False)), "portfolio": (Blocks.SOME, True),
+    "reevo": (Blocks.NONE, False), "hill_climb": (Blocks.NONE, False), "one_shot": (Blocks.NONE, False), **dict.fromkeys(("ael", "levi", "tide"), (Blocks.NONE, False)), "portfolio": (Blocks.SOME, True),
 }  # fmt: skip
 
 

@@ -319,4 +319,4 @@ def test_the_mechanisms_of_every_rival_are_in_the_documentation_and_its_options_
 def test_no_strategy_that_asks_a_model_is_left_out_of_the_list() -> None:
     text = (ROOT / "docs" / "strategies.md").read_text()
     assert all(f"| [`{name}`](strategies/{name}.md) |" in text for name in STRATEGIES)
-    assert {*TABLED, "gp", "random", "or_agent", "portfolio"} == set(STRATEGIES)
+    assert {*TABLED, "gp", "random", "hill_climb", "one_shot", "or_agent", "portfolio"} == set(STRATEGIES)

@@ -41,6 +41,8 @@ TERMS = BenchTerms(
     baseline="seed heuristic",
     answer="program",
 )
+# Strategies of a comparison that names none: four baselines, and two searches.
+USUAL = "gp,random,hill_climb,one_shot,funsearch,or_agent"
 OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
 # Settings whose defaults differ between strategies. Unless the user sets them, all contestants get these values: all
 # texts of the problem's folder, and the same number of parallel rounds and of islands.
@@ -187,7 +189,7 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
     if request.variants:
         usual = ""
     else:
-        usual = "gp,random,funsearch,or_agent"
+        usual = USUAL
     strategies = (request.strategies or usual).split(",")
     varied = [read_variant(variant, common) for variant in request.variants]
     return make_plan(problems, strategies, request.seeds or 3, common, root, varied)

@@ -1,9 +1,15 @@
-"""The two baselines of every comparison: independent samples of a model, and genetic programming without a model.
+"""Baselines of every comparison: independent samples, hill climbing, and genetic programming without a model.
 
 ``random``: a model writes programs from the problem description alone, and the best program counts. This is the "best
 of N" baseline that every search with a model must beat (Zhang et al. 2024, "Understanding the importance of
 evolutionary search in automated heuristic design with large language models", arXiv:2407.10873). No prompt shows an
 earlier program, not even the seed. As in all strategies, a reply without a usable program is sent back once.
+
+``hill_climb``: the prompt shows the best program so far, and the model, whose weights stay fixed, writes a better one.
+A published ablation of searches that train their model found this baseline as good as they are (Hill Sampling,
+arXiv:2609.25510). There is no population, and no prompt shows another program.
+
+``one_shot`` is in ``one_shot.py``.
 
 ``gp``: genetic programming over syntax trees (Koza 1992, "Genetic Programming"); parents come from a MAP-Elites archive
 instead of a generation.
@@ -11,9 +17,11 @@ instead of a generation.
 
 from oragent.search.config import Blocks
 from oragent.search.genetics.variation import vary_unit
+from oragent.search.prompting.prompt_templates import fill_template, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import draw_parents
-from oragent.search.strategies.operators import apply_operator
+from oragent.search.strategies.asking import ask_for_program
+from oragent.search.strategies.operators import apply_operator, write_prompt
 from oragent.search.strategy import Strategy
 
 # Number of attempts to draw a new offspring before the round ends without one.
@@ -23,6 +31,14 @@ TRIES = 20
 async def draw_sample(run: RoundContext) -> None:
     """Draw one independent sample."""
     await apply_operator(run, "i1", [])
+
+
+async def improve_best(run: RoundContext) -> None:
+    """Ask for a better version of the best program so far, and score it."""
+    best = run.archive.best
+    shown = [best] if best is not None else []
+    prompt = write_prompt(run, fill_template("hill_climb", run.style), shown, "answer_code")
+    await ask_for_program(run, "code", task_messages(run, prompt), shown)
 
 
 async def breed_program(run: RoundContext) -> None:
@@ -48,4 +64,5 @@ async def breed_program(run: RoundContext) -> None:
 
 
 RANDOM = Strategy(name="random", round=draw_sample, blocks=Blocks.NONE, tuning=0.0)
+HILL_CLIMB = Strategy(name="hill_climb", round=improve_best, islands=1, blocks=Blocks.NONE, tuning=0.0)
 GP = Strategy(name="gp", round=breed_program, asks_model=False, languages=("python",))

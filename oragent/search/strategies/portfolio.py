@@ -27,14 +27,12 @@ from oragent._base.settings import STRICT
 from oragent.llm.factory import Ensemble
 from oragent.search.config import Blocks
 from oragent.search.round_context import RoundContext
-from oragent.search.strategies import ael, baselines, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide
+from oragent.search.strategies import ael, baselines, eoh, funsearch, levi, mcts_ahd, one_shot, or_agent, reevo, tide
 from oragent.search.strategy import Strategy
 
 PUBLISHED = [module.STRATEGY for module in (ael, eoh, funsearch, levi, mcts_ahd, or_agent, reevo, tide)]
-MEMBERS = {
-    strategy.name: strategy
-    for strategy in sorted([*PUBLISHED, baselines.GP, baselines.RANDOM], key=lambda strategy: strategy.name)
-}
+BASELINES = [baselines.GP, baselines.HILL_CLIMB, baselines.RANDOM, one_shot.STRATEGY]
+MEMBERS = {strategy.name: strategy for strategy in sorted([*PUBLISHED, *BASELINES], key=lambda strategy: strategy.name)}
 # Shares of the budget after which the better half continues.
 MARKS = (0.25, 0.5, 0.75)
 # Smallest number of rounds of a member for an estimate of its noise.
