@@ -97,7 +97,7 @@ async def hold_conversation(run: RoundContext) -> None:
 def write_request(run: RoundContext) -> str:
     """Write the request: the seed heuristic, the tools, and the form of a program."""
     options: OneShotSettings = run.own
-    task = fill_template("one_shot", **{"calls": options.calls})
+    task = fill_template("one_shot", calls=options.calls)
     if not options.probes:
         task = "\n".join(line for line in task.splitlines() if "PROBE" not in line)
     seed = run.problem.seed.strip()
