@@ -1,8 +1,8 @@
-"""oragent discovers heuristics for operations-research problems.
+"""oragent discovers heuristics, and formulates, explores and maintains optimisation models.
 
-From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probe``, ``sweep``, ``problems``,
-``comparison``, and the classes that they take and return. Each is imported when it is first asked for, so that
-``import oragent`` costs nothing.
+From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probe``, ``sweep``, ``problems`` and
+``comparison`` search for heuristics. ``solve``, ``formulate``, ``verify``, ``converse`` and ``Workspace`` work on
+models. Each is imported at its first use, so that ``import oragent`` costs nothing.
 """
 
 from importlib import import_module
@@ -20,38 +20,57 @@ if TYPE_CHECKING:
     from oragent.api import run_async as run_async
     from oragent.api import sweep as sweep
     from oragent.api.comparing import comparison as comparison
+    from oragent.api.modelling import solve as solve
+    from oragent.api.workspaces import Workspace as Workspace
+    from oragent.converse.api import converse as converse
+    from oragent.formulate.api import formulate as formulate
+    from oragent.formulate.api import verify as verify
     from oragent.search.strategy import Strategy as Strategy
 
 __all__ = [
     "OragentError",
     "SearchRun",
     "Strategy",
+    "Workspace",
     "comparison",
+    "converse",
     "evaluate",
+    "formulate",
     "load",
     "probe",
     "problems",
     "resume",
     "run",
     "run_async",
+    "solve",
     "sweep",
+    "verify",
 ]
 __version__ = "0.1.0"
 
 
+# Modules of names that are not in ``oragent.api``.
+_MODULES = {
+    "OragentError": "oragent._base.errors",
+    "Strategy": "oragent.search.strategy",
+    "Workspace": "oragent.api.workspaces",
+    "comparison": "oragent.api.comparing",
+    "solve": "oragent.api.modelling",
+    "verify": "oragent.formulate.api",
+}
+# Packages that can be called.
+_PACKAGES = ("converse", "formulate")
+
+
 def __getattr__(name: str) -> Any:
-    """Import what is offered when somebody wants it."""
-    if name == "OragentError":
-        return import_module("oragent._base.errors").OragentError
-    if name == "Strategy":
-        return import_module("oragent.search.strategy").Strategy
-    if name == "comparison":
-        return import_module("oragent.api.comparing").comparison
+    """Import a public name at its first use."""
+    if name in _PACKAGES:
+        return import_module(f"oragent.{name}")
     if name in __all__:
-        return getattr(import_module("oragent.api"), name)
+        return getattr(import_module(_MODULES.get(name, "oragent.api")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """What is offered, imported or not."""
+    """Return all public names, imported or not."""
     return sorted({*globals(), *__all__})

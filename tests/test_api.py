@@ -25,8 +25,8 @@ from tests.cli.test_cli import complaint
 from tests.cli.test_cli import oragent as command
 
 OFFERED = [
-    "OragentError", "SearchRun", "Strategy", "comparison", "evaluate", "load", "probe", "problems", "resume", "run",
-    "run_async", "sweep",
+    "OragentError", "SearchRun", "Strategy", "Workspace", "comparison", "converse", "evaluate", "formulate", "load",
+    "probe", "problems", "resume", "run", "run_async", "solve", "sweep", "verify",
 ]  # fmt: skip
 FACTOR = 3
 HUNDRED = "def guess(x):\n    return 100\n"

@@ -178,7 +178,9 @@ def _directives(module: ModuleType) -> str:
             lines += [f"   :exclude-members: {hidden}"] if hidden else []
         else:
             kind = "autofunction" if callable(thing) else "py:data"
-            lines.append(f".. {kind}:: {module.__name__}.{name}")
+            # The page of a package that can be called shows its function.
+            full_name = getattr(thing, "function_name", f"{module.__name__}.{name}")
+            lines.append(f".. {kind}:: {full_name}")
         lines.append("")
     return "\n".join(lines).rstrip()
 

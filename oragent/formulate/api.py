@@ -1,4 +1,4 @@
-"""Formulation from Python: ``from oragent.formulate.api import formulate``."""
+"""Formulation and verification from Python: ``oragent.formulate``, ``oragent.verify``."""
 
 import asyncio
 import inspect
@@ -8,19 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ModelError
-from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_formulation
+from oragent.formulate.folder import FormulationRequest, create_folder, run_formulation
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ROLES, Options, check_known, choose_options
 from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface
 from oragent.formulate.running import Bounds
+from oragent.formulate.verify import read_given, verify_given
 from oragent.llm.callable import Function, wrap_function
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeWords, build_runtime, check_roles
+
+T = TypeVar("T")
 
 
 def formulate(
@@ -80,7 +83,67 @@ def formulate(
         model_instance = _as_model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(create_folder, Path(passing) if folder is None else folder, request)
-        outcome = _launch_outside_loop(open_folder, request, model_instance, replay, bounds)
+        outcome = _run_outside_loop(
+            lambda: run_formulation(
+                open_folder,
+                request,
+                model=model_instance,
+                replay=replay,
+                fresh=model_instance is not None or request.runtime.model is not None,
+                bounds=bounds,
+            )
+        )
+    if outcome.result is None:
+        raise ModelError(outcome.reason)
+    return outcome.result
+
+
+def verify(
+    text: str,
+    model: str | Path,
+    *,
+    data: Mapping[str, Any] | None = None,
+    checker: str = "",
+    language_model: str | Function | Model = "",
+    solution: str | Path | None = None,
+    name: str = "problem",
+    folder: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> FormulationResult:
+    """Verify a model against the text of its problem, by a checker that is made from the text alone.
+
+    Args:
+        text: The problem in words.
+        model: A ``.json``, ``.lp`` or ``.mps`` file, a program (``.py``), or a run's folder.
+        data: Parameters by name, as plain data; None if the text has all figures.
+        checker: Text of a Python program with ``checks(values, data)``; empty: a language model writes one.
+        language_model: Name of a model at ``OPENAI_BASE_URL``, a function that takes messages, or a model.
+        solution: ``.json`` or ``.sol`` file with values to verify too.
+        name: Name of the problem, used for its folder.
+        folder: Parent of the new folder ``NAME/TIME``; None writes no files.
+        settings: As for ``formulate``.
+        options: Fields of ``Options``, such as ``time_s=60``.
+
+    Returns:
+        ``judgement.verdict`` and the checks; model and solution as for ``formulate``.
+
+    Raises:
+        ConfigError: There is neither a checker nor a language model.
+        ModelError: The language model cannot be called.
+        MilpError: There is no model, or the solution names another variable.
+    """
+    for option in options:
+        check_known(option, Options.__dataclass_fields__, "option")
+    shortcuts = {"model.name": language_model if isinstance(language_model, str) and language_model else None}
+    runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=shortcuts).overrides), ROLES)
+    run_options = choose_options("default", **{"metamorphic": True, **options})
+    request = FormulationRequest(ProblemText(name, text, dict(data or {})), run_options, runtime)
+    given = read_given(Path(model), None if solution is None else Path(solution))
+    instance = None if isinstance(language_model, str) else _as_model(language_model)
+    with tempfile.TemporaryDirectory(prefix="oragent-verify-") as passing:
+        parent = Path(passing) if folder is None else folder
+        _, outcome = _run_outside_loop(lambda: verify_given(request, given, parent, checker=checker, model=instance))
     if outcome.result is None:
         raise ModelError(outcome.reason)
     return outcome.result
@@ -93,22 +156,11 @@ def _as_model(model: Function | Model) -> Model:
     return wrap_function(model)  # type: ignore[arg-type]  # what cannot be called is refused there
 
 
-def _launch_outside_loop(
-    open_folder: Callable[[], Path],
-    request: FormulationRequest,
-    model: Model | None,
-    replay: Path | None,
-    bounds: Bounds | None,
-) -> FormulationEnd:
-    """Launch in a separate thread if this thread already runs an event loop, as in a notebook."""
-
-    def run_launch() -> FormulationEnd:
-        fresh = model is not None or request.runtime.model is not None
-        return run_formulation(open_folder, request, model=model, replay=replay, fresh=fresh, bounds=bounds)
-
+def _run_outside_loop(work: Callable[[], T]) -> T:
+    """Call a function in a separate thread if this thread already runs an event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return run_launch()
+        return work()
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run_launch).result()
+        return thread.submit(work).result()

@@ -1,0 +1,46 @@
+"""Solve and verify optimisation models from Python."""
+
+from pathlib import Path
+
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_names import to_milp
+from oragent.milp.model import Milp
+from oragent.milp.opening import open_milp
+from oragent.milp.solution import Solution
+from oragent.milp.solvers import SolverOptions
+from oragent.milp.solving import solve as solve_milp
+
+
+def solve(
+    model: str | Path | Milp | IndexedModel,
+    *,
+    solver: str = "highs",
+    seconds: float | None = None,
+    gap: float = 0.0,
+    threads: int = 1,
+    nodes: int | None = None,
+) -> Solution:
+    """Solve an optimisation model; objective and feasibility are recomputed from the values.
+
+    Args:
+        model: A ``.json``, ``.lp`` or ``.mps`` file, a program (``.py``, which runs in the sandbox), a run's folder,
+            an ``oragent.milp.Milp`` or an ``oragent.milp.IndexedModel``.
+        solver: ``highs``, ``scip``, ``cp-sat``, ``glop``, ``pdlp``, ``gurobi``, or ``command:PROGRAM ARGUMENTS``.
+        seconds: Wall-clock limit; None for none.
+        gap: Relative gap at which the search may end.
+        threads: Threads of the solver.
+        nodes: Limit of branch-and-bound nodes; None for none.
+
+    Returns:
+        Status, objective, values by variable, bound, and sensitivities of a linear model.
+
+    Raises:
+        MilpError: There is no model, or the solver cannot solve such a model.
+    """
+    if isinstance(model, IndexedModel):
+        flat = to_milp(model)
+    elif isinstance(model, Milp):
+        flat = model
+    else:
+        flat = open_milp(Path(model))
+    return solve_milp(flat, solver=solver, options=SolverOptions(seconds, gap, threads, nodes))
