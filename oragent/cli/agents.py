@@ -1,11 +1,15 @@
-"""Coding agents: ``mcp``."""
+"""Coding agents: ``mcp`` and ``skills``."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from oragent._base.publishing import publish_result
+from oragent.api.skills import find_skill, install_skills, list_skills
 from oragent.cli.options import print_text
+
+skills = typer.Typer(no_args_is_help=True, help="Instructions for coding agents.")
 
 
 def mcp(
@@ -31,3 +35,33 @@ def mcp(
         print_text(f"token: {token}")
     print_text(f"http://{server.HOST}:{http}/mcp")
     server.serve_http(root, http, token)
+
+
+@skills.command(name="list")
+def list_all() -> None:
+    """List the skills with their descriptions."""
+    found = list_skills()
+    publish_result([{"name": skill.name, "description": skill.description} for skill in found])
+    for skill in found:
+        print_text(f"{skill.name}: {skill.description}")
+
+
+@skills.command()
+def show(name: Annotated[str, typer.Argument(help="Name of a skill.")]) -> None:
+    """Print a skill."""
+    skill = find_skill(name)
+    publish_result(skill)
+    print_text(skill.text)
+
+
+@skills.command()
+def install(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of skills of your agent: .claude/skills.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Names (default: all).")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over files that were changed.")] = False,
+) -> None:
+    """Write skills into a folder, where a coding agent reads them."""
+    paths = install_skills(folder, tuple(names or ()), replace=replace)
+    publish_result({"files": paths})
+    for path in paths:
+        print_text(f"wrote {path}")

@@ -133,6 +133,7 @@ app.add_typer(formulate.bench, name="bench", rich_help_panel=OTHERS)
 app.command(rich_help_panel=OTHERS)(experiments.study)
 app.command(rich_help_panel=OTHERS)(experiments.train)
 app.command(rich_help_panel=OTHERS)(agents.mcp)
+app.add_typer(agents.skills, name="skills", rich_help_panel=OTHERS)
 
 
 def _add_json(commands: typer.Typer, prefix: str = "") -> None:
