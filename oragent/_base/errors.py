@@ -80,3 +80,7 @@ class WorkspaceError(OragentError):
 
 class BudgetExhausted(OragentError):
     """A budget of the run is used up: its regular end."""
+
+
+class SearchFinished(BudgetExhausted):
+    """The strategy has done all of its work before the budget is used up: a regular end too."""

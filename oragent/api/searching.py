@@ -15,6 +15,7 @@ from oragent.api.choices import (
     read_choices,
     resolve_problem,
 )
+from oragent.api.companions import register_companions
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, await_in_thread, run_in_thread
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
@@ -25,6 +26,8 @@ from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import LaunchOptions, search
 from oragent.search.starting import InitialPrograms, gather_start
 from oragent.search.strategies import FUNCTION
+
+register_companions()
 
 
 def run(

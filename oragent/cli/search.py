@@ -14,6 +14,7 @@ from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
 from oragent._base.publishing import publish_progress, publish_result
 from oragent._base.text_format import format_count
+from oragent.api.companions import register_companions
 from oragent.api.run_documents import describe_run
 from oragent.cli.display import Display, print_summary
 from oragent.cli.folders import resume_folder
@@ -48,6 +49,8 @@ from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.starting import InitialPrograms, gather_start, rebuild_run
 from oragent.search.strategies import STRATEGIES
+
+register_companions()
 
 
 def run(

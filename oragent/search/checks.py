@@ -16,6 +16,8 @@ from oragent.llm.prices import Prices, price_package_hint
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
+# Name of the strategy whose options name a command.
+AGENT = "agent"
 # Beginning of the reason if a search ends without new programs.
 IDLE = "no new program to score"
 
@@ -74,4 +76,10 @@ def _list_demands(config: Config) -> Iterator[Demand]:
         yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
     if config.cluster and not config.cluster.startswith("local"):
         yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))
+    if config.strategy.name == AGENT:
+        options = config.strategy.options
+        command = str(options.get("command") or options.get("recipe") or "")
+        # Its further options widen what the command may read and change.
+        text = f"to run the agent {quote_shortened(command)} with {quote_shortened(str(options))}"
+        yield Demand(text, ("command", str(sorted(options.items(), key=str))))
     yield from model_demands(filter(None, (config.model, *config.models.values(), *config.ensemble)))

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from oragent._base.budget import Spent
-from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError, SearchFinished
 from oragent._base.protocol import Status
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
@@ -332,6 +332,8 @@ class Engine:
             for source in self._acts.programs(run.number):
                 await run.evaluate(source, (), ORIGIN)
             await self._play(run)
+        except SearchFinished as problem:
+            self._run_end.finish(str(problem))
         except BudgetExhausted:
             # The results so far are committed.
             pass

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from oragent._base.budget import Spent
 from oragent.search.candidate import Candidate, Elite
@@ -45,11 +46,22 @@ class RunEvent:
     data: Mapping[str, object]
 
 
+Report = TypeVar("Report")
 OnEvent = Callable[[RunEvent], None]
 
 
 def ignore_event(event: RunEvent) -> None:
     """Do nothing."""
+
+
+def call_both(first: Callable[[Report], None], second: Callable[[Report], None]) -> Callable[[Report], None]:
+    """Return a function that passes its argument to two functions."""
+
+    def call(report: Report) -> None:
+        first(report)
+        second(report)
+
+    return call
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,10 @@ from oragent.llm.model import Model, Reply
 from oragent.llm.model_settings import RuntimeSettings
 from oragent.llm.prices import Prices, project_prices
 from oragent.search.checks import expect_an_end
+from oragent.search.companions import Companion, make_companion
 from oragent.search.config import Config
 from oragent.search.engine import Engine
-from oragent.search.events import Observer, OnEvent, SearchResult, ignore_event
+from oragent.search.events import Observer, OnEvent, SearchResult, call_both, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
 from oragent.search.genetics.variety import describe_missing_place
@@ -225,12 +226,17 @@ async def search(
         OSError: The machine has no space or no process left.
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
+    companion = None if replay else make_companion(config, tell)
     require_all(problem)
     _expect_language(overrides.strategy or choose_strategy(config), problem)
     async with open_evaluations(config, root, problem, overrides.executor) as places:
         prices = project_prices(root)
-        async with _open_models(config, root, prices, replay, overrides) as (model, cast, checks):
+        async with _open_models(config, root, prices, replay, overrides, companion) as (model, cast, checks):
             folder = places.fitted(open_folder(), config)
+            if companion is not None:
+                companion.take_folder(folder)
+                on_event = call_both(on_event, companion.take_event)
+                observer = call_both(observer, companion.take_progress)
             try:
                 with folder.locked(), folder.opened() as store:
                     if start is not None and not store.rounds():
@@ -271,6 +277,8 @@ async def search(
                         engine = Engine(
                             learned, store, pool, strategy, model, observer, cast, offers, tell, since, on_event
                         )
+                        if companion is not None:
+                            companion.take_engine(engine)
                         with steering(engine):
                             outcome = await engine.run()
                     finally:
@@ -360,7 +368,12 @@ def _describe_ending(evaluations: int, calls: int) -> str:
 
 @asynccontextmanager
 async def _open_models(
-    config: Config, root: Path, prices: Prices, replay: Path | None, overrides: LaunchOptions
+    config: Config,
+    root: Path,
+    prices: Prices,
+    replay: Path | None,
+    overrides: LaunchOptions,
+    companion: Companion | None,
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
     name = config.strategy_name
     strategy = overrides.strategy or choose_strategy(config)
@@ -368,6 +381,10 @@ async def _open_models(
     if replay or not strategy.asks_model:
         # In a replay, the store answers.
         yield None, {}, ()
+        return
+    if companion is not None:
+        async with companion.open_model() as model:
+            yield model, {}, ()
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")

@@ -55,6 +55,10 @@ class RunEnd:
         """End the run before its budget is used up; an earlier reason stays."""
         self._end = self._end or (reason, False)
 
+    def finish(self, reason: str) -> None:
+        """End the run because its strategy has done all of its work; an earlier reason stays."""
+        self._end = self._end or (reason, True)
+
     def stop_for_model(self, problem: ModelError) -> None:
         """End the run because its model is unusable; after a time-out of the client it is paused."""
         if isinstance(problem, ModelTimeout):

@@ -60,6 +60,11 @@ class SubmissionQueue:
         self._waiting.put_nowait(None)
         raise Interrupted(ENDED)
 
+    @property
+    def has_waiting(self) -> bool:
+        """True if a submission waits for a round."""
+        return not self._waiting.empty()
+
     async def submit(self, submission: Submission) -> int:
         """Queue a submission and return the number of the round that scored it.
 
@@ -106,18 +111,18 @@ class RunState:
     seed_score: float
 
 
-class AgentRun:
-    """An open run; a client submits its programs."""
+class ProgramRun:
+    """A run that takes programs of a client.
 
-    def __init__(self, folder: RunFolder) -> None:
+    Args:
+        folder: Folder of the run.
+        queue: Queue that passes the programs to the search.
+    """
+
+    def __init__(self, folder: RunFolder, queue: SubmissionQueue) -> None:
         self.folder = folder
-        self._queue = SubmissionQueue()
-        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._engine: Engine | None = None
+        self._queue = queue
         self._progress: Progress | None = None
-        # Number of rounds in the folder, which the search replays first.
-        self._recorded, self._committed = 0, 0
-        self._task: asyncio.Task[SearchResult] | None = None
 
     @property
     def path(self) -> Path:
@@ -127,7 +132,7 @@ class AgentRun:
     @property
     def is_open(self) -> bool:
         """True if programs can be submitted."""
-        return self._task is not None and not self._task.done()
+        return True
 
     @property
     def state(self) -> RunState:
@@ -136,15 +141,9 @@ class AgentRun:
         progress = self._progress
         return RunState(progress.spent, progress.best.id, progress.best.score, progress.seed.score)
 
-    async def begin(self) -> None:
-        """Start the search and wait until the seed heuristic has a score.
-
-        Raises:
-            OragentError: The search cannot start.
-        """
-        self._task = asyncio.create_task(self._search())
-        self._task.add_done_callback(self._note_end)
-        await asyncio.shield(self._ready)
+    def take_progress(self, progress: Progress) -> None:
+        """Take the state of the run after a round."""
+        self._progress = progress
 
     async def submit(self, submission: Submission) -> Committed:
         """Score a program within the budget of the run and return the candidate.
@@ -158,6 +157,41 @@ class AgentRun:
             raise ConfigError(f"no candidate {unknown[0]} in this run: the tool archive lists ids")
         number = await self._queue.submit(submission)
         return (await asyncio.to_thread(self._read_round, number))[0]
+
+    def _read_ids(self) -> set[str]:
+        with Store(self.folder.database, readonly=True) as store:
+            return {record.id for record in store.records()}
+
+    def _read_round(self, number: int) -> list[Committed]:
+        with Store(self.folder.database, readonly=True) as store:
+            return list(store.records(number))
+
+
+class AgentRun(ProgramRun):
+    """An open run; a client submits its programs."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(folder, SubmissionQueue())
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._engine: Engine | None = None
+        # Number of rounds in the folder, which the search replays first.
+        self._recorded, self._committed = 0, 0
+        self._task: asyncio.Task[SearchResult] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True if programs can be submitted."""
+        return self._task is not None and not self._task.done()
+
+    async def begin(self) -> None:
+        """Start the search and wait until the seed heuristic has a score.
+
+        Raises:
+            OragentError: The search cannot start.
+        """
+        self._task = asyncio.create_task(self._search())
+        self._task.add_done_callback(self._note_end)
+        await asyncio.shield(self._ready)
 
     async def close(self, reason: str = ENDED) -> None:
         """End the search; running evaluations finish, are stored, and count."""
@@ -178,7 +212,7 @@ class AgentRun:
             folder.root,
             folder.problem,
             lambda: folder,
-            self._take_progress,
+            self.take_progress,
             steering=self._steer,
             overrides=LaunchOptions(makers={SUBMITTED: make_queue}, key=SecretStr("")),
             on_event=self._take_event,
@@ -192,8 +226,9 @@ class AgentRun:
         finally:
             self._engine = None
 
-    def _take_progress(self, progress: Progress) -> None:
-        self._progress = progress
+    def take_progress(self, progress: Progress) -> None:
+        """Take the state of the run after a round; programs are taken after the recorded rounds."""
+        super().take_progress(progress)
         self._committed += 1
         if self._committed >= self._recorded and not self._ready.done():
             self._ready.set_result(None)
@@ -213,11 +248,3 @@ class AgentRun:
         self._queue.close(reason)
         if not self._ready.done():
             self._ready.set_exception(problem or ConfigError(reason))
-
-    def _read_ids(self) -> set[str]:
-        with Store(self.folder.database, readonly=True) as store:
-            return {record.id for record in store.records()}
-
-    def _read_round(self, number: int) -> list[Committed]:
-        with Store(self.folder.database, readonly=True) as store:
-            return list(store.records(number))

@@ -180,7 +180,7 @@ def _check_mode(place: Workplace, problem: Problem, mode: str) -> None:
         raise ConfigError(
             f"mode {one_line(mode, 40)!r} is not open to agents: expected train or val; final_report scores test"
         )
-    if mode == "val" and any(run.is_open and run.folder.problem.name == problem.name for run in place.runs.values()):
+    if mode == "val" and place.is_open(problem):
         raise ConfigError(
             f"a run of {problem.name} is open: submit the program there, so that its score on val counts in the budget"
         )

@@ -7,7 +7,7 @@ import functools
 import inspect
 import secrets
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,12 +65,20 @@ def make_server(root: Path) -> "MCPServer[Workplace]":
     Raises:
         ConfigError: The package ``mcp`` is not installed, or the folder does not exist.
     """
-    require_mcp()
-    from mcp.server.mcpserver import MCPServer
-
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: name the folder that the server may use")
     place = Workplace(root)
+    return build_server(place, list_tools(place), INSTRUCTIONS)
+
+
+def build_server(place: Workplace, entries: Sequence[ToolEntry], instructions: str) -> "MCPServer[Workplace]":
+    """Build a server with these tools.
+
+    Raises:
+        ConfigError: The package ``mcp`` is not installed.
+    """
+    require_mcp()
+    from mcp.server.mcpserver import MCPServer
 
     @asynccontextmanager
     async def keep_place(server: object) -> AsyncIterator[Workplace]:
@@ -91,8 +99,8 @@ def make_server(root: Path) -> "MCPServer[Workplace]":
             except ToolError as problem:
                 return _error_result(_explain(problem))
 
-    server = Server("oragent", version=__version__, instructions=INSTRUCTIONS, lifespan=keep_place, log_level="ERROR")
-    for entry in list_tools(place):
+    server = Server("oragent", version=__version__, instructions=instructions, lifespan=keep_place, log_level="ERROR")
+    for entry in entries:
         server.add_tool(_guard(entry), name=entry.name, description=entry.description, structured_output=False)
     _add_resources(server, place)
     return server

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.api.mcp.agent_runs import AgentRun
+from oragent.api.mcp.agent_runs import AgentRun, ProgramRun
 from oragent.evaluation.problem import Problem, find_problem
 from oragent.sandbox.limits import count_processors
 
@@ -79,7 +79,7 @@ class Workplace:
         base = self.outputs if folder.is_relative_to(self.outputs) else self.root
         return str(folder.relative_to(base))
 
-    def open_run(self, run: str) -> AgentRun:
+    def open_run(self, run: str) -> ProgramRun:
         """Return an open run of this server.
 
         Raises:
@@ -90,6 +90,10 @@ class Workplace:
         if agent_run is None:
             raise ConfigError(f"{one_line(run)} is not open for programs: call open_run first")
         return agent_run
+
+    def is_open(self, problem: Problem) -> bool:
+        """Return True if a run of a problem takes programs."""
+        return any(run.is_open and run.folder.problem.name == problem.name for run in self.runs.values())
 
     async def work(self, function: Callable[[], Result]) -> Result:
         """Run a blocking function in a thread when a worker is free.

@@ -3,10 +3,13 @@
 from importlib import import_module
 from typing import Any
 
+MODULES = ("prompt_templates", "programs", "search_summary")
+
 
 def __getattr__(name: str) -> Any:
     """Return a name from the modules of this package, for user strategies that import it from here."""
-    for module in ("prompt_templates", "programs", "search_summary") if not name.startswith("__") else ():
+    # A module that is not imported yet is imported by the statement that names it.
+    for module in MODULES if not name.startswith("__") and name not in MODULES else ():
         if hasattr(part := import_module(f"{__name__}.{module}"), name):
             return getattr(part, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError
 from oragent._base.files import LONGEST_ARGUMENT
 from oragent.search.config import Config, register_section
-from oragent.search.strategies import portfolio, submitted
+from oragent.search.strategies import agent, portfolio, submitted
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "choose_strategy", "load_strategy", "resolve_strategy"]
@@ -26,6 +26,8 @@ FUNCTION = "()"
 STRATEGIES: dict[str, Strategy] = dict(
     sorted({**portfolio.MEMBERS, portfolio.STRATEGY.name: portfolio.STRATEGY}.items())
 )
+# Strategies whose programs come from clients of the MCP server.
+CLIENTS = {strategy.name: strategy for strategy in (agent.STRATEGY, submitted.STRATEGY)}
 for _strategy in STRATEGIES.values():
     if _strategy.settings and _strategy.has_section:
         register_section(_strategy.name, _strategy.settings)
@@ -43,8 +45,8 @@ def choose_strategy(config: Config) -> Strategy:
         return load_strategy(Path(file))
     if name in STRATEGIES:
         return STRATEGIES[name]
-    if name == submitted.SUBMITTED:
-        return submitted.STRATEGY
+    if name in CLIENTS:
+        return CLIENTS[name]
     if name.endswith(FUNCTION):
         plain = name.removesuffix(FUNCTION)
         raise ConfigError(
@@ -58,7 +60,7 @@ def choose_strategy(config: Config) -> Strategy:
         except Exception as problem:
             raise ConfigError(f"the entry point {name!r} of {GROUP} cannot be loaded: {problem!r}") from None
         return _expect_strategy(exported, f"the entry point {name!r} of {GROUP}")
-    names = [*STRATEGIES, *others]
+    names = [*STRATEGIES, agent.AGENT, *others]
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         hint = f"did you mean {near[0]!r}?"

@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 
-from oragent._base.errors import BudgetExhausted, ConfigError, ModelError
+from oragent._base.errors import ConfigError, ModelError, SearchFinished
 from oragent._base.safe_load import parse_json
 from oragent.llm.model import Message
 from oragent.search.config import Blocks
@@ -79,16 +79,21 @@ def parse_submission(text: str) -> Submission:
 async def score_submission(run: RoundContext) -> None:
     """Score the next program that the client submits.
 
-    A replay has no reply after the last submission. The round is then empty, so that earlier rounds are committed.
+    A replay has no reply after the last submission, which ends the run.
     """
     try:
         reply = await run.ask(ROLE, [Message("user", PROMPT)])
     except ModelError as problem:
-        raise BudgetExhausted(str(problem)) from None
+        raise SearchFinished(str(problem)) from None
+    await take_submission(run, reply.text)
+
+
+async def take_submission(run: RoundContext, text: str) -> None:
+    """Score the program of a submission, and note its idea."""
     try:
-        submission = parse_submission(reply.text)
+        submission = parse_submission(text)
     except ConfigError as problem:
-        run.reject(reply.text, str(problem), (), ORIGIN, 0)
+        run.reject(text, str(problem), (), ORIGIN, 0)
         return
     candidate = await run.evaluate(submission.program, submission.parents, ORIGIN, 0)
     words = " ".join(submission.idea.split())
