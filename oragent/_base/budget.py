@@ -16,6 +16,8 @@ from oragent._base.settings import STRICT
 
 # Bounds that must both be reached with ``until: both``.
 JOINT = ("evaluations", "model_calls")
+# Names that are no bounds.
+NO_BOUNDS = ("until", "confirm")
 # Grace period as a share of the bound on time, and its limits in seconds.
 GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0
 
@@ -34,6 +36,7 @@ class Budget:
         seconds: Wall-clock seconds, over all sittings.
         until: ``first``: the first bound reached ends the run. ``both``: the run ends when evaluations and model calls
             are both reached; rounds are completed, so the last one may exceed them. Other bounds apply as usual.
+        confirm: US dollars of the estimate above which a command on a terminal asks before it begins.
 
     Raises:
         ValueError: ``until`` is ``both`` and one of its two bounds is not set.
@@ -45,6 +48,7 @@ class Budget:
     money: Annotated[float, Gt(0)] | None = None
     seconds: Annotated[float, Gt(0)] | None = None
     until: Literal["first", "both"] = "first"
+    confirm: Annotated[float, Ge(0)] = 1.0
 
     @model_validator(mode="before")
     @classmethod
@@ -55,7 +59,7 @@ class Budget:
             named = values
         if not isinstance(named, dict) or "evaluations" in named:
             return values
-        if all(bound is None for name, bound in named.items() if name != "until"):
+        if all(bound is None for name, bound in named.items() if name not in NO_BOUNDS):
             return values
         return {**named, "evaluations": None}
 

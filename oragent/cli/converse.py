@@ -23,6 +23,7 @@ from oragent.cli.options import (
     console,
     split_names,
 )
+from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
 
 # whose utilities are published
@@ -124,6 +125,7 @@ def bench_converse(
     replay: Annotated[Path | None, typer.Option(help="An evaluation's folder: repeat it with its replies.")] = None,
     calls: BenchCalls = None,
     outputs: BenchFolder = Path("outputs/converse-bench"),
+    yes: Yes = False,
 ) -> None:
     """Measure agents over whole conversations with simulated stakeholders."""
     from oragent.evals.converse.command import ConverseBenchRequest, run_bench
@@ -142,7 +144,11 @@ def bench_converse(
     is_continued = set(chosen) <= CONTINUING and kind_of_folder(outputs) is FolderKind.CONVERSE_BENCH
     if is_continued:
         again = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
-        raise typer.Exit(run_bench(ConverseBenchRequest(outputs, workers=workers, words=again), console))
+        raise typer.Exit(
+            run_bench(
+                ConverseBenchRequest(outputs, workers=workers, words=again, confirm=make_confirm(yes=yes)), console
+            )
+        )
     model_names = [*split_names(model), *split_names(models)]
     bench_words = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
     settings = {
@@ -173,5 +179,6 @@ def bench_converse(
         replay=replay,
         workers=workers,
         words=bench_words,
+        confirm=make_confirm(yes=yes),
     )
     raise typer.Exit(run_bench(request, console))

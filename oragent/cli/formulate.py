@@ -22,6 +22,7 @@ from oragent.cli.options import (
     split_names,
     with_solve_options,
 )
+from oragent.cli.spending import Yes, make_confirm
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.model_settings import RuntimeWords
@@ -86,6 +87,7 @@ def formulate(
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/formulate"),
+    yes: Yes = False,
 ) -> None:
     """Turn a problem in words into a solved, checked model; exit code 3 no answer, 4 contradicted, 5 unchecked."""
     from oragent.formulate.command import formulate_file
@@ -132,6 +134,7 @@ def formulate(
         edit=None if edit is None else (module, edit),
         interactive=interactive,
         runtime=runtime,
+        confirm=make_confirm(yes=yes),
     )
     raise typer.Exit(formulate_file(request, console))
 
@@ -207,6 +210,7 @@ def bench_formulate(
     labels_readable: LabelsReadable = None,
     workers: Annotated[int, bench_workers("Problems")] = 2,
     outputs: BenchFolder = Path("outputs/formulate-bench"),
+    yes: Yes = False,
 ) -> None:
     """Measure success rates of methods and models; --outputs alone continues a benchmark."""
     from oragent.evals.formulate.command import run_bench
@@ -237,6 +241,7 @@ def bench_formulate(
         settings=settings,
         workers=workers,
         words=RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config),
+        confirm=make_confirm(yes=yes),
     )
     raise typer.Exit(run_bench(request, console))
 

@@ -35,9 +35,12 @@ from oragent.cli.options import (
     problem_names,
     split_names,
 )
+from oragent.cli.spending import Yes, confirm_spending, keep_estimate
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
+from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.model_settings import RuntimeWords
+from oragent.llm.prices import project_prices
 from oragent.report.live.server import open_companion
 from oragent.report.pages.loopback import require_server
 from oragent.report.run import load_run
@@ -47,6 +50,7 @@ from oragent.search.engine import Engine
 from oragent.search.events import RunEvent
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
+from oragent.search.spending import estimate_search
 from oragent.search.starting import InitialPrograms, gather_start, rebuild_run
 from oragent.search.strategies import STRATEGIES
 
@@ -84,6 +88,7 @@ def run(
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
     watch: Watch = False,
+    yes: Yes = False,
 ) -> None:
     """Search for a better heuristic."""
     named = {
@@ -109,6 +114,8 @@ def run(
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
     folder = outputs or base / "outputs"
     warm = gather_start(start, resolved, folder) if start else None
+    estimate = SpendingEstimate() if replay else estimate_search(chosen, resolved, project_prices(home))
+    confirm_spending(estimate, chosen.budget.confirm, yes=yes)
     _run_search(
         chosen,
         root=home,
@@ -117,6 +124,7 @@ def run(
         replay=replay and replay / "run.db",
         start=warm,
         watch=watch,
+        estimate=estimate,
     )
 
 
@@ -174,9 +182,11 @@ def compare_strategies(
     outputs: Annotated[
         Path | None, typer.Option(help="Folder of the comparison (default: outputs/comparison).")
     ] = None,
+    yes: Yes = False,
 ) -> None:
     """Compare strategies on problems, with several seeds and one budget; --outputs alone continues a comparison."""
     from oragent.evals.compare.command import run as run_comparison
+    from oragent.evals.compare.spending import estimate_comparison
 
     named = {
         "model.name": model,
@@ -189,7 +199,13 @@ def compare_strategies(
     folder = outputs or base / "outputs" / "comparison"
     files = list(map(Path, split_names(variants or "")))
     request = CompareRequest(words or [], strategies, seeds, overrides, config, outputs=folder, variants=files)
-    raise typer.Exit(run_comparison(request, base, console))
+    estimate, limit = estimate_comparison(request, base)
+    confirm_spending(estimate, limit, yes=yes)
+    try:
+        code = run_comparison(request, base, console)
+    finally:
+        keep_estimate(estimate, folder)
+    raise typer.Exit(code)
 
 
 def _run_search(
@@ -200,6 +216,7 @@ def _run_search(
     replay: Path | None = None,
     start: InitialPrograms | None = None,
     watch: bool = False,
+    estimate: SpendingEstimate | None = None,
 ) -> None:
     """Search with a live display, then say what was found and where it is."""
     opened: list[RunFolder] = []
@@ -210,6 +227,7 @@ def _run_search(
 
     def open_and_announce() -> RunFolder:
         opened.append(open_folder())
+        keep_estimate(estimate or SpendingEstimate(), opened[0].path)
         title = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
         console.print(title, highlight=False, soft_wrap=True)
         # workers say what they hold

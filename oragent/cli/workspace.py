@@ -23,6 +23,7 @@ from oragent.cli.options import (
     console,
     split_names,
 )
+from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
 from oragent.workspace.request import MODEL_ROLES, VerbRequest
 from oragent.workspace.settings import EffortOptions
@@ -264,6 +265,7 @@ def bench_workspace(
     timeout_s: ReplySeconds = None,
     workers: Annotated[int, bench_workers("Instances")] = 2,
     outputs: BenchFolder = Path("outputs/workspace-bench"),
+    yes: Yes = False,
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
     from oragent.evals.workspace.agents import FileInterface
@@ -310,6 +312,7 @@ def bench_workspace(
         settings=settings,
         workers=workers,
         words=RuntimeWords(tuple(words or ()), config=config),
+        confirm=make_confirm(yes=yes),
     )
     raise typer.Exit(run_bench(request, console))
 

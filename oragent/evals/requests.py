@@ -1,10 +1,11 @@
 """Requests of the commands that measure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.model_settings import RuntimeWords
 
 
@@ -35,6 +36,8 @@ class BenchRequest:
     workers: int = field(default=1, kw_only=True)
     # Settings of models and budget for all contestants, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords, kw_only=True)
+    # Called with the expected spending and the limit above which to ask, before the first call of a model.
+    confirm: Callable[[SpendingEstimate, float], None] = field(default=lambda estimate, limit: None, kw_only=True)
 
 
 @dataclass(frozen=True)

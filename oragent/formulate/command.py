@@ -1,5 +1,6 @@
 """The command ``oragent formulate``: start or resume a folder, and show its result."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -42,11 +43,14 @@ from oragent.formulate.printing import print_outcome, rerun_lines
 from oragent.formulate.problem import read_problem
 from oragent.formulate.rerun import rerun_formulation
 from oragent.formulate.session import PersonQuestion
+from oragent.formulate.spending import estimate_formulation
 from oragent.formulate.verify import read_given, verify_given
 from oragent.ledger.study import finished_results
+from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
+from oragent.llm.prices import project_prices
 from oragent.milp.solution import TOLERANCES
 
 NO_WORDS = RuntimeWords()
@@ -97,9 +101,17 @@ def formulate_file(
         raise StoreError(f"no formulation to replay at {command.replay}: expected run.db in it")
     remember_demands(model_demands(_read_runtime(command).every_model))
     opened: list[Path] = []
+    runtime = _read_runtime(command)
+    estimate = SpendingEstimate()
+    if model is None and runtime.model is not None:
+        text = f"{request.problem.text}{json.dumps(request.problem.data, default=str)}"
+        estimate = estimate_formulation(request.options.method, text, runtime, project_prices())
+        command.confirm(estimate, runtime.budget.confirm)
 
     def open_folder() -> Path:
         opened.append(create_folder(command.outputs, request))
+        if estimate.roles:
+            estimate.write(opened[0])
         print_line(console, f"formulation: {opened[0]}")
         return opened[0]
 

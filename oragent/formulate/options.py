@@ -1,13 +1,14 @@
 """Options of a formulation: method, modules, number of revisions, tolerances of checks."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.formulate.problem import Form
+from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.model_settings import RuntimeWords
 
 # Modules that an ablation can omit.
@@ -201,6 +202,7 @@ class FormulateCommand:
         replay: Folder whose replies are reused.
         edit: Module, and file with the output that replaces it.
         interactive: Whether the user is asked before the first program is solved.
+        confirm: Called with the expected spending and the limit above which to ask, before the first call.
     """
 
     problem: Path | None
@@ -214,3 +216,4 @@ class FormulateCommand:
     edit: tuple[str, Path] | None = None
     interactive: bool = False
     runtime: RuntimeWords = field(default_factory=RuntimeWords)
+    confirm: Callable[[SpendingEstimate, float], None] = lambda estimate, limit: None

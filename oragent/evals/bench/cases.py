@@ -20,9 +20,11 @@ from oragent.evals.bench.result import BenchResult, CellEnd, Cost, Measure, Mode
 from oragent.evals.bench.tables import TextTable
 from oragent.ledger import LedgerCase, ReplayModel, Study
 from oragent.ledger.study import FinishedCase
+from oragent.llm.estimates import PlannedCalls, SpendingEstimate, add_estimates, price_calls
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
 from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
+from oragent.llm.prices import project_prices
 from oragent.report.pages.text import format_share
 
 UNBOUNDED = Budget(evaluations=None)
@@ -121,6 +123,19 @@ class CaseSettings:
         return build_settings(cls, given, [], f"the settings of the {plan.terms.benchmark}")
 
 
+@dataclass(frozen=True)
+class CaseCalls:
+    """Expected calls of one role in a case."""
+
+    role: str
+    # Name of the model.
+    model: str
+    number: float
+    # Tokens of a prompt and of a reply.
+    tokens_in: float
+    tokens_out: float
+
+
 Work = Callable[[LedgerCase], Awaitable[object]]
 
 
@@ -146,6 +161,28 @@ class CaseBenchmark(ABC):
     @abstractmethod
     def settings(self) -> CaseSettings:
         """Settings of the plan."""
+
+    def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
+        """Return the expected calls of a case."""
+        return ()
+
+    def estimate(self, folder: Path) -> SpendingEstimate:
+        """Return the expected spending of the cases that are missing."""
+        prices = project_prices(self.plan.root)
+        estimates = []
+        for cell in self.plan.cells if self.replay is None else ():
+            missing = len(self.case_names(cell)) - len(self.finished_cases(cell, folder))
+            planned = []
+            budget = UNBOUNDED
+            for calls in self.profile_case(cell) if missing > 0 else ():
+                runtime = self.read_runtime(calls.model)
+                assert runtime.model is not None
+                model, budget = runtime.models.get(calls.role, runtime.model), runtime.budget
+                planned.append(
+                    PlannedCalls(calls.role, model, missing * calls.number, calls.tokens_in, calls.tokens_out)
+                )
+            estimates.append(price_calls(planned, prices, budget))
+        return add_estimates(estimates)
 
     @abstractmethod
     def case_names(self, cell: BenchCell) -> Sequence[str]:

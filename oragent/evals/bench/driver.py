@@ -19,6 +19,7 @@ from oragent.evals.bench.cases import CaseBenchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
+from oragent.llm.estimates import SpendingEstimate
 from oragent.report.pages.charts import require_matplotlib
 from oragent.report.pages.html import make_environment
 
@@ -96,8 +97,22 @@ class BenchCommand(Generic[B]):
     show: Callable[[B, Path], Iterable[Line | TextTable]]
     write_page: Callable[[B, Path], Path]
 
-    def run(self, bench: B, folder: Path, console: Console, prepare: Callable[[], None] = lambda: None) -> int:
-        """Run the missing cells, print tables, write the page; ``prepare`` is called after the plan is in the folder.
+    def run(
+        self,
+        bench: B,
+        folder: Path,
+        console: Console,
+        prepare: Callable[[], None] = lambda: None,
+        confirm: Callable[[SpendingEstimate, float], None] = lambda estimate, limit: None,
+    ) -> int:
+        """Run the missing cells, print tables, write the page.
+
+        Args:
+            bench: The benchmark.
+            folder: Its folder.
+            console: Console for the output.
+            prepare: Called after the plan is in the folder.
+            confirm: Called with the expected spending and ``budget.confirm`` before anything is written.
 
         Returns:
             Exit code: 0 if all cells are finished, 3 if not, 130 if the user stopped the run.
@@ -105,9 +120,13 @@ class BenchCommand(Generic[B]):
         require_matplotlib()
         bench.readable = bench.find_readable()
         # A wrong setting is refused before any file is written.
-        bench.read_runtime()
+        runtime = bench.read_runtime()
         bench.check_labels()
+        estimate = bench.estimate(folder)
+        confirm(estimate, runtime.budget.confirm)
         self.manifest.write_plan(bench.plan, folder)
+        if estimate.roles:
+            estimate.write(folder)
         prepare()
 
         def start(board: Board) -> B:

@@ -22,7 +22,7 @@ from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
@@ -73,6 +73,10 @@ class EvaluationSettings(CaseSettings):
     paper_words: bool = False
     # Maximum number of messages of a conversation. None means the default.
     limit: int | None = None
+
+
+# Assumed for the estimate of costs: messages of a conversation, calls for an answer, tokens of a prompt and a reply.
+TYPICAL_MESSAGES, CALLS_A_MESSAGE, TOKENS_A_CALL = 8, 3, (4000, 250)
 
 
 @dataclass
@@ -156,6 +160,21 @@ class ConverseBenchmark(CaseBenchmark):
 
     def _uses_persona(self, cell: BenchCell) -> bool:
         return bool(self.contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
+
+    def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
+        """Return the expected calls of a conversation, from the number of messages of its paradigm."""
+        contestant, settings = self.contestant_of(cell), self.settings
+        paradigm = Paradigm(contestant["paradigm"])
+        if paradigm is Paradigm.DEFAULT:
+            return ()
+        messages = TYPICAL_MESSAGES if paradigm is Paradigm.CONVERSATION else 1
+        calls = []
+        if contestant["agent"] in ASKING and contestant["model"] != SCRIPTED:
+            calls.append(CaseCalls("agent", contestant["model"], messages * CALLS_A_MESSAGE, *TOKENS_A_CALL))
+        decider = settings.decider_model or contestant["model"]
+        if self._uses_persona(cell) and decider != SCRIPTED:
+            calls.append(CaseCalls("decider", decider, messages, *TOKENS_A_CALL))
+        return calls
 
     def describe_case(self, result: Mapping[str, Any]) -> str:
         """Return score and end."""

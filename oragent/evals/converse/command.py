@@ -225,7 +225,7 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
         for line in warnings:
             console.print(Text(escape_text(line), style="yellow"), soft_wrap=True)
 
-    return COMMAND.run(bench, folder, console, write_utilities)
+    return COMMAND.run(bench, folder, console, write_utilities, request.confirm)
 
 
 def _show_results(bench: ConverseBenchmark, folder: Path) -> Iterator[Line | TextTable]:

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.formulate.labelled import FAILED_RUNS, ProblemSet, grade_result, slug
@@ -26,9 +26,10 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ALL, EXTRAS, PARTS, ROLES, STAND_INS, Options, check_known, choose_options
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import Bounds, FormulationRunner
+from oragent.formulate.spending import list_profiles
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
-from oragent.llm.model import Model
+from oragent.llm.model import Model, estimate_tokens
 from oragent.milp.solution import TOLERANCES, SolveVerdict
 from oragent.sandbox.sandbox import Sandbox
 
@@ -220,6 +221,18 @@ class FormulateBenchmark(CaseBenchmark):
         if self.contestant_of(cell)["model"] == ALL:
             cases, _ = expand_errors(cases)
         return [case.problem.name for case in cases.supported]
+
+    def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
+        """Return the expected calls of a formulation, for a problem of mean length."""
+        contestant, cases = self.contestant_of(cell), self.problems(cell.subject).supported
+        if contestant["model"] in (*STAND_INS, ALL) or not cases:
+            return ()
+        size = sum(estimate_tokens(case.problem.text) for case in cases) / len(cases)
+        profiles = list_profiles(options_of(contestant, self.settings).method)
+        return [
+            CaseCalls(profile.role, contestant["model"], profile.calls, size + profile.request, profile.reply)
+            for profile in profiles
+        ]
 
     def describe_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> str:
         """Return the success rate."""

@@ -219,7 +219,7 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     # Check this before the folder is created.
     require_pulp("formulate")
     bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
-    return COMMAND.run(bench, request.outputs, console)
+    return COMMAND.run(bench, request.outputs, console, confirm=request.confirm)
 
 
 def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator[Line | TextTable]:

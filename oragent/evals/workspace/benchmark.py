@@ -17,7 +17,7 @@ from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import WorkspaceError
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
+from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.driver import save_text
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
@@ -69,6 +69,10 @@ class WorkspaceBenchSettings(CaseSettings):
     judge: str = ""
     # Largest penalty by a judge, in points.
     penalty_max: float = PENALTY_PAPER
+
+
+# Assumed for the estimate of costs: number of calls, tokens of a prompt and of a reply.
+WORK_CALLS, JUDGE_CALLS = (12, 9000, 500), (1, 4000, 400)
 
 
 @dataclass
@@ -155,6 +159,12 @@ class WorkspaceBenchmark(CaseBenchmark):
             raise WorkspaceError(f"{task.name} has no reference in the vault of its set")
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
         return InstanceLabels(reference, original, instance=instance)
+
+    def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
+        """Return the expected calls of a task; an agent works with tools and sends the conversation again each time."""
+        agent, judge = self.contestant_of(cell)["agent"], self.settings.judge
+        calls = [] if agent in agents.AGENTS else [CaseCalls("agent", agent, *WORK_CALLS)]
+        return [*calls, CaseCalls(agents.JUDGE, judge, *JUDGE_CALLS)] if judge else calls
 
     def describe_case(self, result: Mapping[str, Any]) -> str:
         """Return the outcome."""

@@ -69,7 +69,7 @@ def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[
         for subject in bench.plan.subjects:
             # A set without this mode is refused before any cost.
             bench.tasks(subject)
-        return COMMAND.run(bench, request.outputs, console)
+        return COMMAND.run(bench, request.outputs, console, confirm=request.confirm)
     finally:
         bench.close()
 

@@ -1,0 +1,53 @@
+"""Estimate before a command spends money: print it, and ask on a terminal above ``budget.confirm``."""
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oragent._base.errors import ConfigError
+from oragent._base.publishing import has_result_listener, publish_progress
+from oragent.cli.options import console, print_text
+from oragent.llm.estimates import SpendingEstimate
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, whatever the estimate of its cost (budget.confirm).")]
+
+
+def confirm_spending(estimate: SpendingEstimate, limit: float, *, yes: bool) -> None:
+    """Print an estimate of paid calls; on a terminal ask if it is above the limit.
+
+    Args:
+        estimate: Expected spending.
+        limit: US dollars above which to ask.
+        yes: Whether the user agreed already.
+
+    Raises:
+        ConfigError: The user does not agree.
+    """
+    if not estimate.is_paid:
+        return
+    publish_progress("estimate", {"calls": estimate.calls, "tokens": estimate.tokens, "money": estimate.money})
+    print_text(f"estimate: {estimate.describe()}")
+    if len(estimate.roles) > 1:
+        for line in estimate.describe_roles():
+            console.print(f"  {line}", style="dim", highlight=False, markup=False, soft_wrap=True)
+    is_asking = sys.stdin.isatty() and sys.stdout.isatty() and not has_result_listener()
+    if yes or not is_asking or estimate.money is None or estimate.money <= limit:
+        return
+    if not typer.confirm(f"This may cost {estimate.money:.2f} US dollars (budget.confirm={limit:g}). Begin"):
+        raise ConfigError("not begun: lower the budget (--evaluations, budget.money), or agree with --yes")
+
+
+def keep_estimate(estimate: SpendingEstimate, folder: Path) -> None:
+    """Write the estimate with its prices into the folder of a command, if it has one."""
+    if estimate.roles and folder.is_dir():
+        with suppress(OSError):
+            estimate.write(folder)
+
+
+def make_confirm(*, yes: bool) -> Callable[[SpendingEstimate, float], None]:
+    """Return the function that a benchmark calls before it spends."""
+    return lambda estimate, limit: confirm_spending(estimate, limit, yes=yes)

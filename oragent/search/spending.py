@@ -1,0 +1,101 @@
+"""Expected model calls of a search, by strategy and role.
+
+Numbers of calls follow from the strategies, and sizes of requests were measured with the stand-in model on
+``tsp_constructive``. A real model writes longer programs, so replies are assumed to be longer than those of the
+stand-in. An estimate is right within a factor of two or three for a model without reasoning.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from oragent.evaluation.problem import Problem
+from oragent.llm.estimates import PlannedCalls, SpendingEstimate, price_calls
+from oragent.llm.model import estimate_tokens
+from oragent.llm.model_settings import ModelSettings
+from oragent.llm.prices import Prices
+from oragent.search.config import Config
+from oragent.search.strategies import choose_strategy
+from oragent.search.strategies.one_shot import OneShotSettings
+
+# Tokens of a reply with a program, with several programs, and with words.
+PROGRAM, SEVERAL, WORDS = 700, 2000, 150
+# Tokens of the seed of the problem on which requests were measured.
+MEASURED_SEED = 190
+# Tokens of the result of a scored program in a conversation.
+RESULT = 80
+# Tokens that a search without a bound on evaluations, calls and tokens is assumed to use, in evaluations.
+UNBOUNDED = 200
+
+
+@dataclass(frozen=True)
+class RoleProfile:
+    """Calls of a role."""
+
+    role: str
+    # Calls per evaluation.
+    calls: float
+    # Tokens of a request besides the system message.
+    request: float
+    # Tokens of a reply.
+    reply: float = PROGRAM
+
+
+REPAIRS = RoleProfile("repair", 0.1, 1100)
+DEFAULT = (RoleProfile("code", 1.0, 900), REPAIRS)
+PROFILES: Mapping[str, Sequence[RoleProfile]] = {
+    "random": (RoleProfile("i1", 1.0, 410), REPAIRS),
+    "hill_climb": (RoleProfile("code", 1.0, 660), REPAIRS),
+    "funsearch": (RoleProfile("code", 1.0, 930), REPAIRS),
+    "eoh": (RoleProfile("code", 1.0, 700), REPAIRS),
+    "ael": (RoleProfile("code", 1.2, 640), REPAIRS),
+    "reevo": (RoleProfile("code", 1.0, 900), RoleProfile("reflect", 0.6, 500, WORDS), REPAIRS),
+    "mcts_ahd": (RoleProfile("code", 1.0, 750), RoleProfile("describe", 1.0, 210, WORDS), REPAIRS),
+    "tide": (RoleProfile("code", 0.8, 740), RoleProfile("reflect", 0.3, 480, WORDS), REPAIRS),
+    "levi": (RoleProfile("idea", 0.3, 400), RoleProfile("code", 0.7, 650), REPAIRS),
+    "or_agent": (RoleProfile("idea", 0.4, 1160, SEVERAL), RoleProfile("code", 0.05, 1170), REPAIRS),
+    "portfolio": (RoleProfile("code", 1.0, 950), RoleProfile("reflect", 0.15, 320, WORDS), REPAIRS),
+}
+# Rounds of the kind ``tree`` of or_agent, and their other roles.
+TREE = (
+    RoleProfile("idea", 0.2, 1000, WORDS * 3),
+    RoleProfile("code", 0.3, 1200),
+    RoleProfile("experiment", 0.7, 1200, SEVERAL / 4),
+    RoleProfile("reflect", 0.5, 600, WORDS),
+    REPAIRS,
+)
+
+
+def estimate_search(config: Config, problem: Problem, prices: Prices) -> SpendingEstimate:
+    """Return the expected spending of a run; without calls if the strategy asks no model."""
+    strategy = choose_strategy(config)
+    if not strategy.asks_model or config.model is None:
+        return SpendingEstimate()
+    system = estimate_tokens(f"{problem.brief}{problem.documentation}") + 150
+    known = estimate_tokens(problem.knowledge)
+    growth = max(1.0, estimate_tokens(problem.seed) / MEASURED_SEED)
+    evaluations = config.budget.evaluations or UNBOUNDED
+    planned = []
+    for profile in _list_profiles(config):
+        model = _model_of(config, profile.role)
+        if model is not None:
+            tokens_in = system + known + profile.request * growth
+            planned.append(PlannedCalls(profile.role, model, evaluations * profile.calls, tokens_in, profile.reply))
+    return price_calls(planned, prices, config.budget)
+
+
+def _list_profiles(config: Config) -> Sequence[RoleProfile]:
+    name = config.strategy_name
+    if name == "one_shot":
+        options = choose_strategy(config).own(config)
+        assert isinstance(options, OneShotSettings)
+        # Each call sends the conversation so far, half of all calls on average.
+        history = min(options.calls, config.budget.evaluations or UNBOUNDED) / 2 * (PROGRAM + RESULT)
+        return (RoleProfile("code", 1.0, 660 + history), REPAIRS)
+    if name == "or_agent" and getattr(getattr(config, "or_agent", None), "rounds", "") == "tree":
+        return TREE
+    return PROFILES.get(name, DEFAULT)
+
+
+def _model_of(config: Config, role: str) -> ModelSettings | None:
+    by_role = {str(name): settings for name, settings in config.models.items()}
+    return by_role.get("code" if role == "repair" and "code" in by_role else role, config.model)
