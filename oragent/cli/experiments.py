@@ -307,5 +307,7 @@ def train(
         precise=precise,
         batch=batch,
     )
-    for message in run_training(request, base, export=export):
+    messages = run_training(request, base, export=export)
+    publish_result({"network": problem, "folder": request.folder, "messages": messages})
+    for message in messages:
         console.print(message, highlight=False, soft_wrap=True)

@@ -14,6 +14,7 @@ from rich.table import Table
 from oragent._base import package_data
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
 from oragent._base.publishing import publish_result
+from oragent._base.settings import dump_settings
 from oragent.cli.options import console, print_text
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
@@ -21,6 +22,7 @@ from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
+from oragent.search.config import read_config
 
 # one that ships and needs nothing but us: what is sent to try the way
 PROBLEM = "bpp_online"
@@ -159,4 +161,5 @@ def doctor(
 
 def settings() -> None:
     """Print every setting with its default, as a file for --config."""
+    publish_result(dump_settings(read_config(None)))
     print_text((package_data.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip())

@@ -308,6 +308,7 @@ def memory(
         raise ConfigError(f"{name!r} is no family of problems: expected a plain word, such as tsp")
     if forget:
         path.unlink(missing_ok=True)
+        publish_result({"family": name, "file": path, "lessons": ""})
         return
     if edit:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -315,7 +316,9 @@ def memory(
         _open_editor(path)
     if not path.is_file():
         raise ConfigError(f"nothing is kept of {name}: oragent memory {name} --add RUN keeps what a run has learned")
-    console.print(escape_text(path.read_text(encoding="utf-8", errors="replace")), markup=False, highlight=False)
+    lessons = path.read_text(encoding="utf-8", errors="replace")
+    publish_result({"family": name, "file": path, "lessons": lessons})
+    console.print(escape_text(lessons), markup=False, highlight=False)
 
 
 def _add_lessons(outputs: Path, run: Path, name: str | None) -> str:
@@ -341,6 +344,7 @@ def _add_lessons(outputs: Path, run: Path, name: str | None) -> str:
 
 def _list_families(outputs: Path) -> None:
     paths = sorted((outputs / "memory").glob("*.md"))
+    publish_result({"families": [{"family": path.stem, "file": path} for path in paths]})
     if not paths:
         console.print("no lessons are kept yet: oragent memory --add RUN")
     for path in paths:

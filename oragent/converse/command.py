@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import escape_text
 from oragent.converse.conversation_request import ConversationRequest, read_request
@@ -49,13 +50,16 @@ def go_on(session: ModelConversation | Path, console: Console, model: Model | No
     if isinstance(session, Path):
         session = ModelConversation(session, read_request(session))
     code = hold_conversation(session, console, model)
-    print_line(console, f"report: {write_model_page(session)}")
+    report = write_model_page(session)
+    publish_result({"folder": session.folder, "report": report, "messages": session.records})
+    print_line(console, f"report: {report}")
     return code
 
 
 def show(folder: Path, console: Console) -> int:
     """Print a conversation from its records, without changing its folder."""
     conversation = ModelConversation(folder, read_request(folder))
+    publish_result({"folder": folder, "messages": conversation.records})
     print_line(console, f"conversation: {folder}")
     for record in conversation.records:
         if record.said:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import ConfigError, WorkspaceError
+from oragent._base.publishing import publish_result
 from oragent._base.settings import dump_settings
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
@@ -161,7 +162,9 @@ def restore_version(folder: Path, version: str, path: str, console: Console) -> 
 
 def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Console) -> int:
     require_workspace(folder)
-    for text in reversal(Versions(folder)).describe():
+    changes = list(reversal(Versions(folder)).describe())
+    publish_result({"folder": folder, "changes": changes})
+    for text in changes:
         print_line(console, text)
     write_page(folder)
     return 0
@@ -185,7 +188,9 @@ def show_workspace(folder: Path, console: Console) -> int:
 def write_report(folder: Path, console: Console) -> int:
     """Write the page of a workspace again."""
     require_workspace(folder)
-    print_line(console, f"report: {write_page(folder)}")
+    report = write_page(folder)
+    publish_result({"report": report})
+    print_line(console, f"report: {report}")
     return 0
 
 
@@ -197,8 +202,10 @@ def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> i
         print_line(console, f"not finished: {one_line(reason, 400)}; the same command goes on", "bold yellow")
         return FAILED
     clear_pending(request.folder)
+    report = write_page(request.folder)
+    publish_result({**result, "report": report})
     _print_result(result, console)
-    print_line(console, f"report: {write_page(request.folder)}")
+    print_line(console, f"report: {report}")
     return 0 if result["written"] else FAILED
 
 

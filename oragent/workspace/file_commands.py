@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.errors import WorkspaceError
+from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, describe_next_step
@@ -21,6 +22,7 @@ def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
         home = create_workspace(folder)
     else:
         home = create_from_run(source, folder)
+    publish_result({"folder": folder, "files": list(home.list_files())})
     for path in home.list_files():
         print_line(console, f"{folder}/{path}")
     return 0
@@ -30,13 +32,16 @@ def check_workspace(folder: Path, console: Console) -> int:
     """Print the contents of a workspace and its problems; return exit code 1 if it has problems."""
     home = WorkspaceFolder(folder)
     findings = home.find_flaws()
-    for entry in list_manifest(home.open_workspace()):
+    files, notes = list(list_manifest(home.open_workspace())), list(find_notes(home.open_workspace()))
+    program = home.find_program()
+    publish_result({"program": program, "files": files, "notes": notes, "problems": list(findings)})
+    for entry in files:
         print_line(console, f"{entry.role:12} {entry.path} ({entry.size} bytes)")
-    for note in find_notes(home.open_workspace()):
+    for note in notes:
         print_line(console, f"note: {note}")
     for finding in findings:
         print_line(console, f"wrong: {finding}", style="bold yellow")
-    console.print(Text(f"program: {home.find_program() or 'none yet'}"))
+    console.print(Text(f"program: {program or 'none yet'}"))
     if findings:
         return 1
     return 0
@@ -45,7 +50,9 @@ def check_workspace(folder: Path, console: Console) -> int:
 def list_versions(folder: Path, console: Console) -> int:
     """List the versions of a workspace."""
     require_workspace(folder)
-    for version in Versions(folder, readonly=True).list_versions():
+    every = list(Versions(folder, readonly=True).list_versions())
+    publish_result({"versions": every})
+    for version in every:
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
         paths = ", ".join(version.paths) or "nothing"
         clone = " of another clone" if version.is_foreign else ""
@@ -62,7 +69,9 @@ def show_diff(folder: Path, version: str, console: Console) -> int:
     if not every:
         raise WorkspaceError(f"{shorten_path(folder)} has no versions yet")
     chosen = versions.find_version(version) if version else every[-1]
-    print_line(console, versions.describe_diff(chosen.id))
+    text = versions.describe_diff(chosen.id)
+    publish_result({"version": chosen.id, "diff": text})
+    print_line(console, text)
     return 0
 
 

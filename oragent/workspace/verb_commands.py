@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from oragent._base.publishing import publish_result
+from oragent._base.safe_load import parse_yaml
 from oragent._base.terminal import print_line
 from oragent.milp.opening import print_note
 from oragent.milp.operations.printing import print_fields, print_result
@@ -99,7 +100,9 @@ def print_verb_result(result: VerbResult, console: Console) -> None:
 
 def adopt_command(folder: Path, write: bool, console: Console) -> int:
     """Print the proposed settings of a folder; write them if ``write`` is True."""
-    console.file.write(adopt_folder(folder, write))
+    text = adopt_folder(folder, write)
+    publish_result({"settings": parse_yaml(text), "file": folder / FILE if write else None})
+    console.file.write(text)
     if write:
         sys.stderr.write(f"written: {folder / FILE}\n")
     else:

@@ -1,5 +1,6 @@
 """Every command writes one JSON document with --json, errors included."""
 
+import io
 import json
 from pathlib import Path
 
@@ -101,6 +102,67 @@ def test_a_run_is_a_document_with_progress_as_lines(call, tmp_path: Path) -> Non
     assert events[-1]["event"] == "ended"
     shown = call("show", result["folder"])[1]["result"]
     assert shown["best"] == result["best"]
+
+
+def test_settings_and_memory_are_documents(call, tmp_path: Path) -> None:
+    settings = call("settings")[1]["result"]
+    assert settings["budget"]["evaluations"] == 200
+    assert call("memory", "--outputs", tmp_path)[1]["result"] == {"families": []}
+    file = tmp_path / "memory" / "tsp.md"
+    file.parent.mkdir()
+    file.write_text("Short edges first.\n")
+    assert call("memory", "--outputs", tmp_path)[1]["result"]["families"] == [{"family": "tsp", "file": str(file)}]
+    shown = call("memory", "tsp", "--outputs", tmp_path)[1]["result"]
+    assert shown == {"family": "tsp", "file": str(file), "lessons": "Short edges first.\n"}
+
+
+def test_a_conversation_is_a_document(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.lp"
+    path.write_text(MODEL)
+    monkeypatch.setattr("sys.stdin", io.StringIO("whatif wood += 1\nquit\n"))
+    result = call("converse", path, "--outputs", tmp_path / "out")[1]["result"]
+    assert Path(result["report"]).is_file()
+    assert [message["said"] for message in result["messages"]] == ["", "whatif wood += 1"]
+    assert result["messages"][1]["results"][0]["objective"]["difference"]["value"] == pytest.approx(1.4)
+    shown = call("show", result["folder"])[1]["result"]
+    assert shown["messages"] == result["messages"]
+
+
+def test_commands_on_workspaces_are_documents(call, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    made = call("workspace", "new", folder)[1]["result"]
+    assert made["folder"] == str(folder)
+    assert made["files"]
+    checked = call("workspace", "check", folder)[1]["result"]
+    assert {"program", "files", "notes", "problems"} == set(checked)
+    assert all({"role", "path", "size"} <= set(entry) for entry in checked["files"])
+    (folder / "src").mkdir(exist_ok=True)
+    (folder / "src" / "model.lp").write_text(MODEL)
+    versions = call("workspace", "history", folder)[1]["result"]["versions"]
+    assert versions
+    shown = call("workspace", "diff", folder)[1]["result"]
+    assert set(shown) == {"version", "diff"}
+
+
+@pytest.mark.slow
+def test_a_comparison_and_a_benchmark_are_documents(call, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    folder = scaffold.new("sack", tmp_path / "problems")
+    words = ["--strategies", "gp", "--seeds", "2", "--evaluations", "3", "--outputs", tmp_path / "compared"]
+    code, document, _ = call("compare", folder, *words)
+    (problem,) = document["result"]["problems"]
+    (row,) = problem["strategies"]
+    assert code == 0
+    assert (row["strategy"], row["runs"], row["seeds"]) == ("gp", 2, [0, 1])
+    assert row["means"]["val"]["mean"] == pytest.approx(sum(scores["val"] for scores in row["scores"]) / 2)
+    assert document["result"]["unfinished"] == []
+    code, document, _ = call(
+        "bench", "formulate", "--set", "families", "--limit", "2", "--model", "oracle", "--outputs", tmp_path / "bench",
+        "--labels-readable",
+    )  # fmt: skip
+    tables = [part for part in document["result"]["content"] if isinstance(part, dict)]
+    assert code == 0
+    assert all(len(row) == len(table["columns"]) for table in tables for row in table["rows"])
 
 
 def test_a_command_that_publishes_nothing_has_its_text(capsys: pytest.CaptureFixture[str]) -> None:

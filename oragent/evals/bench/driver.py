@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
+from oragent._base.publishing import publish_result
 from oragent._base.text_format import escape_text, one_line
 from oragent.evals.bench.cases import CaseBenchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
@@ -78,6 +79,11 @@ def rich_table(table: TextTable) -> RichTable:
     for row in table.rows:
         rich.add_row(*(Text(escape_text(value)) for value in row))
     return rich
+
+
+def describe_table(table: TextTable) -> dict[str, object]:
+    """Return a table as plain data: the names of its columns, and its rows."""
+    return {"columns": table.heads, "rows": table.rows}
 
 
 @dataclass(frozen=True)
@@ -156,16 +162,21 @@ class BenchCommand(Generic[B]):
             bench.close()
 
     def _print_results(self, bench: B, folder: Path, console: Console, *, write: bool) -> bool:
-        """Print the tables and write the page; return True if all cells are finished."""
-        for part in self.show(bench, folder):
+        """Print and publish the tables, and write the page; return True if all cells are finished."""
+        parts = list(self.show(bench, folder))
+        for part in parts:
             if isinstance(part, Line):
                 console.print(Text(part.text, style=part.style), soft_wrap=True)
             else:
                 console.print(rich_table(part))
+        path = None
         if write:
             path = self.write_page(bench, folder)
             console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
-        return all(bench.is_complete(cell, folder) for cell in bench.plan.cells)
+        unfinished = [str(cell) for cell in bench.plan.cells if not bench.is_complete(cell, folder)]
+        content = [describe_table(part) if isinstance(part, TextTable) else part.text.strip() for part in parts]
+        publish_result({"folder": folder, "report": path, "unfinished": unfinished, "content": content})
+        return not unfinished
 
 
 def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Path) -> bool:

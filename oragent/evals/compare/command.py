@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from math import comb
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from oragent import __version__
+from oragent._base.publishing import publish_result
 from oragent._base.statistics import best_case
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import draw_benchmark
@@ -154,7 +156,9 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
         return STOPPED
     comparison = load_comparison(plan, SearchRunner(plan), folder)
     show_comparison(comparison, console)
-    console.print(f"[bold]report[/] {escape(str(write_report(comparison)))}", highlight=False, soft_wrap=True)
+    report = write_report(comparison)
+    publish_result({**describe_comparison(comparison), "report": report})
+    console.print(f"[bold]report[/] {escape(str(report))}", highlight=False, soft_wrap=True)
     if comparison.unfinished:
         return UNFINISHED
     return COMPLETE
@@ -170,10 +174,38 @@ def show_folder(folder: Path, console: Console) -> int:
     """Print the finished part of a comparison; its folder is not changed."""
     plan = reopen_plan(folder)
     comparison = load_comparison(plan, SearchRunner(plan), folder)
+    publish_result(describe_comparison(comparison))
     show_comparison(comparison, console)
     if comparison.unfinished:
         return UNFINISHED
     return COMPLETE
+
+
+def describe_comparison(comparison: Comparison) -> dict[str, object]:
+    """Return a comparison as plain data: scores and costs by strategy, paired differences, and the verdict."""
+    summary = comparison.summary
+    problems = []
+    for problem in summary.subjects:
+        rows = [
+            {
+                "strategy": row.contestant,
+                "runs": len(row.results),
+                "means": row.means,
+                "scores": [{mode: score.value for mode, score in run.scores.items()} for run in row.results],
+                "seeds": [run.cell.seed for run in row.results],
+                "spent": [asdict(run.spent) for run in row.results],
+            }
+            for row in problem.rows
+        ]
+        entry = {"problem": problem.name, "better": problem.direction.comparative, "strategies": rows}
+        problems.append({**entry, "differences": list(problem.differences)})
+    return {
+        "folder": comparison.folder,
+        "problems": problems,
+        "normalised": summary.overall,
+        "verdict": describe_verdict(summary),
+        "unfinished": [str(cell) for cell in comparison.unfinished],
+    }
 
 
 def write_page(folder: Path) -> Path:

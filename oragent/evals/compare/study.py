@@ -16,12 +16,13 @@ from rich.markup import escape
 
 from oragent._base import package_data, settings
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, rich_table, save_text
+from oragent._base.publishing import publish_result
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, describe_table, rich_table, save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import CellEnd
 from oragent.evals.bench.summary import BenchSummary, SummaryRow
 from oragent.evals.bench.tables import TextTable
-from oragent.evals.compare.command import run_searches, write_report
+from oragent.evals.compare.command import describe_comparison, run_searches, write_report
 from oragent.evals.compare.plan import MANIFEST, make_plan, read_variant
 from oragent.evals.compare.runner import SearchRunner, load_comparison
 from oragent.evals.requests import StudyRequest
@@ -326,9 +327,10 @@ def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent =
         console.print(rich_table(table))
     for cell in comparison.unfinished:
         console.print(f"left out, as its budget is not used up: {escape(str(cell))}", soft_wrap=True)
-    files_text = (
-        f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(write_report(comparison)))}"
-    )
+    report = write_report(comparison)
+    files_text = f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(report))}"
+    content = {title: describe_table(table) for title, table in tables.items()}
+    publish_result({**describe_comparison(comparison), "table": folder / TABLE, "report": report, "tables": content})
     console.print(files_text, highlight=False, soft_wrap=True)
     if comparison.unfinished:
         return UNFINISHED
