@@ -59,6 +59,10 @@ HEAVY = {
     "starlette",
     "uvicorn",
     "pyomo",
+    "tensorboardX",
+    "mlflow",
+    "wandb",
+    "opentelemetry",
 }  # may be imported inside a function
 
 EVALUATORS = sorted((ROOT / "problems").glob("*/eval.py"))

@@ -43,7 +43,8 @@ def test_the_reference_has_every_command_setting_and_name() -> None:
         assert f"| `{key}` |" in PAGES["settings.md"]
     for module in (oragent, harness, milp):
         for name in module.__all__:
-            assert re.search(rf"^\.\. (?:auto\w+|py:data):: {module.__name__}\.{name}$", PAGES["api.md"], re.MULTILINE)
+            full_name = getattr(getattr(module, name), "function_name", f"{module.__name__}.{name}")
+            assert re.search(rf"^\.\. (?:auto\w+|py:data):: {full_name}$", PAGES["api.md"], re.MULTILINE)
 
 
 def test_no_key_of_the_settings_is_without_a_meaning() -> None:

@@ -164,7 +164,16 @@ def _python() -> str:
         "subclasses of `oragent.OragentError`, with a message of one line. Other projects can link to these names: the inventory "
         "is `objects.inv` at the root of the site.",
         *(f"## {module.__name__}\n\n```{{eval-rst}}\n{_directives(module)}\n```" for module in (oragent, harness, milp)),
+        "## Results of models\n\nWhat `oragent.formulate`, `verify` and `converse` return.\n\n"
+        + "\n".join(["```{eval-rst}", *(f".. autoclass:: {name}\n   :members:\n" for name in RESULTS), "```"]),
     ])  # fmt: skip
+
+
+RESULTS = (
+    "oragent.formulate.formulation.FormulationResult",
+    "oragent.converse.api.Dialogue",
+    "oragent.converse.models.message_record.MessageRecord",
+)
 
 
 def _directives(module: ModuleType) -> str:

@@ -1,5 +1,6 @@
 """Start or resume a search from Python."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +20,10 @@ from oragent.api.companions import register_companions
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, await_in_thread, run_in_thread
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
+from oragent.report.tracking.event_adapter import EventAdapter
 from oragent.sandbox.isolation import describe_isolation
 from oragent.search.config import Config, read_config
-from oragent.search.events import Observer, OnEvent, Progress, SearchResult, ignore_event
+from oragent.search.events import Observer, OnEvent, Progress, SearchResult, call_both, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import LaunchOptions, search
 from oragent.search.starting import InitialPrograms, gather_start
@@ -44,6 +46,7 @@ def run(
     root: str | Path | None = None,
     outputs: str | Path | None = None,
     on_event: OnEvent | None = None,
+    track: Sequence[str] = (),
     **keys: Any,
 ) -> SearchRun:
     """Search for a better heuristic until the budget is spent.
@@ -68,6 +71,7 @@ def run(
         root: Project root; None for the nearest parent folder with problems.
         outputs: Folder of runs; None for ``outputs`` in the root.
         on_event: Called with each ``oragent.search.events.RunEvent`` in the search's thread.
+        track: Names of trackers: ``jsonl``, ``tensorboard``, ``mlflow``, ``wandb``, ``otel``.
         keys: Sections or keys of the configuration, such as ``seed=1`` or ``budget={"money": 2.5}``. ``cluster`` may
             also be an object with the method ``submit`` of a ``concurrent.futures.Executor``.
 
@@ -80,6 +84,7 @@ def run(
     """
     choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
     launched = _prepare_run(choices, problem, config, root, outputs, start, on_event or ignore_event)
+    launched.track(track)
     run_in_thread(launched.run_search, progress or _ignore)
     return launched.load_result()
 
@@ -98,6 +103,7 @@ async def run_async(
     root: str | Path | None = None,
     outputs: str | Path | None = None,
     on_event: OnEvent | None = None,
+    track: Sequence[str] = (),
     **keys: Any,
 ) -> SearchRun:
     """Search like ``run`` in the current event loop, so that an async model can use its objects.
@@ -106,6 +112,7 @@ async def run_async(
     """
     choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
     launched = _prepare_run(choices, problem, config, root, outputs, start, on_event or ignore_event)
+    launched.track(track)
     await await_in_thread(launched.run_search, progress or _ignore)
     return launched.load_result()
 
@@ -120,6 +127,7 @@ def resume(
     settings: Settings | None = None,
     progress: Observer | None = None,
     on_event: OnEvent = ignore_event,
+    track: Sequence[str] = (),
     trust: bool = False,
     **keys: Any,
 ) -> SearchRun:
@@ -134,6 +142,7 @@ def resume(
         settings: Settings as for ``run`` that do not change the search itself.
         progress: As for ``run``.
         on_event: As for ``run``.
+        track: As for ``run``.
         trust: Accept code, commands, addresses and keys that the folder names and you did not name.
         keys: Sections or keys of the configuration.
 
@@ -147,6 +156,7 @@ def resume(
     """
     choices = read_choices(model, strategy, settings, keys, evaluations, seconds)
     launched = _prepare_resume(Path(path), choices, trust=trust, on_event=on_event)
+    launched.track(track)
     run_in_thread(launched.run_search, progress or _ignore)
     return launched.load_result()
 
@@ -163,6 +173,11 @@ class _SearchLaunch:
     on_event: OnEvent = ignore_event
     # Evaluated before the search starts its thread.
     isolation: dict[str, list[str]] | None = field(default_factory=describe_isolation)
+
+    def track(self, names: Sequence[str]) -> None:
+        """Log the run to trackers; one that fails is left out with a warning."""
+        if names:
+            self.on_event = call_both(self.on_event, EventAdapter(names, self.config, warnings.warn))
 
     async def run_search(self, steering: Steering, observer: Observer) -> SearchResult:
         return await search(

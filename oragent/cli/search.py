@@ -44,10 +44,11 @@ from oragent.llm.prices import project_prices
 from oragent.report.live.server import open_companion
 from oragent.report.pages.loopback import require_server
 from oragent.report.run import load_run
+from oragent.report.tracking.event_adapter import TRACKERS, EventAdapter
 from oragent.sandbox.isolation import describe_isolation
 from oragent.search.config import Config, read_config
 from oragent.search.engine import Engine
-from oragent.search.events import RunEvent
+from oragent.search.events import OnEvent, RunEvent, call_both
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.spending import estimate_search
@@ -55,6 +56,9 @@ from oragent.search.starting import InitialPrograms, gather_start, rebuild_run
 from oragent.search.strategies import STRATEGIES
 
 register_companions()
+Track = Annotated[
+    list[str] | None, typer.Option(help=f"Log the run to {', '.join(TRACKERS)}; repeatable (extra tracking).")
+]
 
 
 def run(
@@ -88,6 +92,7 @@ def run(
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
     watch: Watch = False,
+    track: Track = None,
     yes: Yes = False,
 ) -> None:
     """Search for a better heuristic."""
@@ -125,6 +130,7 @@ def run(
         start=warm,
         watch=watch,
         estimate=estimate,
+        track=track or (),
     )
 
 
@@ -136,6 +142,7 @@ def resume(
     ] = False,
     trust: Trust = False,
     watch: Watch = False,
+    track: Track = None,
 ) -> None:
     """Continue a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
     words = RuntimeWords(tuple(settings or ()))
@@ -146,7 +153,7 @@ def resume(
         console.print(
             f"a new database, which begins with {format_count(rebuild_run(folder), 'program')} that were left"
         )
-    _run_search(folder.config, folder.root, folder.problem, lambda: folder, watch=watch)
+    _run_search(folder.config, folder.root, folder.problem, lambda: folder, watch=watch, track=track or ())
 
 
 def _reopen_run(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolder:
@@ -217,6 +224,7 @@ def _run_search(
     start: InitialPrograms | None = None,
     watch: bool = False,
     estimate: SpendingEstimate | None = None,
+    track: Sequence[str] = (),
 ) -> None:
     """Search with a live display, then say what was found and where it is."""
     opened: list[RunFolder] = []
@@ -246,6 +254,9 @@ def _run_search(
                 with display.watch_engine(engine), page:
                     yield
 
+            on_event: OnEvent = _publish_event
+            if track:
+                on_event = call_both(_publish_event, EventAdapter(track, config, display.show_note))
             outcome = launch(
                 config,
                 root=root,
@@ -257,7 +268,7 @@ def _run_search(
                 watch=watching,
                 start=start,
                 isolation=isolation,
-                on_event=_publish_event,
+                on_event=on_event,
             )
     except KeyboardInterrupt:
         # before the engine, which answers Ctrl-C itself, or after it

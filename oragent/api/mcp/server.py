@@ -27,6 +27,7 @@ from oragent.api.mcp.problems import problem_tools
 from oragent.api.mcp.registry import ToolEntry, list_tools, register_tools
 from oragent.api.mcp.run_tools import run_tools
 from oragent.api.mcp.workplace import Workplace
+from oragent.api.mcp.workspace_tools import workspace_tools
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -45,6 +46,7 @@ register_tools("problems", problem_tools)
 register_tools("runs", run_tools)
 register_tools("models", model_tools)
 register_tools("formulate", formulate_tools)
+register_tools("workspace", workspace_tools)
 
 
 def require_mcp() -> None:

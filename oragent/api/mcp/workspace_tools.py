@@ -1,0 +1,138 @@
+"""Tools for models in folders: the verbs of a workspace on revisions of git."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from oragent._base.errors import ConfigError
+from oragent._base.text_format import one_line
+from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.workplace import Workplace
+from oragent.api.workspaces import Workspace
+from oragent.workspace.sources import MODELS, WORKING
+
+MOST_LINES = 20
+MOST_CHANGES = 50
+# Requests repeat the arguments.
+OMITTED = {"request"}
+
+Folder = Annotated[str, Field(description="Folder of the workspace.")]
+Revision = Annotated[str, Field(description="Git revision, REVISION:FILE, a model file; . is now.")]
+Seconds = Annotated[float | None, Field(gt=0, le=600, description="CPU seconds of a program.")]
+
+
+def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
+    """Make the tools for workspaces."""
+
+    async def perform(folder: str, seconds: float | None, verb: Callable[[Workspace], object]) -> object:
+        workspace = Workspace(place.resolve(folder), seconds=seconds)
+        return _dump(await place.work(lambda: verb(workspace)))
+
+    async def workspace_run(folder: Folder, at: Revision = WORKING, seconds: Seconds = None) -> object:
+        """Run the program of a revision in the sandbox, and solve its model again."""
+        revision = _find_revision(place, at)
+        return await perform(folder, seconds, lambda workspace: workspace.run(revision))
+
+    async def workspace_ask(
+        folder: Folder,
+        lines: Annotated[list[str], Field(min_length=1, max_length=MOST_LINES)],
+        at: Revision = WORKING,
+        seconds: Seconds = None,
+    ) -> object:
+        """Run lines of operations on the model of a revision: solve, price ROW, conflict, repair, describe NAME."""
+        revision = _find_revision(place, at)
+        return await perform(folder, seconds, lambda workspace: {"results": workspace.ask(*lines, at=revision)})
+
+    async def workspace_whatif(
+        folder: Folder,
+        changes: Annotated[
+            list[str],
+            Field(
+                min_length=1, max_length=MOST_CHANGES, description="data/d.csv[Paris, wk3]=120, or demand[Paris] *= 1.1"
+            ),
+        ],
+        at: Revision = WORKING,
+        seconds: Seconds = None,
+    ) -> object:
+        """Show the effect of other values in cells of data, or of changes of the model; nothing is written."""
+        revision = _find_revision(place, at)
+        return await perform(folder, seconds, lambda workspace: workspace.whatif(*changes, at=revision))
+
+    async def workspace_compare(
+        folder: Folder, old: Revision, new: Revision = WORKING, seconds: Seconds = None
+    ) -> object:
+        """Show rows, variables and data that differ between two revisions, each with its effect on the optimum."""
+        first, second = _find_revision(place, old), _find_revision(place, new)
+        return await perform(folder, seconds, lambda workspace: workspace.compare(first, second))
+
+    async def workspace_verify(
+        folder: Folder,
+        old: Revision,
+        new: Revision = WORKING,
+        neutral: Annotated[list[str], Field(description="CELL=VALUE of new cells without effect.")] = [],  # noqa: B006
+        seconds: Seconds = None,
+    ) -> object:
+        """Test that the new program has the former optimum at the former data; ok is false if not."""
+        first, second = _find_revision(place, old), _find_revision(place, new)
+        return await perform(folder, seconds, lambda workspace: workspace.verify(first, second, neutral))
+
+    async def workspace_audit(
+        folder: Folder,
+        old: Revision,
+        new: Revision = WORKING,
+        plan: Annotated[str, Field(description="File with planned edits, a line CELL = VALUE each.")] = "",
+    ) -> object:
+        """List each cell of data that differs between two revisions, and compare them with a plan."""
+        first, second = _find_revision(place, old), _find_revision(place, new)
+        planned = place.resolve(plan) if plan else None
+        return await perform(folder, None, lambda workspace: workspace.audit(first, second, planned))
+
+    async def workspace_cite(
+        folder: Folder, text: Annotated[str, Field(description="File with citations.")], at: Revision = WORKING
+    ) -> object:
+        """Look up each citation of a text: [data/t.csv, row KEY, column NAME = value] or [docs/a.md:12 "quote"]."""
+        revision, file = _find_revision(place, at), place.resolve(text)
+        return await perform(folder, None, lambda workspace: workspace.cite(file, revision))
+
+    return [
+        workspace_run,
+        workspace_ask,
+        workspace_whatif,
+        workspace_compare,
+        workspace_verify,
+        workspace_audit,
+        workspace_cite,
+    ]
+
+
+def _find_revision(place: Workplace, text: str) -> str:
+    """Return a revision; a model file must lie within the server's folder.
+
+    Raises:
+        ConfigError: It is a file elsewhere.
+    """
+    if text == WORKING:
+        return text
+    path = Path(text)
+    if path.is_absolute() or ".." in path.parts:
+        return str(place.resolve(text))
+    if (place.root / path).is_file():
+        return str(place.resolve(text))
+    # A file of the server's own working folder would be found by its relative path.
+    if path.is_file() or (path.suffix in MODELS and ":" not in text):
+        raise ConfigError(f"{one_line(text, 80)} does not exist in the server's folder")
+    return text
+
+
+def _dump(result: object) -> object:
+    if isinstance(result, BaseModel):
+        return result.model_dump(mode="json", exclude=OMITTED, exclude_defaults=True) | {
+            "ok": getattr(result, "ok", True)
+        }
+    if isinstance(result, dict):
+        return {name: _dump(value) for name, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [_dump(value) for value in result]
+    return result

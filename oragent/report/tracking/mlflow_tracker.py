@@ -1,0 +1,59 @@
+"""MLflow: a run of the experiment with the problem's name, at ``MLFLOW_TRACKING_URI`` or in ``./mlruns``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oragent._base.distribution import extra_install_command
+from oragent._base.errors import ConfigError
+from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
+from oragent.search.events import RunEvent
+
+# Maximum length of a parameter.
+MOST_CHARACTERS = 500
+TAG = "oragent.folder"
+
+
+class MlflowTracker:
+    """Logs metrics over the number of scored programs; a run that continues is found by its folder.
+
+    Raises:
+        ConfigError: The package mlflow is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from mlflow.tracking import MlflowClient
+        except ImportError:
+            raise ConfigError(f"mlflow is not installed: {extra_install_command('tracking')}") from None
+        self._client: Any = MlflowClient()
+        self._run = ""
+
+    def begin(self, run: TrackedRun) -> None:
+        """Begin a run, or continue the one of the same folder."""
+        experiment = self._client.get_experiment_by_name(run.problem)
+        number = experiment.experiment_id if experiment is not None else self._client.create_experiment(run.problem)
+        folder = str(run.folder.resolve())
+        known = [found for found in self._client.search_runs([number]) if found.data.tags.get(TAG) == folder]
+        if known:
+            self._run = known[0].info.run_id
+            self._client.update_run(self._run, status="RUNNING")
+            return
+        self._run = self._client.create_run(number, run_name=run.folder.name, tags={TAG: folder}).info.run_id
+        for key, value in run.settings.items():
+            self._client.log_param(self._run, key, value[:MOST_CHARACTERS])
+
+    def log(self, figures: Mapping[str, float], step: int) -> None:
+        """Log metrics."""
+        for name, value in figures.items():
+            self._client.log_metric(self._run, name, value, step=step)
+
+    def log_call(self, call: ModelCall) -> None:
+        """Do nothing: totals are metrics."""
+
+    def log_event(self, event: RunEvent) -> None:
+        """Do nothing: figures are metrics."""
+
+    def end(self, reason: str, *, complete: bool) -> None:
+        """End the run."""
+        self._client.set_tag(self._run, "end", reason)
+        self._client.set_terminated(self._run, "FINISHED" if complete else "KILLED")

@@ -1,0 +1,56 @@
+"""What trackers get: the run at its beginning, figures under stable names, calls of models, and the end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from oragent.search.events import RunEvent
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """A run that begins or continues."""
+
+    # Folder of the run.
+    folder: Path
+    problem: str
+    # Settings by ``section.key``.
+    settings: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """Name of the run for people."""
+        return f"{self.problem}/{self.folder.name}"
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A reply of a model."""
+
+    role: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    # US dollars; None if the price is unknown.
+    money: float | None
+    seconds: float
+
+
+class RunTracker(Protocol):
+    """Adapter of one tracking system."""
+
+    def begin(self, run: TrackedRun) -> None:
+        """Begin a run."""
+
+    def log(self, figures: Mapping[str, float], step: int) -> None:
+        """Log figures at a step, the number of scored programs."""
+
+    def log_call(self, call: ModelCall) -> None:
+        """Log a reply of a model."""
+
+    def log_event(self, event: RunEvent) -> None:
+        """Log any event of the run, this one included."""
+
+    def end(self, reason: str, *, complete: bool) -> None:
+        """End the run."""

@@ -1,0 +1,147 @@
+"""Trackers: what they wrote without a network is read back with the libraries, and agrees with the run."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+import oragent
+from oragent._base.errors import ConfigError
+from oragent.report.run import load_run
+from oragent.report.tracking import event_adapter
+from oragent.report.tracking.event_adapter import TRACKERS, EventAdapter
+from oragent.search.config import Config
+from oragent.search.events import EventKind, RunEvent
+
+BUDGET = {"evaluations": 3, "model_calls": 2, "tokens": 150, "money": 0.25, "seconds": 3.5}
+REPLIED = {"role": "code", "model": "m", "tokens_in": 100, "tokens_out": 50, "money": 0.25, "seconds": 1.0}
+
+
+def play(names: list[str], folder: Path, warn=warnings.warn) -> None:
+    """The events of a short run: a seed, a better program, a failure."""
+    adapter = EventAdapter(names, Config(), warn)
+    events = [
+        (EventKind.BEGUN, {"folder": str(folder), "problem": "toy", "rounds": 0}),
+        (EventKind.EVALUATED, {"status": "ok", "score": 10.0, "origin": "seed"}),
+        (EventKind.BEST, {"id": "0.0", "score": 10.0, "origin": "seed"}),
+        (EventKind.REPLIED, REPLIED),
+        (EventKind.EVALUATED, {"status": "ok", "score": 8.0, "origin": "code"}),
+        (EventKind.BEST, {"id": "1.0", "score": 8.0, "origin": "code"}),
+        (EventKind.EVALUATED, {"status": "error", "score": None, "origin": "code"}),
+        (EventKind.BUDGET, BUDGET),
+        (EventKind.ENDED, {"reason": "the budget of 3 evaluations is used up", "complete": True}),
+    ]
+    for number, (kind, data) in enumerate(events):
+        adapter(RunEvent(kind, number, float(number), data))
+
+
+def test_a_file_of_events_agrees_with_the_run(toy: Path, tmp_path: Path) -> None:
+    run = oragent.run("toy", root=tmp_path, evaluations=5, seed=3, workers=1, track=["jsonl"])
+    lines = [json.loads(line) for line in (run.folder / "events.jsonl").read_text().splitlines()]
+    assert [lines[0]["event"], lines[-1]["event"]] == ["begun", "ended"]
+    scores = [line["score"] for line in lines if line["event"] == "evaluated"]
+    assert sorted(filter(None, scores)) == sorted(filter(None, (one.score for one in load_run(run.folder).records)))
+    assert [line for line in lines if line["event"] == "best"][-1]["score"] == run.best.score
+    assert [line for line in lines if line["event"] == "budget"][-1]["evaluations"] == run.spent.evaluations
+    assert all({"event", "round", "at_s"} <= set(line) for line in lines)
+    oragent.resume(run.folder, evaluations=7, track=["jsonl"])
+    assert len((run.folder / "events.jsonl").read_text().splitlines()) > len(lines)
+
+
+def test_tensorboard_reads_the_scalars(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboardX")
+    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    play(["tensorboard"], tmp_path)
+    read = accumulators.EventAccumulator(str(tmp_path / "tensorboard"))
+    read.Reload()
+    assert [(event.step, event.value) for event in read.Scalars("best")] == [(1, 10.0), (2, 8.0)]
+    assert [(event.step, event.value) for event in read.Scalars("failed")] == [(1, 0.0), (2, 0.0), (3, 1.0)]
+    assert read.Scalars("money")[0].value == pytest.approx(0.25)
+
+
+@pytest.mark.slow
+def test_mlflow_reads_metrics_and_settings_and_continues_a_run(tmp_path: Path, monkeypatch) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    from mlflow.tracking import MlflowClient
+
+    for _ in range(2):
+        play(["mlflow"], tmp_path)
+    client = MlflowClient()
+    experiment = client.get_experiment_by_name("toy")
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert run.data.metrics["best"] == 8.0
+    assert run.data.metrics["tokens"] == 150
+    assert run.data.params["budget.evaluations"] == "200"
+    assert run.info.status == "FINISHED"
+    assert [(metric.step, metric.value) for metric in client.get_metric_history(run.info.run_id, "best")][:2] == [
+        (1, 10.0), (2, 8.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_wandb_writes_a_history_offline(tmp_path: Path, monkeypatch) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    play(["wandb"], tmp_path)
+    datastore = pytest.importorskip("wandb.sdk.internal.datastore")
+    from wandb.proto import wandb_internal_pb2
+
+    (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    store = datastore.DataStore()
+    store.open_for_scan(str(file))
+    history, summary = [], {}
+    while (data := store.scan_data()) is not None:
+        record = wandb_internal_pb2.Record()
+        record.ParseFromString(data)
+        items = {(item.key or ".".join(item.nested_key)): json.loads(item.value_json) for item in record.history.item}
+        history += [items] if items else []
+        summary |= {
+            (item.key or ".".join(item.nested_key)): json.loads(item.value_json) for item in record.summary.update
+        }
+    assert [row["best"] for row in history if "best" in row] == [10.0, 8.0]
+    assert [row["programs"] for row in history if "score" in row] == [1, 2]
+    assert summary["end"] == "the budget of 3 evaluations is used up"
+
+
+def test_opentelemetry_writes_spans(tmp_path: Path, monkeypatch) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    play(["otel"], tmp_path)
+    spans = [json.loads(line) for line in (tmp_path / "otel.jsonl").read_text().splitlines()]
+    named = {span["name"]: span for span in spans}
+    assert {"oragent run", "chat m", "evaluate program"} == set(named)
+    run = named["oragent run"]
+    assert run["attributes"]["oragent.best"] == 8.0
+    assert named["chat m"]["attributes"]["gen_ai.usage.input_tokens"] == 100
+    assert all(span["parent_id"] == run["context"]["span_id"] for span in spans if span is not run)
+
+
+def test_a_tracker_that_fails_is_left_out_and_the_run_goes_on(toy: Path, tmp_path: Path, monkeypatch) -> None:
+    def fail(*arguments) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("oragent.report.tracking.jsonl_tracker.JsonlTracker.log_event", fail)
+    with pytest.warns(UserWarning, match="left out: OSError: the disk is full"):
+        run = oragent.run("toy", root=tmp_path, evaluations=3, workers=1, track=["jsonl"])
+    assert run.complete
+
+
+def test_unknown_trackers_and_missing_packages_are_one_line(toy: Path, tmp_path: Path, monkeypatch) -> None:
+    with pytest.raises(ConfigError, match="expected one of"):
+        oragent.run("toy", root=tmp_path, track=["paper"])
+    assert not (tmp_path / "outputs").exists()
+    for name, package in {
+        "tensorboard": "tensorboardX",
+        "mlflow": "mlflow",
+        "wandb": "wandb",
+        "otel": "opentelemetry",
+    }.items():
+        assert name in TRACKERS
+        monkeypatch.setitem(__import__("sys").modules, package, None)
+        with pytest.raises(ConfigError, match="tracking"):
+            event_adapter.open_tracker(name)
