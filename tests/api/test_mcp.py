@@ -283,7 +283,7 @@ def test_a_client_verifies_a_workspace_and_asks_what_if(root: Path) -> None:
             assert run["objective"]["value"] == pytest.approx(17)
             asked = await agent("workspace_ask", folder="shop", lines=["price wood"])
             # one more metre of wood earns 1.4 while both rows bind
-            assert asked["results"][0]["up"]["value"] == pytest.approx(1.4)
+            assert asked["results"][0]["members"][0]["price_up"]["value"] == pytest.approx(1.4)
             trial = await agent("workspace_whatif", folder="shop", changes=["data/stock.csv[wood, amount]=11"])
             assert trial["objective"]["difference"]["value"] == pytest.approx(1.4)
             assert (folder / "data/stock.csv").read_text().count("10") == 1
