@@ -136,7 +136,9 @@ def bench_converse(
 
         names = {"model.name": model or None, "budget.model_calls": calls}
         raise typer.Exit(
-            bench_questions(questions, agents, RuntimeWords(tuple(words or ()), names, config), outputs, console)
+            bench_questions(
+                questions, agents, RuntimeWords(tuple(words or ()), names, config), outputs, console, workers
+            )
         )
     sources = {name: context.get_parameter_source(name) for name in context.params}
     # by name: some versions of typer bring a copy of click

@@ -128,7 +128,7 @@ class ToolRounds:
 
     # most replies with tool calls; None: any number
     rounds: int | None = None
-    # most calls of one reply, further ones are dropped; None: any number
+    # most calls of one reply; the model is told how many further ones were not run; None: any number
     calls: int | None = None
     # what happens after the last round: the model is asked once more, without tools, after this message (without a
     # message if empty); None: it is not asked again
@@ -167,6 +167,8 @@ async def work_with_tools(
         calls, text = response.tool_calls[: limits.calls], response.content
         messages.append(replace(response, tool_calls=calls))
         results = [await asyncio.to_thread(call_tool, call) for call in calls]
+        if dropped := len(response.tool_calls) - len(calls):
+            results[-1] += f"\n({dropped} more calls were not run: at most {limits.calls} in one reply)"
         messages += [Message("tool", result, tool_call_id=call.id) for call, result in zip(calls, results, strict=True)]
         if calls:
             continue

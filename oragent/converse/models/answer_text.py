@@ -23,6 +23,11 @@ LONG_NUMBER = 3
 LIST_MARK = re.compile(r"(?m)^\s*\d{1,3}[.)]\s")
 MEMBER = re.compile(r'(?:\w+|"(?:[^"\\]|\\.)*")\[[^\[\]\n]{0,300}\]')
 RESULT_ID = re.compile(r"(?<!\w)r\d+(?=[.\[]|(?!\w))")
+# Labels such as ``06:00`` or ``2027-Q1``.
+SIGNED_LABEL = re.compile(r"\w+(?:[:./-]\w+)+")
+# Minimum number of digits for a label that is recognised without the name of its set, such as a year.
+YEAR = 4
+NEXT_WORD = re.compile(r"[\s\u00a0\u202f]*([^\W\d_]+|[%€$])")
 LAST_WORD = re.compile(r"(\w+)\W{1,2}$")
 SPACES = str.maketrans("", "", "\u00a0\u202f' ")
 # Fields of results with text of a language model.
@@ -108,12 +113,14 @@ class SupportedNumbers:
     def __init__(self, results: Mapping[str, AnyResult], model: IndexedModel, messages: Iterable[str]) -> None:
         self._model = model
         self._sets = {fold(index_set.name): index_set for index_set in model.sets}
+        self._labels = {fold(label) for index_set in model.sets for label in index_set.labels}
+        self._units = {fold(unit) for family in model.families() for unit in family.unit.split("/") if unit}
+        self._units |= {fold(goal.unit) for goal in model.objectives} | set("%€$")
         self._families = {fold(family.name) for family in model.families()}
         figures = [abs(figure) for result in results.values() for figure in _figures(result)]
         spoken = list(messages)
         self._words = {fold(word) for text in spoken for word in WORD.findall(text)}
-        labels = (label for index_set in model.sets for label in index_set.labels)
-        self._words |= {fold(word) for text in labels for word in WORD.findall(text)}
+        self._words |= {word for label in self._labels for word in WORD.findall(label)}
         self._words |= {fold(word) for family in model.families() for word in WORD.findall(family.name)}
         figures += [value for text in spoken for found in NUMBER.finditer(text) for value in _readings(found[0])]
         figures += [float(count) for count in (*model.shape, *map(len, model.families()))]
@@ -124,12 +131,14 @@ class SupportedNumbers:
         """Split a text without references at its unsupported numbers."""
         skipped = [found.span() for found in LIST_MARK.finditer(text)]
         skipped += [found.span() for found in MEMBER.finditer(text) if self._is_family(found[0])]
+        skipped += [found.span() for found in SIGNED_LABEL.finditer(text) if self._is_signed_label(found[0])]
         parts, at = [], 0
         for found in NUMBER.finditer(text):
             begin, end = found.span()
             if any(low <= begin < high for low, high in skipped) or self._is_supported(found[0]):
                 continue
-            if self._is_label(text[:begin], found[0]) or self._is_in_name(text[max(0, begin - 80) : begin], found[0]):
+            before, after = text[max(0, begin - 80) : begin], text[end : end + 80]
+            if self._is_label(before, found[0], after) or self._is_in_name(before, found[0]):
                 continue
             parts += [AnswerPart(text=text[at:begin]), AnswerPart(kind="unsupported", text=found[0])]
             at = end
@@ -138,9 +147,15 @@ class SupportedNumbers:
     def _is_family(self, member: str) -> bool:
         return fold(member.partition("[")[0].strip('"')) in self._families
 
-    def _is_label(self, before: str, number: str) -> bool:
-        """Return True for a label that follows the name of its set, such as ``week 3``."""
-        word = LAST_WORD.search(before[-80:])
+    def _is_signed_label(self, text: str) -> bool:
+        return fold(text) in self._labels and NUMBER.fullmatch(text) is None
+
+    def _is_label(self, before: str, number: str, after: str) -> bool:
+        """Return True for a label that follows the name of its set, such as ``week 3``, or a year without a unit."""
+        following = NEXT_WORD.match(after)
+        if len(number) >= YEAR and number in self._labels and not (following and fold(following[1]) in self._units):
+            return True
+        word = LAST_WORD.search(before)
         index_set = self._sets.get(fold(word[1])) if word else None
         return index_set is not None and number in index_set.position_of
 

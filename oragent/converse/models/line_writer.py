@@ -67,7 +67,7 @@ class LineWriter:
             if lines and not record.refused:
                 break
             reason = record.note or "expected a JSON object with lines"
-            complaint = Message("user", f"Refused: {reason}. Correct the lines.")
+            complaint = Message("user", f"Refused: {reason}. Answer with other lines.")
             messages += [Message("assistant", reply.text[:2000]), complaint]
         return record
 

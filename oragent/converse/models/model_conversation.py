@@ -100,13 +100,22 @@ class ModelConversation:
                 study = await stack.enter_async_context(open_study(self.folder, runtime, is_asking=False))
             yield study
 
-    async def say(self, text: str) -> MessageRecord:
+    async def say(self, text: str, seen: int | None = None) -> MessageRecord:
         """Answer a message; concurrent callers wait for each other.
 
         A line that starts with ``/`` is a line of operations even if a language model is used.
+
+        Args:
+            text: Message of the user.
+            seen: Number of messages that the sender has seen. None accepts the message in any state.
+
+        Raises:
+            StoreError: Another message was answered after those that the sender has seen.
         """
         text = text.strip()[:MOST_SAID]
         async with self._busy:
+            if seen is not None and seen != len(self.records):
+                raise StoreError("the conversation went on in another window: look at its new state, then send again")
             if self.absence and not self.is_lines(text):
                 note = f"not sent, since the model cannot be asked: {self.absence}"
                 return record_message(self.workbench, text, note=note)

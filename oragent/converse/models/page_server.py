@@ -4,6 +4,7 @@ Texts are sent as JSON and inserted as text nodes, so that names of a model are 
 """
 
 import asyncio
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -25,6 +26,7 @@ from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refu
 PAGE = Path(__file__).with_name("page.html")
 # Maximum size of a request, in bytes.
 MOST_BODY = 40_000
+COUNT = re.compile(r"\d{1,9}", re.ASCII)
 EXPORTS = {"csv": "text/csv", "html": "text/html"}
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
@@ -67,6 +69,9 @@ def make_application(conversation: ModelConversation, token: str) -> Any:
     async def get_state(request: Request) -> Response:
         return JSONResponse(await conversation.read(page_state), headers=HEADERS)
 
+    async def get_count(request: Request) -> Response:
+        return JSONResponse({"count": len(conversation.records)}, headers=HEADERS)
+
     async def get_pivot(request: Request) -> Response:
         question = dict(request.query_params)
         return JSONResponse(await conversation.read(lambda opened: pivot_table(opened, question)), headers=HEADERS)
@@ -87,7 +92,8 @@ def make_application(conversation: ModelConversation, token: str) -> Any:
         text = body.decode(errors="replace").strip()
         if not text:
             return JSONResponse({"error": "write a message"}, 400, HEADERS)
-        await conversation.say(text)
+        seen = request.headers.get("x-seen", "")
+        await conversation.say(text, int(seen) if COUNT.fullmatch(seen) else None)
         return JSONResponse(await conversation.read(page_state), headers=HEADERS)
 
     async def get_export(request: Request) -> Response:
@@ -102,6 +108,7 @@ def make_application(conversation: ModelConversation, token: str) -> Any:
         routes=[
             Route("/", guarded(get_page)),
             Route("/state", guarded(get_state)),
+            Route("/count", guarded(get_count)),
             Route("/pivot", guarded(get_pivot)),
             Route("/labels", guarded(get_labels)),
             Route("/say", guarded(post_message), methods=["POST"]),

@@ -10,7 +10,7 @@ from oragent._base.text_format import escape_text
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.result_text import headline, view_result
-from oragent.converse.models.scenario_table import ScenarioRow, scenario_rows, table_cells
+from oragent.converse.models.scenario_table import ScenarioRow, scenario_row, scenario_rows, table_cells
 from oragent.milp.indexed import Family, IndexedModel, ParameterFamily, VariableFamily
 from oragent.milp.operations.results import CompareResult
 from oragent.milp.operations.slices import fold
@@ -36,7 +36,7 @@ def page_state(conversation: ModelConversation) -> dict[str, Any]:
         "asking": conversation.is_asking,
         "absence": escape_text(conversation.absence),
         "status": now.status,
-        "kpis": list(_kpis(model, rows[0], now)),
+        "kpis": list(_kpis(model, rows[0], now, _tried(conversation))),
         "in_force": [escape_text(line) for line in bench.state.lines],
         "trial": _trial(conversation),
         "scenarios": [[escape_text(cell) for cell in row] for row in table_cells(rows)],
@@ -47,16 +47,35 @@ def page_state(conversation: ModelConversation) -> dict[str, Any]:
     }
 
 
-def _kpis(model: IndexedModel, base: ScenarioRow, now: ScenarioRow) -> Iterator[dict[str, str]]:
-    """Return objective and totals before and after the changes; no figures for an infeasible state."""
-    before = format_figure(base.objective) if base.objective.value is not None else base.status
-    after = format_figure(now.objective) if now.objective.value is not None else now.status
-    yield {"name": f"{model.objective.name} ({model.objective.sense})", "before": before, "after": after}
-    totals = {**base.totals, **now.totals}
-    order = sorted(totals, key=lambda name: (base.totals.get(name) == now.totals.get(name), name))
+def _kpis(
+    model: IndexedModel, base: ScenarioRow, now: ScenarioRow, tried: ScenarioRow | None
+) -> Iterator[dict[str, str]]:
+    """Return objective and totals of the base model, of the present state and of the last trial."""
+    rows = {"before": base, "after": now} | ({"tried": tried} if tried else {})
+    name = escape_text(f"{model.objective.name} ({model.objective.sense})")
+    figures = {
+        key: format_figure(row.objective) if row.objective.value is not None else row.status
+        for key, row in rows.items()
+    }
+    yield {"name": name, **figures}
+    totals = {name for row in rows.values() for name in row.totals}
+    order = sorted(totals, key=lambda name: (len({row.totals.get(name) for row in rows.values()}) == 1, name))
     for name in order[: MOST_KPIS - 1]:
-        texts = [format_figure(row.totals[name]) if name in row.totals else row.status for row in (base, now)]
-        yield {"name": f"total {escape_text(name)}", "before": texts[0], "after": texts[1]}
+        figures = {
+            key: format_figure(row.totals[name]) if name in row.totals else row.status for key, row in rows.items()
+        }
+        yield {"name": f"total {escape_text(name)}", **figures}
+
+
+def _tried(conversation: ModelConversation) -> ScenarioRow | None:
+    """Return the outcome of the last trial; None without one."""
+    study = conversation.workbench.session.study
+    if study.trial is None or study.trial == study.changes:
+        return None
+    try:
+        return scenario_row(study, "tried", study.scenario(study.trial))
+    except OragentError:
+        return None
 
 
 def _trial(conversation: ModelConversation) -> dict[str, str] | None:
@@ -111,9 +130,8 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
 
     Args:
         conversation: Conversation with the state.
-        question: ``family``; ``rows`` and ``columns``: positions of index sets, from 0; ``fixed.K``: label of the index
-        at
-            position K; ``search``: text that labels of the rows contain.
+        question: ``family``; ``rows`` and ``columns``: positions of index sets, from 0; ``fixed.K``: label of the
+            index at position K; ``search``: text that labels of the rows contain.
 
     Raises:
         MilpError: The question names an unknown family, index or label.
@@ -124,6 +142,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         raise MilpError("no such family of variables or data")
     places = [_place(question, key, family) for key in ("rows", "columns")]
     figures, note = _figures(conversation, family)
+    bounds = _bounds(model, family)
     chosen = np.ones(len(family), dtype=bool)
     summed = []
     for place, name in enumerate(family.sets):
@@ -146,7 +165,8 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         {
             "label": escape_text(_label(model, family, places[0], row)),
             "cells": [
-                _cell(model, family, cells.get((row, column), []), figures) for column in column_keys[:MOST_COLUMNS]
+                _cell(model, family, cells.get((row, column), []), figures, bounds)
+                for column in column_keys[:MOST_COLUMNS]
             ],
         }
         for row in row_keys[:MOST_ROWS]
@@ -160,9 +180,10 @@ def _place(question: Mapping[str, str], key: str, family: Family) -> int | None:
     text = question.get(key, "")
     if not text:
         return None
-    if not text.isdigit() or int(text) >= len(family.sets):
-        raise MilpError(f"{key}: expected the place of an index of {family.name!r}")
-    return int(text)
+    places = {str(place): place for place in range(len(family.sets))}
+    if text not in places:
+        raise MilpError(f"{key}: expected the place of an index of {family.name!r}, from 0")
+    return places[text]
 
 
 def _label(model: IndexedModel, family: Family, place: int | None, key: int) -> str:
@@ -180,7 +201,21 @@ def _figures(conversation: ModelConversation, family: Family) -> tuple[np.ndarra
         return None, escape_text(str(problem))
 
 
-def _cell(model: IndexedModel, family: Family, members: list[int], figures: np.ndarray | None) -> dict[str, Any]:
+def _bounds(model: IndexedModel, family: Family) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the bounds of all members of a family of variables."""
+    if not isinstance(family, VariableFamily):
+        return None
+    low, high = (side.evaluate(model.cells)[family.positions] for side in (model.low, model.high))
+    return low, high
+
+
+def _cell(
+    model: IndexedModel,
+    family: Family,
+    members: list[int],
+    figures: np.ndarray | None,
+    bounds: tuple[np.ndarray, np.ndarray] | None,
+) -> dict[str, Any]:
     if not members:
         return {"text": "", "name": ""}
     text = "–"
@@ -191,9 +226,8 @@ def _cell(model: IndexedModel, family: Family, members: list[int], figures: np.n
         name = _slice_name(model, family, members) if isinstance(family, VariableFamily) else ""
         return {"text": text, "name": name, "sum": True}
     cell = {"text": text, "name": model.member_name(family, members[0])}
-    if isinstance(family, VariableFamily):
-        column = int(family.positions[members[0]])
-        low, high = (float(side.evaluate(model.cells)[column]) for side in (model.low, model.high))
+    if bounds is not None:
+        low, high = (float(side[members[0]]) for side in bounds)
         if low == high:
             cell["state"] = "forbidden" if high == 0 else "fixed"
     return cell

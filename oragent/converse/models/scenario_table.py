@@ -44,10 +44,11 @@ def scenario_rows(workbench: Workbench) -> list[ScenarioRow]:
     named: dict[str, Changes] = {BASE: (), **study.scenarios}
     if study.label(study.changes) not in named:
         named[PRESENT] = study.changes
-    return [_row(study, name, study.scenario(changes)) for name, changes in named.items()]
+    return [scenario_row(study, name, study.scenario(changes)) for name, changes in named.items()]
 
 
-def _row(study: ModelStudy, name: str, scenario: ModelScenario) -> ScenarioRow:
+def scenario_row(study: ModelStudy, name: str, scenario: ModelScenario) -> ScenarioRow:
+    """Solve one scenario."""
     outcome = study.solve(scenario)
     totals = {}
     if outcome.point is not None:

@@ -262,9 +262,10 @@ class _Parser:
         coefficient = sign
         if self._peek().kind is TokenKind.NUMBER:
             coefficient *= float(self._next().text)
-            if not self._peek().is_sign("*"):
+            if self._peek().is_sign("*"):
+                self._at += 1
+            elif not self._begins_reference():
                 return ops.ExpressionTerm(coefficient=coefficient)
-            self._at += 1
         is_sum = self._peek().is_word("sum")
         if is_sum:
             self._at += 1
@@ -277,6 +278,11 @@ class _Parser:
             self._at += 1
             by.append(self._name("an index set"))
         return ops.ExpressionTerm(coefficient=coefficient, reference=reference, data=data, is_sum=is_sum, by=tuple(by))
+
+    def _begins_reference(self) -> bool:
+        """Return True if a reference or a sum follows a coefficient, as in ``2 x[a]``."""
+        token = self._peek()
+        return token.kind in (TokenKind.WORD, TokenKind.STRING) and not token.is_word("within", "by")
 
     def number(self) -> float:
         """A number with its sign; ``inf`` is one."""

@@ -8,7 +8,8 @@
 lines are not shown to any agent.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import one_line
+from oragent.converse.models.answer_references import POSSIBLE
+from oragent.converse.models.answer_text import AnswerPart
 from oragent.milp.operations.results import AnyResult, Figure
 from oragent.milp.references import resolve_reference
 
@@ -23,6 +26,9 @@ QUESTIONS = "questions.jsonl"
 LARGEST = 64 << 20
 # Relative difference up to which two figures are equal.
 SAME = 1e-6
+# Relative difference of a figure that is shown, after rounding, from its value.
+SHOWN = 1e-4
+SHOWN_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 class Question(BaseModel):
@@ -60,14 +66,35 @@ def read_questions(folder: Path) -> list[Question]:
     return questions
 
 
-def find_breach(question: Question, results: Mapping[str, AnyResult]) -> str:
-    """Describe an expectation that no result meets; empty if one of the results meets all expectations."""
+def find_breach(
+    question: Question, results: Mapping[str, AnyResult], answer: Sequence[AnswerPart] | None = None
+) -> str:
+    """Describe an expectation that no result meets; empty if one of the results meets all expectations.
+
+    If an answer is given, its figures must contain each expected value instead, whatever results they come from.
+    """
+    if answer is not None:
+        return _find_missing(question.expected, answer)
     breach = "no result"
     for identifier in reversed(list(results)):
         breach = _compare(question.expected, identifier, results)
         if not breach:
             return ""
     return breach
+
+
+def _find_missing(expected: Mapping[str, float | str], answer: Sequence[AnswerPart]) -> str:
+    """Describe an expected value that is no figure of an answer; signs are not compared, as prose may state them."""
+    shown = [part.text for part in answer if part.kind == "figure"]
+    figures = [abs(float(found[0].replace(",", ""))) for text in shown for found in SHOWN_FIGURE.finditer(text)]
+    for path, value in expected.items():
+        if isinstance(value, str):
+            is_shown = {value, POSSIBLE.get(value, value)} & set(shown)
+        else:
+            is_shown = any(abs(figure - abs(value)) <= SHOWN * max(1.0, abs(value)) for figure in figures)
+        if not is_shown:
+            return f"{path}: the answer shows {', '.join(shown) or 'no figure'}, expected {value}"
+    return ""
 
 
 def _compare(expected: Mapping[str, float | str], identifier: str, results: Mapping[str, AnyResult]) -> str:

@@ -15,6 +15,7 @@ from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.models.line_writer import LineWriter
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import LinesAgent, OperationsAgent
+from oragent.converse.models.model_conversation import LINES
 from oragent.converse.models.workbench import Workbench
 from oragent.evals.converse.whatif.question_sets import Question, find_breach, read_questions
 from oragent.ledger import LedgerCase
@@ -45,7 +46,7 @@ class QuestionScore:
 
 
 async def run_questions(
-    folder: Path, agent: str, runtime: RuntimeSettings, out: Path, model: Model | None = None
+    folder: Path, agent: str, runtime: RuntimeSettings, out: Path, model: Model | None = None, workers: int = 1
 ) -> list[QuestionScore]:
     """Ask each question of a set in a new conversation on its model.
 
@@ -55,6 +56,7 @@ async def run_questions(
         runtime: Settings of the language model, and the budget.
         out: Folder of the records; a repeated call makes no new requests.
         model: Model to use. None means the model of the settings.
+        workers: Number of questions at once.
 
     Raises:
         ConfigError: The set or the agent is unknown.
@@ -65,7 +67,7 @@ async def run_questions(
     models = {name: read_indexed(folder / name) for name in dict.fromkeys(one.model for one in questions)}
     names = [f"question.{number:04d}" for number in range(len(questions))]
     async with AsyncExitStack() as stack:
-        opened = open_study(out, runtime, model=model, is_asking=agent != GOLD)
+        opened = open_study(out, runtime, model=model, is_asking=agent != GOLD, workers=workers)
         study = await stack.enter_async_context(opened)
 
         async def work(case: LedgerCase) -> dict[str, Any]:
@@ -101,9 +103,10 @@ async def _answer(question: Question, model: IndexedModel, agent: str, case: Led
         breach = str(problem)
     results: Mapping[str, Any] = {result.id: result for result in record.results}
     return {
-        "breach": breach or find_breach(question, results),
+        "breach": breach or find_breach(question, results, record.parts if agent == TOOLS else None),
         "unsupported": sum(part.kind == "unsupported" for part in record.parts),
         "lines": [result.line for result in record.results],
+        "answer": record.text,
     }
 
 
@@ -124,11 +127,20 @@ def print_scores(scores: Sequence[QuestionScore], console: Console) -> int:
     return 0 if all(not score.breach for score in scores) else 3
 
 
-def bench_questions(folder: Path, agent: str, words: RuntimeWords, outputs: Path, console: Console) -> int:
-    """Run a set with settings of the command line, and print the table."""
-    name = agent if agent in AGENTS else GOLD
+def bench_questions(
+    folder: Path, agent: str, words: RuntimeWords, outputs: Path, console: Console, workers: int = 1
+) -> int:
+    """Run a set with settings of the command line, and print the table.
+
+    Raises:
+        ConfigError: The set or the agent is unknown, or the agent has no language model.
+    """
+    # Lines are run without a language model by the agent that other benchmarks call rules.
+    name = GOLD if agent == LINES else agent
     runtime = words.read_runtime(("agent",))
+    if name not in AGENTS:
+        raise ConfigError(f"no agent {name[:40]!r} for questions: expected one of {', '.join(AGENTS)}")
     if name != GOLD and runtime.model is None:
         raise ConfigError(f"{name} needs a language model: add --model NAME")
     out = outputs / f"{folder.resolve().name}-{name}"
-    return print_scores(asyncio.run(run_questions(folder, name, runtime, out)), console)
+    return print_scores(asyncio.run(run_questions(folder, name, runtime, out, workers=workers)), console)
