@@ -60,7 +60,7 @@ def make_application(conversation: ModelConversation, token: str) -> Any:
     async def get_page(request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
         policy = (
-            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; "
             "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
         text = PAGE.read_text(encoding="utf-8").replace("NONCE", nonce)
