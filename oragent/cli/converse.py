@@ -29,6 +29,7 @@ from oragent.llm.model_settings import RuntimeWords
 # whose utilities are published
 UTILITIES_OF = "sfusd"
 # options that do not change an evaluation: with them alone, the one of --outputs goes on
+# Options that do not change the plan of an evaluation; a problem of the user is read again from its file.
 CONTINUING = {"outputs", "workers", "words", "config", "calls"}
 
 
@@ -143,14 +144,16 @@ def bench_converse(
     sources = {name: context.get_parameter_source(name) for name in context.params}
     # by name: some versions of typer bring a copy of click
     chosen = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-    is_continued = set(chosen) <= CONTINUING and kind_of_folder(outputs) is FolderKind.CONVERSE_BENCH
+    is_own = problem.endswith(".py")
+    changing = set(chosen) - CONTINUING - ({"problem"} if is_own else set())
+    is_continued = not changing and kind_of_folder(outputs) is FolderKind.CONVERSE_BENCH
     if is_continued:
         again = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
-        raise typer.Exit(
-            run_bench(
-                ConverseBenchRequest(outputs, workers=workers, words=again, confirm=make_confirm(yes=yes)), console
-            )
+        given = read_problem_file(Path(problem)) if is_own else ""
+        request = ConverseBenchRequest(
+            outputs, given, workers=workers, words=again, is_continued=True, confirm=make_confirm(yes=yes)
         )
+        raise typer.Exit(run_bench(request, console))
     model_names = [*split_names(model), *split_names(models)]
     bench_words = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
     settings = {

@@ -13,6 +13,8 @@ MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 
 PARTS = ("task", "setting", "dialogue", "tools")
+# Maximum number of tool calls in one reply.
+MOST_CALLS = 10
 # Maximum number of characters of data in a prompt.
 MOST_DATA = 4000
 
@@ -40,7 +42,7 @@ def _load_template(name: str, folder: str) -> Template:
 
 def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
     """Return the prompt of T-P-P."""
-    tips = fill_template("tools_tpp", decision=problem.vocabulary.decision)
+    tips = fill_template("tools_tpp", decision=problem.vocabulary.decision, calls=MOST_CALLS)
     if extended:
         more = "\n" + fill_template("tools_extended")
     else:

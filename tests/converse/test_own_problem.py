@@ -179,6 +179,23 @@ def test_a_problem_file_is_named_on_the_command_line(tmp_path: Path) -> None:
     assert isinstance(refused.exception, ConfigError)
 
 
+def test_a_new_problem_of_seventy_lines_is_measured_and_continued(tmp_path: Path) -> None:
+    file = Path(__file__).with_name("canteen.py")
+    assert len(file.read_text().splitlines()) <= 70
+    words = ["bench", "converse", "--outputs", str(tmp_path / "out")]
+    terms = ["--problem", str(file), "--decider", "rational", "--paradigms", "conversation"]
+    first = CliRunner().invoke(app, [*words, *terms])
+    assert first.exit_code == 0, first.output
+    assert "100.00 % (10 of 10)" in first.output
+    again = CliRunner().invoke(app, [*words, "--problem", str(file)])
+    assert again.exit_code == 0, again.output
+    assert "100.00 % (10 of 10)" in again.output
+    for wrong in ([], ["--problem", str(EXAMPLE)]):
+        refused = CliRunner().invoke(app, [*words, *wrong])
+        assert isinstance(refused.exception, ConfigError)
+        assert "\n" not in str(refused.exception)
+
+
 def test_outputs_alone_continue_an_evaluation(tmp_path: Path, few: str) -> None:
     words = ["bench", "converse", "--outputs", str(tmp_path / "out")]
     terms = ["--decider", "rational", "--paradigms", "one-shot", "--utilities", few]

@@ -94,6 +94,10 @@ def test_rounds_and_calls_of_a_reply_are_bounded_and_the_model_is_asked_for_its_
     assert (text, seen) == ("Enough.", ["look", "look"])
     assert model.tools == [(TOOL,), (TOOL,), ()]
     assert [len(message.tool_calls) for message in messages if message.role == "assistant"] == [1, 1, 0]
+    results = [message.content for message in messages if message.role == "tool"]
+    # The model is told of the call that was not run.
+    assert results[0].startswith("result 1\n(1 ")
+    assert results[1] == "result 2"
     assert messages[-2].content == "Answer now."
     endless = Replies(reply_of("", call(1)))
     assert work(endless, ToolRounds(3))[0] == ""

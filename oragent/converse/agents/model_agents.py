@@ -14,7 +14,7 @@ from oragent.converse.agents.sandboxed_programs import SandboxedPrograms, rename
 from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.converse.problems.registry import PUBLISHED
-from oragent.converse.prompting import blank_prompt, program_prompt, tools_prompt
+from oragent.converse.prompting import MOST_CALLS, blank_prompt, program_prompt, tools_prompt
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
@@ -26,7 +26,7 @@ from oragent.programs.blocks import drop_thoughts, fenced_blocks
 ROLE = "agent"
 # Maximum number of rounds of tool calls in one turn.
 MOST_ROUNDS = 15
-LIMITS = ToolRounds(MOST_ROUNDS, calls=10, closing=OUT_OF_ROUNDS)
+LIMITS = ToolRounds(MOST_ROUNDS, calls=MOST_CALLS, closing=OUT_OF_ROUNDS)
 
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")

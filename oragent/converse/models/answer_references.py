@@ -285,10 +285,11 @@ def _statement(result: AnyResult, name: str) -> str:
     if name == "unchanged":
         is_apart = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
         return "changed" if is_apart else "not decided within the gap"
+    up, down = ("worse", "better") if sign > 0 else ("better", "worse")
     if difference.low is not None and difference.low >= 0:
-        return "worse" if sign > 0 else "better"
+        return up if difference.low > 0 else f"not {down}"
     if difference.high is not None and difference.high <= 0:
-        return "better" if sign > 0 else "worse"
+        return down if difference.high < 0 else f"not {up}"
     return "not decided within the gap"
 
 

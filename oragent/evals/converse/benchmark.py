@@ -13,13 +13,16 @@ import numpy as np
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction as Better
+from oragent._base.errors import ConfigError
 from oragent._base.files import file_stem
 from oragent._base.settings import STRICT
+from oragent._base.text_format import one_line
 from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import open_problem as problem_of
 from oragent.converse.solving import StateSolver
 from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
@@ -99,8 +102,13 @@ class ConverseBenchmark(CaseBenchmark):
     @cached_property
     def problem(self) -> DecisionProblem:
         """The problem of the plan."""
+        name = next(iter(self.plan.subjects))
         if self.given is None:
-            return problem_of(next(iter(self.plan.subjects)))
+            if not is_named(name):
+                raise ConfigError(f"the problem {one_line(name, 60)!r} is of a file: add --problem FILE.py")
+            return problem_of(name)
+        if self.given.name != name:
+            raise ConfigError(f"this evaluation is of {one_line(name, 60)!r}, not of {one_line(self.given.name, 60)!r}")
         return self.given
 
     @cached_property

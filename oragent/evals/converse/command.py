@@ -203,12 +203,15 @@ class ConverseBenchRequest(BenchRequest):
     seed: int = 0
     # Folder of an evaluation of the same plan whose recorded replies are used. None means that models are called.
     replay: Path | None = None
+    # True if the plan of the folder is continued with a problem of the user.
+    is_continued: bool = False
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     """Run the missing conversations of an evaluation, print its tables, write its pages; return the exit code."""
     folder = request.outputs
-    plan = _plan(request) if request.problem else MANIFEST.read_plan(folder)
+    has_plan = request.is_continued or not request.problem
+    plan = MANIFEST.read_plan(folder) if has_plan else _plan(request)
     given = None if isinstance(request.problem, str) else request.problem
     bench = ConverseBenchmark(
         plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=given
