@@ -1,14 +1,14 @@
-"""Prompts of optimisation agents, from templates of ``converse/prompts`` or of another folder."""
+"""Prompts of optimisation agents, from templates of ``converse/prompts``."""
 
 import json
-from functools import lru_cache
-from importlib.resources import files
 from string import Template
 
 from oragent._base.errors import ConfigError
+from oragent._base.prompt_templates import PromptFolder
 from oragent.converse.decision import DecisionProblem
 
-PROMPTS = "prompts"
+PROMPTS = PromptFolder("oragent.converse")
+fill_template = PROMPTS.fill
 MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 
@@ -19,25 +19,15 @@ MOST_CALLS = 10
 MOST_DATA = 4000
 
 
-def fill_template(template: str, folder: str = PROMPTS, **values: object) -> str:
-    """Fill a prompt template by its name; inserted values are not expanded as templates."""
-    return _load_template(template, folder).substitute({name: str(value) for name, value in values.items()}).strip()
-
-
 def fill_lines(template: str, **values: object) -> dict[str, str]:
     """Fill each line of a template such as ``NAME: TEXT`` separately: line breaks in a value are replaced."""
-    lines = (line.partition(": ") for line in _load_template(template, PROMPTS).template.splitlines())
+    lines = (line.partition(": ") for line in PROMPTS.read(template).template.splitlines())
     return {Template(name).substitute(values): Template(text).substitute(values) for name, _, text in lines}
 
 
 def quote_line(text: str) -> str:
     """Return an untrusted name on one line, without marks that start a section, a fence or a new speaker."""
     return " ".join(text.translate(MARKS).split())[:200]
-
-
-@lru_cache
-def _load_template(name: str, folder: str) -> Template:
-    return Template((files("oragent.converse") / folder / f"{name}.txt").read_text(encoding="utf-8"))
 
 
 def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:

@@ -4,12 +4,10 @@ import json
 import re
 import time
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
-from importlib.resources import files
-from string import Template
 from typing import Any
 
 from oragent._base.errors import ReplyError
+from oragent._base.prompt_templates import PromptFolder
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
 # Authors of pool entries.
@@ -18,6 +16,7 @@ MODEL, PERSON, ORAGENT = "model", "person", "oragent"
 
 IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
 MOST_CHARACTERS = 200_000
+fill_template = PromptFolder("oragent.formulate").fill
 
 
 @dataclass(frozen=True)
@@ -64,16 +63,6 @@ class CommentPool(list[PoolEntry]):
     def to_lines(self) -> str:
         """Return the pool as JSON, one entry per line."""
         return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self)
-
-
-def fill_template(template: str, **values: object) -> str:
-    """Fill a prompt template by its name."""
-    return _read_template(template).substitute({name: str(value) for name, value in values.items()}).strip()
-
-
-@lru_cache
-def _read_template(name: str) -> Template:
-    return Template((files("oragent.formulate") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
 
 
 def extract_program(text: str, function: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from oragent._base.prompt_templates import PromptFolder
 from oragent.converse.decision import ProposedDecisions
 from oragent.converse.problems.district import (
     CLOCK,
@@ -22,10 +23,10 @@ from oragent.converse.problems.reply_formats import (
     read_proposals,
     read_tables,
 )
-from oragent.converse.prompting import fill_template
 from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
 
+fill_text = PromptFolder("oragent.converse", "problems/prompts").fill
 # Maximum number of characters; a longer reply is cut.
 LONGEST = 100_000
 BEFORE = {
@@ -76,11 +77,6 @@ def render_schedule(district: District, schedule: str) -> str:
         f"Students by start time: {loads}.",
     ]
     return "\n".join(lines)
-
-
-def fill_text(template: str, **values: object) -> str:
-    """Fill a text about schools by its name."""
-    return fill_template(template, "problems/prompts", **values)
 
 
 def school_model(district: District) -> Milp:

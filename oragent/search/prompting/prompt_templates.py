@@ -9,11 +9,9 @@ from the first evaluation of a program; a replay uses the recorded times. Templa
 import math
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
-from importlib.resources import files
-from string import Template
 from typing import Any
 
+from oragent._base.prompt_templates import PromptFolder
 from oragent._base.protocol import FIRST_S, Status
 from oragent.evaluation import Evaluation
 from oragent.llm.dialogue import LETTERS_A_TOKEN
@@ -39,6 +37,7 @@ IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_
 MOST_SHARE = 0.5
 
 
+fill_template = PromptFolder("oragent.search").fill
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 # Multiple of the seed's nodes from which a program counts as far from the seed.
 LEFT_BEHIND = 3.0
@@ -113,18 +112,6 @@ def _describe_longest(places: Any, total: float) -> str:
     if spent and spent[name] > MOST_SHARE * total:
         return f", most of it at {name[:40]}"
     return ""
-
-
-def fill_template(template: str, style: str = "", /, **values: object) -> str:
-    """Fill a prompt template, by its name, in the wording of a style."""
-    return _read_template(template, style).substitute({name: str(value) for name, value in values.items()}).strip()
-
-
-@lru_cache
-def _read_template(name: str, style: str) -> Template:
-    folder = files("oragent.search") / "prompts"
-    styled = folder / f"{name}.{style}.txt"
-    return Template((styled if style and styled.is_file() else folder / f"{name}.txt").read_text(encoding="utf-8"))
 
 
 def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
