@@ -52,7 +52,7 @@ def bench(
 def told(runner: FormulateBenchmark, cells: list[BenchCell], folder: Path) -> str:
     """All that is not a time."""
     return json.dumps([
-        [one.name, {**one.result, "seconds": 0}, one.spent.tokens]
+        [one.name, {**one.result, "seconds": 0, "solve_s": 0, "reference_s": 0}, one.spent.tokens]
         for cell in cells for one in runner.finished_cases(cell, folder)
     ])  # fmt: skip
 

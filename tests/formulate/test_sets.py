@@ -197,3 +197,35 @@ def test_labels_are_of_the_grader_alone(tmp_path: Path) -> None:
     assert "Pick n." in case.problem.text
     with pytest.raises(OragentError):
         read_set(str(tmp_path))
+
+
+def test_a_folder_for_each_problem_is_read_with_its_tables(tmp_path: Path) -> None:
+    """Layout of MIPLIB-NL: text, parameters and described files; the reference model is not shown."""
+    for name, record in {
+        "crew": {
+            "abstract_problem": "Hire pilots.",
+            "parameters": {"pilots": 60},
+            "files": {"task": {"path": "data/task.csv", "description": "hours by month"}},
+            "optimal_value": 1201500.0,
+        },
+        "lost": {"abstract_problem": "x", "files": {"t": {"path": "data/none.csv"}}, "optimal_value": 1},
+        "out": {"abstract_problem": "x", "files": {"t": {"path": "../crew/data/task.csv"}}, "optimal_value": 1},
+        "mute": {"abstract_problem": "x", "optimal_value": None},
+    }.items():
+        (tmp_path / name / "data").mkdir(parents=True)
+        put(tmp_path / name / "instance.json", json.dumps(record))
+    put(tmp_path / "crew" / "data" / "task.csv", "month,hours\nJan,8000\nFeb,9000\n")
+    put(tmp_path / "crew" / "model.md", "cost 1201500")
+    for place in (tmp_path, tmp_path / "crew", tmp_path / "crew" / "instance.json"):
+        found = read_set(f"miplib-nl={place}")
+        (case,) = found.cases
+        assert case.problem.data == {
+            "pilots": 60,
+            "task": [{"month": "Jan", "hours": 8000}, {"month": "Feb", "hours": 9000}],
+        }
+        assert "hours by month" in case.problem.text
+        assert case.label.objective == 1201500.0
+        assert "1201500" not in repr(case.problem)
+    assert [line.partition(":")[0] for line in read_set(f"miplib-nl={tmp_path}").left_out] == ["lost", "mute", "out"]
+    with pytest.raises(ProblemError, match=r"instance\.json"):
+        read_set(f"miplib-nl={tmp_path / 'mute' / 'data'}")

@@ -3,6 +3,7 @@
 Published results are those of Wang et al. 2025, tables 1 to 3; with GPT-3.5-turbo unless stated otherwise.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -14,11 +15,12 @@ from typing import Any, ClassVar
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
+from oragent._base.errors import MilpError
 from oragent._base.settings import STRICT
 from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
-from oragent.evals.formulate.labelled import FAILED_RUNS, ProblemSet, grade_result, slug
+from oragent.evals.formulate.labelled import FAILED_RUNS, Labelled, ProblemSet, grade_result, slug
 from oragent.evals.formulate.mock_models import expand_errors, open_stand_in
 from oragent.evals.formulate.sets import read_set
 from oragent.formulate.formulation import FormulationResult, formulate_case
@@ -31,6 +33,7 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model, estimate_tokens
 from oragent.milp.solution import TOLERANCES, SolveVerdict
+from oragent.milp.solving import solve
 from oragent.sandbox.sandbox import Sandbox
 
 # Rows of the published table of ablations, in its order.
@@ -273,6 +276,8 @@ class FormulateBenchmark(CaseBenchmark):
             return _case_record(result, verdict) | {
                 "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
                 "seconds": sum(reply.seconds for reply in case.replies),
+                "solve_s": (result.solution or {}).get("seconds"),
+                "reference_s": await asyncio.to_thread(_reference_seconds, labelled, settings.bounds.program_s),
             }
 
         return {"": player}, run_case
@@ -297,6 +302,16 @@ def can_read_labels(path: Path) -> bool:
         ran = FormulationRunner(box, Bounds(program_s=10.0)).run_program(source, DEFAULT, {})
     # The program finished without an error.
     return ran.verdict is SolveVerdict.UNSOLVED
+
+
+def _reference_seconds(labelled: Labelled, limit_s: float) -> float | None:
+    """Return the seconds that the solve of the correct model takes; None if it is not known."""
+    if labelled.gold is None:
+        return None
+    try:
+        return solve(labelled.gold, limit_s, duals=False).seconds
+    except MilpError:
+        return None
 
 
 def _case_record(result: FormulationResult, verdict: SolveVerdict) -> dict[str, Any]:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 COLOURS = (BEST, KEPT, MUTED, OTHER)
 MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
-ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
+SOLVE_TIME = "solve seconds (reference)"
+ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds", SOLVE_TIME)
 # Maximum number of methods whose pairs are shown in a terminal; the page shows all.
 MOST_PAIRED = 3
 
@@ -52,6 +53,7 @@ def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
         "prompt tokens",
         "money",
         "seconds",
+        SOLVE_TIME,
     )
     return TextTable(heads, tuple(_rate_row(method) for method in measured))
 
@@ -138,7 +140,7 @@ def published_table(subject: str) -> TextTable | None:
 def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
     cases = method.cases
     if not cases:
-        return (method.contestant, f"0 of {method.total}", *("–",) * 10)
+        return (method.contestant, f"0 of {method.total}", *("–",) * 11)
     rates, tokens = benchmark.verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
     interval = success_share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
     published = benchmark.published_rates(method.subject, method.contestant)
@@ -157,7 +159,17 @@ def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
         f"{mean(tokens):.0f}{spread}",
         format_money(sum(case.spent.money for case in cases)),
         f"{sum(case.result['seconds'] for case in cases):.1f}",
+        _solve_time(cases),
     )
+
+
+def _solve_time(cases: Sequence[FinishedCase]) -> str:
+    """Return the seconds of the solves of answers and of the correct models, over problems that have both."""
+    pairs = [(case.result.get("solve_s"), case.result.get("reference_s")) for case in cases]
+    both = [(ours, reference) for ours, reference in pairs if ours is not None and reference is not None]
+    if not both:
+        return "–"
+    return f"{sum(ours for ours, _ in both):.2f} ({sum(reference for _, reference in both):.2f})"
 
 
 def _is_accepted(case: FinishedCase) -> bool:

@@ -17,6 +17,8 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, MilpError, ProblemError
 from oragent._base.text_format import one_line
+from oragent.evals.formulate.folder_sets import read_folders
+from oragent.evals.formulate.hard_set import hard_set
 from oragent.evals.formulate.labelled import (
     Label,
     Labelled,
@@ -374,24 +376,31 @@ def _problem_text(record: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-FORMS = {"nl4opt": read_nl4opt, "complexor": read_complexor, "optibench": read_optibench}
+FORMS = {
+    "nl4opt": read_nl4opt,
+    "complexor": read_complexor,
+    "optibench": read_optibench,
+    "miplib-nl": read_folders,
+}
 
 
 def read_set(spec: str) -> ProblemSet:
     """Read a set by its name on the command line.
 
     Args:
-        spec: ``families``, ``families=SIZE``, ``FORM=FILE`` with a form of ``FORMS``, or ``FILE.csv`` with the columns
-            question and answer.
+        spec: ``families``, ``families=SIZE``, ``hard``, ``FORM=FILE`` with a form of ``FORMS`` (``miplib-nl`` with a
+            folder), or ``FILE.csv`` with the columns question and answer.
     """
     name, equals, rest = spec.partition("=")
     if name == "families":
         return family_set(rest)
+    if spec == "hard":
+        return hard_set()
     if equals:
         return FORMS[check_known(name, FORMS, "set of problems")](Path(rest))
     if spec.endswith(".csv"):
         return read_table(Path(spec))
     raise ConfigError(
-        f"{spec!r} is no set of problems: expected families, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
+        f"{spec!r} is no set of problems: expected families, hard, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
         "FILE.csv with the columns question and answer"
     )
