@@ -184,7 +184,10 @@ def bench_formulate(
     config: ModelFile = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", help="families, hard, nl4opt=FILE, complexor=FILE, optibench=FILE, miplib-nl=FOLDER, FILE.csv; several times."),
+        typer.Option(
+            "--set",
+            help="families, hard, nl4opt=FILE, complexor=FILE, optibench=FILE, miplib-nl=FOLDER, FILE.csv; repeatable.",
+        ),
     ] = None,
     methods: Annotated[str, typer.Option(help="Names with commas between.")] = "ormind",
     model: Annotated[list[str] | None, typer.Option(help="Model name, or oracle, planted, scripted.")] = None,

@@ -11,7 +11,6 @@ from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.inverses import Inverse, inverse, marginal
 from oragent.milp.mathematics import to_latex, to_mathml
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.references import fill_references, resolve_reference
 from oragent.milp.solution import (
     TOLERANCES,
     Sensitivity,
@@ -54,7 +53,6 @@ __all__ = [
     "breaches",
     "conflict",
     "explain",
-    "fill_references",
     "from_json",
     "from_pulp",
     "from_pulp_dict",
@@ -63,7 +61,6 @@ __all__ = [
     "nearest",
     "ray",
     "read",
-    "resolve_reference",
     "solution_dict",
     "solve",
     "to_json",
