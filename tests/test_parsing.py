@@ -82,7 +82,7 @@ SITES = {
     "workspace/resolving.py": ({"json.loads": 3}, f"{SANDBOX}: {BOUNDED}"),
     "workspace/versions.py": ({"json.loads": 1}, OURS),
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),
-    "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
+    "harness/wire_format.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),
     "converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
     "converse/agents/sandboxed_programs.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),

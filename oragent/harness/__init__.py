@@ -9,8 +9,10 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, fresh, gaps, matrix, seconds
-from oragent.harness.guest import Guest, State, blocks, each
+from oragent.harness.guest import Guest
+from oragent.harness.instances import blocks, each
 from oragent.harness.main import hook, run, watching
+from oragent.harness.states import State
 
 __all__ = [
     "Arguments",

@@ -1,31 +1,30 @@
 """Callable for a candidate that runs in its own process; the scorer never runs it."""
 
-import copy
 import os
 import shutil
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from random import SystemRandom
 from types import MappingProxyType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.harness import candidate_loading, frames, guest_main, native
-from oragent._base.errors import CandidateError, ProblemError
+from oragent.harness import candidate_loading, guest_main, native, wire_format
+from oragent._base.errors import CandidateError
 from oragent._base.protocol import FIRST_S, Status
 from oragent.harness.answers import is_same_answer
 from oragent.harness.process import DirectForker, GuestProcess, Spare
 from oragent.harness.racing import Race
 from oragent.harness.solutions import SolutionAlbum
+from oragent.harness.states import SampleOfCalls, State, StepProgress, sample_decisions
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Confinement
 
@@ -34,40 +33,6 @@ DEFAULT_MEMORY_MB = 2048
 UNCOUNTED_S = 0.05
 # name of the time of imports and compilation beside those of sizes
 START = "imports and compilation"
-# calls of one ``reveal`` that may be repeated by the check
-CALLS_OF_REVEAL = 20
-
-
-class SampleOfCalls(Protocol):
-    """Sample of the calls of an evaluation, for the check that the candidate is a function."""
-
-    def add(self, where: str, request: bytes, agrees: Callable[[Any], bool]) -> None:
-        """Offer a call: the instance, the message, and a predicate that compares an answer with the first one."""
-
-
-class State(Protocol):
-    """State of one instance that follows from the items revealed so far; lives in the candidate's process.
-
-    For each item the methods are called in this order. The harness also runs them in the scorer.
-    """
-
-    def arguments(self, item: Any) -> tuple[Any, ...] | dict[str, Any]:
-        """Return the arguments of the call that decides about an item."""
-
-    def choose(self, answer: Any) -> Any:
-        """Check the answer to that call and return the decision, as plain data; raise CandidateError if it is wrong."""
-
-    def apply(self, decision: Any) -> None:
-        """Change the state by the decision."""
-
-
-@dataclass(frozen=True)
-class StepProgress:
-    """Progress of a ``reveal``: its instances, and how many of all their decisions were made."""
-
-    instances: int
-    decisions: int
-    planned: int
 
 
 class Guest:
@@ -142,7 +107,7 @@ class Guest:
         self._library = native.build_library(sources, self._names) if candidate.suffix in native.ENDINGS else None
         confinement = Confinement.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
         self._born_with = memory_now.resident
-        live = partial(
+        run_guest = partial(
             guest_main.run_guest,
             path=candidate,
             sources=sources,
@@ -151,9 +116,9 @@ class Guest:
             state=state,
             helpers=_helper_modules() if forgets_project else None,
         )
-        self._spare = Spare(live, confinement) if fresh_processes else None
+        self._spare = Spare(run_guest, confinement) if fresh_processes else None
         self._main: GuestProcess | None = GuestProcess(
-            DirectForker(live, confinement), self._memory_mb, memory_now.resident
+            DirectForker(run_guest, confinement), self._memory_mb, memory_now.resident
         )
         if confinement.rules >= 0:
             os.close(confinement.rules)
@@ -199,7 +164,7 @@ class Guest:
         return self._call_function("", args, kwargs)
 
     def _call_function(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        request = frames.encode({"name": name, "args": args, "kwargs": kwargs})
+        request = wire_format.encode({"name": name, "args": args, "kwargs": kwargs})
         self.call_count += 1
         answer = self._ask_process(self._living_process(), request)
         if self.sample is not None:
@@ -232,11 +197,11 @@ class Guest:
         revealed = [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in items]
         decisions: list[list[Any]] = [[] for _ in revealed]
         self.step_progress = StepProgress(len(revealed), 0, sum(map(len, revealed)))
-        self._ask_process(process, frames.encode({"begin": list(starts)}), is_call=False)
+        self._ask_process(process, wire_format.encode({"begin": list(starts)}), is_call=False)
         for step in range(max(map(len, revealed), default=0)):
             going = [index for index, own in enumerate(revealed) if step < len(own)]
             self.where = f"{place}, step {step}" if place else f"step {step}"
-            request = frames.encode({"step": [going, [revealed[index][step] for index in going]]})
+            request = wire_format.encode({"step": [going, [revealed[index][step] for index in going]]})
             answer = self._ask_process(process, request)
             if not isinstance(answer, list) or len(answer) != len(going):
                 raise CandidateError(self._locate("returned no decision for each instance"), Status.REJECTED)
@@ -246,29 +211,8 @@ class Guest:
             self.step_progress = replace(self.step_progress, decisions=self.step_progress.decisions + len(going))
         self.where, self.step_progress = place, None
         if self.sample is not None:
-            self._sample_decisions(self.sample, starts, revealed, decisions)
+            sample_decisions(self.sample, place, self._state, starts, revealed, decisions)
         return decisions
-
-    def _sample_decisions(
-        self,
-        sample: SampleOfCalls,
-        starts: Sequence[tuple[Any, ...]],
-        items: Sequence[Sequence[Any]],
-        decisions: Sequence[Sequence[Any]],
-    ) -> None:
-        """Offer random calls of a ``reveal`` to the check: their arguments follow from the decisions before."""
-        assert self._state is not None
-        steps = [(index, step) for index, own in enumerate(items) for step in range(len(own))]
-        drawn = set(SystemRandom().sample(steps, min(CALLS_OF_REVEAL, len(steps))))
-        for index in sorted({index for index, _ in drawn}):
-            state = self._state(*starts[index])
-            for step, (item, decision) in enumerate(zip(items[index], decisions[index], strict=True)):
-                arguments = state.arguments(item)
-                if (index, step) in drawn:
-                    args, kwargs = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
-                    request = frames.encode({"name": "", "args": args, "kwargs": kwargs})
-                    sample.add(f"{self.where}, step {step}", request, partial(_agrees, copy.deepcopy(state), decision))
-                state.apply(decision)
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Run ``function(candidate, *args)`` in the candidate's process, where the candidate may know all arguments.
@@ -286,7 +230,7 @@ class Guest:
         if self._forgets_project:
             raise ValueError("the candidate's process has no modules of the project: use reveal")
         request = {"run": [function.__module__, function.__qualname__], "args": args}
-        return self._ask_process(self._living_process(), frames.encode(request))
+        return self._ask_process(self._living_process(), wire_format.encode(request))
 
     def show(self, instance: Any, solution: Any, value: float) -> None:
         """Offer a checked solution to the ``draw`` of ``harness.run``; does nothing unless pictures are requested.
@@ -459,110 +403,3 @@ def _helper_modules() -> frozenset[str]:
         names = os.listdir(os.path.dirname(os.path.realpath(sys.argv[0])))
         return frozenset(name.partition(".")[0] for name in names) & sys.modules.keys()
     return frozenset()
-
-
-def _agrees(state: State, decision: Any, answer: Any) -> bool:
-    return bool(state.choose(answer) == decision)
-
-
-T = TypeVar("T")
-
-
-def each(
-    guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
-) -> Iterator[tuple[int, int, T]]:
-    """Iterate over the instances of all sizes, and name each in messages of failures.
-
-    With ``--instances`` only those are used. In a race, sizes alternate in blocks, and values are compared after each
-    block, so the last blocks may not be reached.
-
-    Args:
-        guest: The candidate.
-        instances: Instances by size.
-        values: Lists by size, to which the loop appends the value of each instance. The score must be the mean over
-            sizes of the mean over instances.
-
-    Yields:
-        Size, index among the instances of that size, and the instance.
-
-    Raises:
-        ValueError: No value was appended for an instance.
-        ProblemError: A size has none of the requested instances.
-    """
-    for size, block in _plan_blocks(guest, instances, values):
-        for index in block:
-            guest.where = f"size {size}, instance {index}"
-            if guest.race is not None:
-                guest.race.attend_instance(index - _first_index(guest))
-            yield size, index, instances[size][index]
-            guest.done_count += 1
-            _print_value(guest, values[size], index)
-
-
-def blocks(
-    guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
-) -> Iterator[tuple[int, range, Sequence[T]]]:
-    """Iterate over blocks of instances of one size, for ``Guest.reveal``; otherwise as ``each``.
-
-    A block holds all instances of a size; in a race it holds those between two comparisons.
-
-    Args:
-        guest: The candidate.
-        instances: Instances by size.
-        values: Lists by size, to which the loop appends the values of a block's instances, in their order.
-
-    Yields:
-        Size, indices among the instances of that size, and the instances.
-    """
-    for size, block in _plan_blocks(guest, instances, values):
-        guest.where = f"size {size}, instance {block[0]}"
-        if len(block) > 1:
-            guest.where = f"size {size}, instances {block[0]} to {block[-1]}"
-        if guest.race is not None:
-            guest.race.attend_instance(block[0] - _first_index(guest))
-        yield size, block, instances[size][block.start : block.stop]
-        guest.done_count += len(block)
-        for index in block:
-            _print_value(guest, values[size], index)
-
-
-def _plan_blocks(
-    guest: Guest, instances: Mapping[int, Sequence[T]], values: Mapping[int, list[float]]
-) -> Iterator[tuple[int, range]]:
-    """Yield size and indices of each block, and compare values after each step of a race."""
-    first = _first_index(guest)
-    at = {str(size): 0 for size in instances}
-    planned = {str(size): _end_index(guest, size, of_size) - first for size, of_size in instances.items()}
-    guest.done_count, guest.planned_count = 0, sum(planned.values())
-    guest.values = values
-    race = guest.race
-    for step in [planned] if race is None else race.begin_race(planned):
-        for size in instances:
-            block = range(first + at[str(size)], first + step[str(size)])
-            if block:
-                yield size, block
-        at = step
-        if race is not None:
-            race.check_standing(values, step)
-
-
-def _first_index(guest: Guest) -> int:
-    if guest.instance_range is None:
-        return 0
-    return guest.instance_range.start
-
-
-def _print_value(guest: Guest, values: Sequence[float], index: int) -> None:
-    """Print the value of an instance in a race, for the log of an evaluation that ends early."""
-    position = index - _first_index(guest)
-    if guest.race is not None and position < len(values):
-        size = guest.where.partition(",")[0]
-        print(f"{size}, instance {index}: {values[position]:.6g}", flush=True)
-
-
-def _end_index(guest: Guest, size: int, of_size: Sequence[T]) -> int:
-    if guest.instance_range is None:
-        return len(of_size)
-    if guest.instance_range.start >= len(of_size):
-        raise ProblemError(f"size {size} has no instance {guest.instance_range.start}: it has {len(of_size)}, from 0")
-    return min(len(of_size), guest.instance_range.stop)

@@ -20,7 +20,7 @@ import numpy as np
 # here and not at the first draw, so that a warm process has it when it forks
 import numpy.random
 
-from oragent.harness import frames
+from oragent.harness import wire_format
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
@@ -255,8 +255,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         else:
             value = candidate.call_named(request["name"], request["args"], request["kwargs"])
         try:
-            return frames.encode({"value": value, "first": candidate.first_s, "second": candidate.second_s})
-        except frames.FrameError as problem:
+            return wire_format.encode({"value": value, "first": candidate.first_s, "second": candidate.second_s})
+        except wire_format.FrameError as problem:
             return _encode_failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:
         # the state refused the answer
@@ -290,22 +290,22 @@ def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:
 
 
 def _encode_failure(status: Status, message: str, trace: str = "") -> bytes:
-    return frames.encode({"status": str(status), "message": message, "traceback": trace})
+    return wire_format.encode({"status": str(status), "message": message, "traceback": trace})
 
 
 def _receive_request(wire: socket.socket) -> Any:
     """Take the next request; None once the scorer is gone."""
-    buffer = _fill_buffer(wire, bytearray(), frames.HEAD.size)
+    buffer = _fill_buffer(wire, bytearray(), wire_format.HEAD.size)
     if buffer is not None:
-        buffer = _fill_buffer(wire, buffer, frames.frame_length(buffer))
+        buffer = _fill_buffer(wire, buffer, wire_format.frame_length(buffer))
     if buffer is None:
         return None
-    return frames.decode_frame(buffer)
+    return wire_format.decode_frame(buffer)
 
 
 def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:
     """Read on until there are so many bytes: the scorer sends no more before it has its answer."""
     while len(buffer) < length:
-        if not frames.receive_into(wire, buffer, length):
+        if not wire_format.receive_into(wire, buffer, length):
             return None
     return buffer

@@ -24,11 +24,12 @@ from oragent._base.protocol import Failure, Result, Status, format_failure, form
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.harness.arguments import Arguments, parse_arguments
-from oragent.harness.guest import Guest, State
+from oragent.harness.guest import Guest
 from oragent.harness.purity import CallSample, check_purity
 from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.solutions import Draw, SolutionAlbum
 from oragent.harness.startup import OWN_VARIABLES
+from oragent.harness.states import State
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare_confinement

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from oragent.harness import frames
+from oragent.harness import wire_format
 from oragent._base.errors import CandidateError, OragentError, SandboxError
 from oragent._base.protocol import Status
 from oragent._base.text_format import CappedOutput
@@ -28,8 +28,8 @@ from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_M
 from oragent.sandbox.isolation import kernel, process_usage
 from oragent.sandbox.isolation.guest import Confinement, enter_guest_namespace
 
-# Arguments: wire, log descriptor, PID of the parent, confinement settings.
-Live = Callable[[socket.socket, int, int, Confinement], NoReturn]
+# Main function of a guest. Arguments: wire, log descriptor, PID of the parent, confinement settings.
+RunGuest = Callable[[socket.socket, int, int, Confinement], NoReturn]
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
 # Requests and replies alternate, and each is one short write, so a stream also keeps them apart.
 MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
@@ -51,14 +51,14 @@ GROWN_MB = 256
 class DirectForker:
     """Forks a guest from this very process."""
 
-    def __init__(self, live: Live, confinement: Confinement) -> None:
-        self._live, self._cage = live, confinement
+    def __init__(self, run_guest: RunGuest, confinement: Confinement) -> None:
+        self._run_guest, self._confinement = run_guest, confinement
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
         """Make a guest at the other end of a wire and of a pipe for its output, both closed here; its process id."""
         scorer, pid = os.getpid(), os.fork()
         if pid == 0:
-            self._live(wire, log, scorer, self._cage)
+            self._run_guest(wire, log, scorer, self._confinement)
         wire.close()
         os.close(log)
         return pid
@@ -85,12 +85,12 @@ class Spare:
     Its methods are those of `DirectForker`.
     """
 
-    def __init__(self, live: Live, confinement: Confinement) -> None:
+    def __init__(self, run_guest: RunGuest, confinement: Confinement) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
-            _serve_requests(theirs, scorer, live, confinement)
+            _serve_requests(theirs, scorer, run_guest, confinement)
         theirs.close()
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
@@ -139,7 +139,7 @@ class Spare:
         return done, number, status, cpu
 
 
-def _serve_requests(control: socket.socket, scorer: int, live: Live, confinement: Confinement) -> NoReturn:
+def _serve_requests(control: socket.socket, scorer: int, run_guest: RunGuest, confinement: Confinement) -> NoReturn:
     """Be the spare: wait for requests until the scorer is gone."""
     try:
         # before the first request, too
@@ -155,14 +155,14 @@ def _serve_requests(control: socket.socket, scorer: int, live: Live, confinement
             confinement = replace(entered, is_prepared=True)
             while request[0]:
                 what, pid = REQUEST.unpack(request[0])
-                control.send(REPLY.pack(*_answer_request(control, live, confinement, what, pid, request[1])))
+                control.send(REPLY.pack(*_answer_request(control, run_guest, confinement, what, pid, request[1])))
                 request = socket.recv_fds(control, REQUEST.size, 2)
     finally:
         os._exit(0)
 
 
 def _answer_request(
-    control: socket.socket, live: Live, confinement: Confinement, what: bytes, pid: int, descriptors: list[int]
+    control: socket.socket, run_guest: RunGuest, confinement: Confinement, what: bytes, pid: int, descriptors: list[int]
 ) -> tuple[bool, int, int, float]:
     """Serve a request to the spare; return success, process id, exit status and CPU seconds."""
     if what == FORK:
@@ -170,7 +170,7 @@ def _answer_request(
             pid = os.fork()
             if pid == 0:
                 control.close()
-                live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, confinement)
+                run_guest(socket.socket(fileno=descriptors[0]), descriptors[1], parent, confinement)
         for descriptor in descriptors:
             os.close(descriptor)
     elif what == KILL:
@@ -278,13 +278,13 @@ class GuestProcess:
 
     def _read_answer(self) -> Any:
         try:
-            buffer = self._fill_buffer(bytearray(), frames.HEAD.size)
-            whole = frames.frame_length(buffer)
+            buffer = self._fill_buffer(bytearray(), wire_format.HEAD.size)
+            whole = wire_format.frame_length(buffer)
             buffer = self._fill_buffer(buffer, whole)
             if len(buffer) > whole:
                 raise CandidateError("broke the wire to its scorer", Status.REJECTED)
-            return frames.decode_frame(buffer)
-        except frames.FrameError as problem:
+            return wire_format.decode_frame(buffer)
+        except wire_format.FrameError as problem:
             raise CandidateError(f"returned {problem}", Status.INVALID) from None
         except MemoryError:
             raise CandidateError("returned more than there is room for", Status.MEMORY) from None
@@ -307,7 +307,7 @@ class GuestProcess:
                 self._drain_log()
             if any(descriptor != self._reader for descriptor, _ in ready):
                 try:
-                    count = frames.receive_into(self._wire, buffer, length)
+                    count = wire_format.receive_into(self._wire, buffer, length)
                 except ConnectionResetError:
                     # it ended before it had read all of the request
                     count = 0

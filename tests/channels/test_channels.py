@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from oragent.harness import Guest
-from oragent.harness.frames import encode
+from oragent.harness.wire_format import encode
 from oragent.sandbox.isolation import Guarantee, list_not_held, probe_mechanisms
 
 CANDIDATE = Path(__file__).parent / "sends_bits.py"

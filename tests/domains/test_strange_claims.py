@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.harness import frames, matrix
+from oragent.harness import matrix, wire_format
 from oragent._base.errors import CandidateError
 from oragent.domains import bpp, tsp
 
@@ -62,10 +62,10 @@ def checks() -> dict[str, Callable[[Any], object]]:
 @pytest.mark.parametrize("name", sorted(checks()))
 @given(value=VALUES)
 def test_a_strange_answer_is_the_candidates_fault(name: str, value: Any) -> None:
-    encoded = frames.encode(value)
-    header, payload = frames.HEAD.unpack_from(encoded)
-    start = frames.HEAD.size
-    came = frames.decode(encoded[start : start + header], encoded[start + header :])
+    encoded = wire_format.encode(value)
+    header, payload = wire_format.HEAD.unpack_from(encoded)
+    start = wire_format.HEAD.size
+    came = wire_format.decode(encoded[start : start + header], encoded[start + header :])
     assert len(encoded) == start + header + payload
     with suppress(CandidateError):  # any other exception would be the evaluator's
         CHECKS[name](came)

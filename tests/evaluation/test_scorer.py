@@ -19,7 +19,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.evaluation.runner import DeviceScorer
-from oragent.harness.frames import HEAD, decode, encode
+from oragent.harness.wire_format import HEAD, decode, encode
 from oragent.solvers.attention_bias import serving
 from oragent.solvers.attention_bias.serving import MOST_BYTES, Refused, frame_bytes, read
 

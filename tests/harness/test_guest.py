@@ -256,7 +256,7 @@ def test_an_answer_for_which_the_scorer_has_no_room_is_the_candidates_fault(
         raise MemoryError
 
     guest = guest_of("def f(x): return x")
-    monkeypatch.setattr("oragent.harness.frames.decode", decode)
+    monkeypatch.setattr("oragent.harness.wire_format.decode", decode)
     with pytest.raises(CandidateError, match="more than there is room for") as caught:
         guest(0)
     assert caught.value.status == "memory"

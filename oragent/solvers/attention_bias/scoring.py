@@ -24,9 +24,9 @@ from oragent._base.protocol import Status
 from oragent.domains import cvrp, network_instances, tsp
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
-from oragent.harness.frames import HEAD, FrameError, decode_frame, encode, frame_length
 from oragent.harness.neural import bias, device
 from oragent.harness.solutions import Draw
+from oragent.harness.wire_format import HEAD, FrameError, decode_frame, encode, frame_length
 from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import ALL, routes, solve, spread
 from oragent.solvers.neural.weights import describe_weights, find, load

@@ -32,7 +32,7 @@ from torch import Tensor
 
 from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
-from oragent.harness.frames import FrameError, decode_frame, encode, frame_length
+from oragent.harness.wire_format import FrameError, decode_frame, encode, frame_length
 from oragent.sandbox.isolation import kernel, process_usage
 from oragent.solvers.neural.solve import ALL, solve, spread
 from oragent.solvers.neural.weights import NETWORKS, NetworkWeights, load

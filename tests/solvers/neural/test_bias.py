@@ -12,8 +12,8 @@ from oragent.harness import Guest
 from oragent._base.distribution import CPU_BUILD, extra_install_command
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Failure, Status, parse
-from oragent.harness.frames import HEAD, FrameError, decode, encode
 from oragent.harness.neural import bias
+from oragent.harness.wire_format import HEAD, FrameError, decode, encode
 from oragent.solvers.attention_bias.scoring import ROUTES, TOURS, NetworkTask, reach, strength
 
 ROOT = Path(__file__).parents[3]

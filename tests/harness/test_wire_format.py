@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from oragent.harness.frames import HEAD, FrameError, decode, encode
+from oragent.harness.wire_format import HEAD, FrameError, decode, encode
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 KEYS = st.integers() | st.text() | st.tuples(st.integers(), st.text())

@@ -1,0 +1,71 @@
+"""States of instances that are revealed step by step, their progress, and a sample of their decisions."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import SystemRandom
+from typing import Any, Protocol
+
+from oragent.harness import wire_format
+
+# calls of one ``reveal`` that may be repeated by the check
+CALLS_OF_REVEAL = 20
+
+
+class SampleOfCalls(Protocol):
+    """Sample of the calls of an evaluation, for the check that the candidate is a function."""
+
+    def add(self, where: str, request: bytes, agrees: Callable[[Any], bool]) -> None:
+        """Offer a call: the instance, the message, and a predicate that compares an answer with the first one."""
+
+
+class State(Protocol):
+    """State of one instance that follows from the items revealed so far; lives in the candidate's process.
+
+    For each item the methods are called in this order. The harness also runs them in the scorer.
+    """
+
+    def arguments(self, item: Any) -> tuple[Any, ...] | dict[str, Any]:
+        """Return the arguments of the call that decides about an item."""
+
+    def choose(self, answer: Any) -> Any:
+        """Check the answer to that call and return the decision, as plain data; raise CandidateError if it is wrong."""
+
+    def apply(self, decision: Any) -> None:
+        """Change the state by the decision."""
+
+
+@dataclass(frozen=True)
+class StepProgress:
+    """Progress of a ``reveal``: its instances, and how many of all their decisions were made."""
+
+    instances: int
+    decisions: int
+    planned: int
+
+
+def sample_decisions(
+    sample: SampleOfCalls,
+    where: str,
+    make_state: Callable[..., State],
+    starts: Sequence[tuple[Any, ...]],
+    items: Sequence[Sequence[Any]],
+    decisions: Sequence[Sequence[Any]],
+) -> None:
+    """Offer random calls of a ``reveal`` to the check: their arguments follow from the decisions before."""
+    steps = [(index, step) for index, own in enumerate(items) for step in range(len(own))]
+    drawn = set(SystemRandom().sample(steps, min(CALLS_OF_REVEAL, len(steps))))
+    for index in sorted({index for index, _ in drawn}):
+        state = make_state(*starts[index])
+        for step, (item, decision) in enumerate(zip(items[index], decisions[index], strict=True)):
+            arguments = state.arguments(item)
+            if (index, step) in drawn:
+                args, kwargs = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
+                request = wire_format.encode({"name": "", "args": args, "kwargs": kwargs})
+                sample.add(f"{where}, step {step}", request, partial(_agrees, copy.deepcopy(state), decision))
+            state.apply(decision)
+
+
+def _agrees(state: State, decision: Any, answer: Any) -> bool:
+    return bool(state.choose(answer) == decision)
