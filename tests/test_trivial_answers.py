@@ -24,6 +24,13 @@ SHAPES = {
     "bpp_offline_aco": "(len(args[0]), len(args[0]))",
     "bpp_online": "args[1].shape",
     "dpp_ga": "(args[1], args[0].shape[1])",
+    "tsp_pomo": "tuple(args[0].shape)",
+    "cvrp_pomo": "tuple(args[0].shape)",
+    "tsp_lehd": "tuple(args[0].shape)",
+    "cvrp_lehd": "tuple(args[0].shape)",
+    "driving": "()",
+    "driving_long": "()",
+    "driving_stateful": "()",
 }
 ANSWERS = {
     "zeros": "np.zeros(SHAPE)",
@@ -36,10 +43,29 @@ ANSWERS = {
     "first argument": "args[0]",
     "first argument in shape": "np.resize(args[0], SHAPE)",
 }
+# actions of a vehicle, for the driving problems
+ACTIONS = {
+    "keep speed": ("0.0", "0"),
+    "accelerate": ("99.0", "0"),
+    "brake": ("-99.0", "0"),
+    "accelerate and change to the left": ("99.0", "1"),
+    "random acceleration": ("np.random.uniform(-5, 5)", "0"),
+    "random actions": ("np.random.uniform(-5, 5)", "int(np.random.randint(-1, 2))"),
+}
+DRIVING = {
+    "empty": "[]",
+    "none": "None",
+    "first argument": "args[0]",
+    "second argument": "args[1]",
+    **{
+        name: f"[dict(veh_id=one['veh_id'], acceleration={acceleration}, lane_changing={step}) for one in args[1]]"
+        for name, (acceleration, step) in ACTIONS.items()
+    },
+}
 # answers of the default pass, which takes seconds
 FEW = "zeros", "random", "first argument in shape"
 # instances of a problem whose evaluation takes over ten CPU seconds
-INSTANCES = {"tsp_gls": "0:2"}
+INSTANCES = {"tsp_gls": "0:2", "tsp_lehd": "0:1", "cvrp_lehd": "0:1"}
 
 
 def evaluate(folder: Path, candidate: Path | None) -> Result | None:
@@ -58,16 +84,31 @@ def seed_score(folder: Path) -> float:
     return seed.score
 
 
-def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str] = ANSWERS) -> None:
+def expressions(folder: Path, shape: str) -> dict[str, str]:
+    """Return the answers of a problem as expressions, by name."""
+    name = folder.name
+    if name.startswith("driving"):
+        return {key: f"({text}, {{}})" if name == "driving_stateful" else text for key, text in DRIVING.items()}
+    answers = {key: text.replace("SHAPE", shape) for key, text in ANSWERS.items()}
+    if name.endswith(("_pomo", "_lehd")):
+        return {key: f"torch.as_tensor(np.asarray({text}, dtype=np.float32))" for key, text in answers.items()}
+    return answers
+
+
+def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str] = ()) -> None:
     about = yaml.safe_load((folder / "problem.yaml").read_text())
+    for module in about.get("requires", ()):
+        if module != "sumo":
+            pytest.importorskip(module)
     sign = -1 if about["direction"] == "minimize" else 1
+    answers = expressions(folder, shape)
+    imports = "import numpy as np\n" + "import torch\n" * ("torch" in about.get("requires", ()))
     better = {}
-    for name in names:
+    for name in names or answers:
         program = tmp_path / f"{name}.py"
-        expression = ANSWERS[name].replace("SHAPE", shape)
         arguments = "args = (*args, *kwargs.values())"
         program.write_text(
-            f"import numpy as np\ndef {about['function']}(*args, **kwargs):\n    {arguments}\n    return {expression}\n"
+            f"{imports}def {about['function']}(*args, **kwargs):\n    {arguments}\n    return {answers[name]}\n"
         )
         ended = evaluate(folder, program)
         if ended is not None and sign * ended.score > sign * seed_score(folder):
@@ -85,9 +126,14 @@ def test_no_trivial_answer_beats_a_seed(name: str, tmp_path: Path) -> None:
     check_answers(PROJECT / "problems" / name, SHAPES[name], tmp_path)
 
 
+def test_all_problems_are_tried() -> None:
+    assert {path.parent.name for path in (PROJECT / "problems").glob("*/problem.yaml")} == SHAPES.keys()
+
+
 @pytest.mark.slow
-def test_no_trivial_answer_beats_the_seed_of_a_new_problem(tmp_path: Path) -> None:
-    folder = scaffold.new("sack", tmp_path)
+@pytest.mark.parametrize("template", ["full", "minimal"])
+def test_no_trivial_answer_beats_the_seed_of_a_new_problem(template: str, tmp_path: Path) -> None:
+    folder = scaffold.new("sack", tmp_path, template)
     check_answers(folder, "np.shape(args[0])", tmp_path)
 
 

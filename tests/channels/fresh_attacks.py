@@ -29,7 +29,7 @@ from oragent.solvers.constructive import pack_online
 PROJECT = Path(__file__).parents[2]
 CHANNELS = (Path(__file__).parent / "sends_bits.py").read_text()
 # items of an instance, and instances of a set
-ITEMS, INSTANCES = 300, 5
+ITEMS, INSTANCES = 120, 5
 RULES = 8
 LIMITS = Limits(cpu_s=60, idle_s=60, memory_mb=2048)
 WHOLE, PART = (

@@ -10,6 +10,7 @@ import secrets
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent.harness import Guest
@@ -19,6 +20,7 @@ from oragent.sandbox.isolation import Guarantee, list_not_held, probe_mechanisms
 CANDIDATE = Path(__file__).parent / "sends_bits.py"
 RUNS = int(os.environ.get("ORAGENT_TEST_CHANNEL_RUNS", "100"))
 BITS = 3
+PERMUTATIONS = 30
 pytestmark = pytest.mark.skipif(
     Guarantee.UNSEEN in list_not_held(report.mechanism for report in probe_mechanisms() if report.works),
     reason="this machine has no means to close the channels between processes",
@@ -58,23 +60,42 @@ def measure(folder: Path, name: str, runs: int) -> tuple[float, float]:
 
 
 def mutual_information(pairs: Counter[tuple[int, int | None]]) -> float:
-    """Estimate the information between two variables from counts, with the correction of Miller and Madow (1955)."""
+    """Estimate the information between two variables from counts.
+
+    The estimate from few counts is too high. So the mean of the estimates from permuted words, which carry none, is
+    subtracted.
+    """
+    sent, words = zip(*pairs.elements(), strict=True)
+    rng = np.random.default_rng(0)
+    permuted = [
+        raw_information(Counter(zip(sent, (words[index] for index in rng.permutation(len(words))), strict=True)))
+        for _ in range(PERMUTATIONS)
+    ]
+    return min(max(raw_information(pairs) - float(np.mean(permuted)), 0.0), BITS)
+
+
+def raw_information(pairs: Counter[tuple[int, int | None]]) -> float:
     total = sum(pairs.values())
     sent, words = Counter[int](), Counter[int | None]()
     for (left, right), count in pairs.items():
         sent[left] += count
         words[right] += count
-    estimate = sum(
+    return sum(
         count / total * math.log2(count * total / (sent[left] * words[right])) for (left, right), count in pairs.items()
     )
-    bias = (len(pairs) - len(sent) - len(words) + 1) / (2 * total * math.log(2))
-    return min(max(estimate - bias, 0.0), BITS)
 
 
 def test_the_estimate_of_information_is_right() -> None:
-    assert mutual_information(Counter({(word, word): 1000 for word in range(8)})) == pytest.approx(3, abs=0.01)
-    independent = Counter({(sent, word): 100 for sent in range(8) for word in range(8)})
-    assert mutual_information(independent) == pytest.approx(0, abs=0.01)
+    assert mutual_information(Counter({(word, word): 500 for word in range(8)})) == pytest.approx(3, abs=0.02)
+    # half of the words are right, the others are random: 3 - (9/16 log2(16/9) + 7/16 log2(16)) bits of capacity
+    half = Counter({(sent, word): 1 + 8 * (sent == word) for sent in range(8) for word in range(8)})
+    true = raw_information(Counter({pair: 1000 * count for pair, count in half.items()}))
+    assert mutual_information(Counter({pair: 20 * count for pair, count in half.items()})) == pytest.approx(
+        true, abs=0.05
+    )
+    rng = np.random.default_rng(1)
+    independent = Counter(zip(*rng.integers(8, size=(2, 100)).tolist(), strict=True))
+    assert mutual_information(independent) < 0.2
 
 
 def test_a_process_hears_nothing_of_the_one_before(tmp_path: Path) -> None:
