@@ -8,6 +8,9 @@ from random import SystemRandom
 from typing import Any, Protocol
 
 from oragent.harness import wire_format
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
+from oragent.harness.answers import is_same_answer
 
 # calls of one ``reveal`` that may be repeated by the check
 CALLS_OF_REVEAL = 20
@@ -53,19 +56,40 @@ def sample_decisions(
     items: Sequence[Sequence[Any]],
     decisions: Sequence[Sequence[Any]],
 ) -> None:
-    """Offer random calls of a ``reveal`` to the check: their arguments follow from the decisions before."""
+    """Offer random calls of a ``reveal`` to the check: their arguments follow from the decisions before.
+
+    Raises:
+        CandidateError: ``rejected`` if the state does not accept a decision, which no answer of the function makes.
+    """
     steps = [(index, step) for index, own in enumerate(items) for step in range(len(own))]
     drawn = set(SystemRandom().sample(steps, min(CALLS_OF_REVEAL, len(steps))))
     for index in sorted({index for index, _ in drawn}):
         state = make_state(*starts[index])
         for step, (item, decision) in enumerate(zip(items[index], decisions[index], strict=True)):
-            arguments = state.arguments(item)
-            if (index, step) in drawn:
-                args, kwargs = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
-                request = wire_format.encode({"name": "", "args": args, "kwargs": kwargs})
-                sample.add(f"{where}, step {step}", request, partial(_agrees, copy.deepcopy(state), decision))
-            state.apply(decision)
+            place = f"{where}, step {step}"
+            try:
+                if (index, step) in drawn:
+                    sample.add(place, *_make_call(state, item, decision))
+                else:
+                    state.arguments(item)
+                state.apply(decision)
+            except Exception:
+                raise CandidateError(f"sent a decision that no answer makes ({place})", Status.REJECTED) from None
+
+
+def _make_call(state: State, item: Any, decision: Any) -> tuple[bytes, Callable[[Any], bool]]:
+    """Return the message of the call that decides about an item, and a predicate for its answer."""
+    arguments = state.arguments(item)
+    args, kwargs = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
+    request = wire_format.encode({"name": "", "args": args, "kwargs": kwargs})
+    return request, partial(_agrees, copy.deepcopy(state), decision)
 
 
 def _agrees(state: State, decision: Any, answer: Any) -> bool:
-    return bool(state.choose(answer) == decision)
+    try:
+        return is_same_answer(state.choose(answer), decision)
+    except CandidateError:
+        raise
+    except Exception:
+        # Untrusted decisions before this one have made the state such that it accepts no answer.
+        return False

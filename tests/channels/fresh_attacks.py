@@ -46,19 +46,22 @@ ITEMS, INSTANCES, CAPACITY = %(items)d, %(instances)d, 100
 past = [[] for _ in range(INSTANCES)]
 bins = [None] * INSTANCES
 calls = 0
-def next_fit(items):
-    # first fit by decreasing size: a bin for each item
+def plan_bins(items, count):
+    # bins of the items so far by best fit, then first fit of the others by decreasing size
     rooms, places = [], [0] * len(items)
-    for index in sorted(range(len(items)), key=lambda index: -items[index]):
-        for number, room in enumerate(rooms):
-            if room >= items[index]:
-                break
-        else:
-            number = len(rooms)
+    later = sorted(range(count, len(items)), key=lambda index: -items[index])
+    for index in [*range(count), *later]:
+        fits = [number for number, room in enumerate(rooms) if room >= items[index]]
+        if index < count:
+            fits.sort(key=lambda number: rooms[number])
+        number = fits[0] if fits else len(rooms)
+        if not fits:
             rooms.append(CAPACITY)
         rooms[number] -= items[index]
         places[index] = number
-    return places
+        if index == count - 1:
+            begun = dict(enumerate(rooms))
+    return places, begun
 def agrees(items, seen):
     return len(items) == ITEMS and [int(item) for item in items[: len(seen)]] == seen
 def priority(item, bins_remain_cap):
@@ -73,12 +76,10 @@ def priority(item, bins_remain_cap):
         except BaseException:
             found = []
         if found:
-            places = next_fit([int(item) for item in found[0]])
-            # items before were placed otherwise, so that only bins opened from now on follow the plan
-            bins[instance] = (places, {}, len(seen))
+            bins[instance] = plan_bins([int(item) for item in found[0]], len(seen) - 1)
     if bins[instance] is None:
         return -bins_remain_cap
-    places, rooms, begun = bins[instance]
+    places, rooms = bins[instance]
     number = places[len(seen) - 1]
     room = rooms.get(number, CAPACITY)
     rooms[number] = room - int(item)

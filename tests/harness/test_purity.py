@@ -82,6 +82,23 @@ def test_the_calls_of_a_reveal_are_repeated(guest_of: Callable[[str], Guest]) ->
     assert caught.value.status == "rejected"
 
 
+@pytest.mark.parametrize("decision", ["'x'", "[1, 2]", "np.ones(3)", "None"])
+def test_decisions_that_no_answer_makes_are_the_candidate_s_fault(
+    guest_of: Callable[[str], Guest], decision: str
+) -> None:
+    guest = guest_of(
+        "import gc\ndef f(x):\n"
+        "    states = [one for one in gc.get_objects() if isinstance(one, object) and type(one).__name__ == 'Sum']\n"
+        f"    type(states[0]).choose = lambda self, answer: {decision}\n"
+        "    type(states[0]).apply = lambda self, answer: None\n"
+        "    return x"
+    )
+    with pytest.raises(CandidateError) as caught:
+        guest.reveal([(0,)], [list(NUMBERS)])
+        check_purity(guest, guest.sample)
+    assert caught.value.status == "rejected"
+
+
 def test_the_check_takes_a_small_share_of_the_cpu_time(guest_of: Callable[[str], Guest]) -> None:
     slow = "import time\ndef f(x):\n    end = time.process_time() + 0.04\n    while time.process_time() < end: pass\n    return x"
     guest = guest_of(slow)
