@@ -26,6 +26,7 @@ def executed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of the clients of notebooks, which are not ours
 def test_every_cell_of_the_notebook_on_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = executed("python_api", tmp_path, monkeypatch)

@@ -162,6 +162,7 @@ BENCHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", BENCHES)
 @pytest.mark.parametrize("given", ["words", "file"])
 def test_benchmarks_take_the_same_settings_of_models_and_budget(work: Path, system: str, given: str) -> None:
@@ -185,6 +186,7 @@ def test_benchmarks_take_the_same_settings_of_models_and_budget(work: Path, syst
         assert [reply.money for reply in study.all_replies()] == [1.5, 1.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", BENCHES)
 def test_a_benchmark_refuses_a_wrong_setting_before_it_makes_a_folder(work: Path, system: str) -> None:
     (made,) = (Path(__file__).parent / "workspace").glob("made[0-9]*")

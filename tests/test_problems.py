@@ -18,8 +18,8 @@ from oragent.search.genetics.variation import child_of_seed
 ROOT = Path(__file__).parent.parent
 PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.yaml"))
 
-# Problems of which one val evaluation takes half a minute or more, on one core.
-SLOW = {"tsp_lehd", "cvrp_lehd", "cvrp_pomo", "driving", "driving_long", "driving_stateful"}
+# Problems of the default tests: one that is revealed, one that is asked step by step, one with ants. The slow tests take all.
+QUICK = {"bpp_online", "tsp_constructive", "mkp_aco"}
 
 # Where the contract asks the same of a shorter evaluation, the default tests take one: what their evaluators hold there,
 # and what the copy has instead. The slow tests take all evaluators as they are.
@@ -75,7 +75,7 @@ def shorter(folder: Path, elsewhere: Path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("folder", cases(lambda folder: folder.name in SLOW))
+@pytest.mark.parametrize("folder", cases(lambda folder: folder.name not in QUICK))
 def test_a_problem_keeps_the_contract(folder: Path, tmp_path: Path) -> None:
     assert complaints(shorter(folder, tmp_path), quick=True) == []
 
@@ -110,11 +110,11 @@ HOSTILE = {
     return answer""",
 }
 # A failure that names what came, what was expected and the instance, or a score; where arguments alone suffer, the
-# seed's own: they are copies. Problems with networks and simulations are tried with the slow tests.
+# seed's own: they are copies.
 WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*args, **kwargs):\n    {body}\n"
 
 
-@pytest.mark.parametrize("folder", cases(lambda folder: bool(requires(folder))))
+@pytest.mark.parametrize("folder", cases(lambda folder: folder.name not in QUICK))
 def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path, tmp_path: Path) -> None:
     problem = load_problem(shorter(folder, tmp_path))
     with EvaluationRunner() as runner:

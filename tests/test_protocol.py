@@ -20,6 +20,7 @@ RESULTS = st.builds(Result, st.dictionaries(st.text(), PLAIN), st.none() | st.li
 BLOCK = format_result(Result({"length_20": 3.85}, (2, 0, 1), 12.34))
 
 
+@pytest.mark.slow
 @given(RESULTS)
 def test_a_result_survives_its_block(result: Result) -> None:
     assert parse(format_result(result)) == result

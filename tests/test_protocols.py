@@ -35,6 +35,7 @@ def test_the_colony_has_the_instances_of_the_constructive_stream() -> None:
     assert not np.array_equal(ours[0].coordinates, theirs[0].coordinates)
 
 
+@pytest.mark.slow
 def test_no_gap_is_told_where_nobody_knows_references() -> None:
     ended = scored_by("tsp_aco", "--protocol=oragent", "--problem_size=50", "--mode=train")
     assert ended.returncode == 0, ended.stderr
@@ -77,6 +78,7 @@ def test_a_run_asks_for_another_protocol_where_the_evaluator_has_it_and_says_whe
     assert any("this evaluator has no --protocol" in line for line in told) != offered
 
 
+@pytest.mark.slow
 def test_a_protocol_that_the_problem_does_not_have_is_refused_by_name(tmp_path: Path) -> None:
     words = ["run", "tsp_aco", "protocol=other", "budget.evaluations=2", "workers=1", f"--outputs={tmp_path}"]
     ended = subprocess.run(

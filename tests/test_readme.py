@@ -97,6 +97,7 @@ def test_the_picture_is_drawn_from_the_recorded_run() -> None:
         assert picture.info["Description"] == first_run.digest(RECORDED)
 
 
+@pytest.mark.slow
 def test_the_first_command_begins_as_the_pages_show_and_its_run_can_be_read(tmp_path: Path) -> None:
     again = first_run.search(tmp_path / "outputs", "--evaluations", str(BEGINNING))
     assert len(again["scores"]) >= BEGINNING

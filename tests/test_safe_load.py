@@ -20,6 +20,7 @@ from tests.hostile_yaml import TEXTS
 LIMIT_S = 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_hostile_text_ends_in_one_line(name: str, loader: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,7 @@ def test_the_sidebar_has_at_most_twenty_entries_and_every_product_is_one() -> No
     assert all((DOCS / f"{entry}.md").is_file() for entry in entries)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_index_runs(tmp_path: Path) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
     assert len(block.splitlines()) <= 10

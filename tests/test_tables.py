@@ -113,6 +113,7 @@ def test_excel_parquet_and_sqlite_give_the_table_of_the_csv(tmp_path: Path) -> N
     assert records(read_tables(tmp_path / "t.db")[0]) == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["columns", "rows", "one line"])
 def test_huge_tables_are_refused_within_seconds_and_not_in_this_process(tmp_path: Path, kind: str) -> None:
     text = {

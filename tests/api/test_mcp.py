@@ -233,6 +233,7 @@ def test_wrong_calls_get_one_line_of_json_and_the_server_goes_on(root: Path) -> 
     asyncio.run(call())
 
 
+@pytest.mark.slow
 def test_a_client_solves_explains_and_changes_a_model(root: Path) -> None:
     async def study() -> None:
         async with in_memory(root) as agent:

@@ -8,6 +8,7 @@ SCORE = "score = half(10.0)"
 FEATURES = "(min(4, max(0, int(score) // 4)),)"
 
 
+@pytest.mark.slow
 def test_a_plain_problem_that_keeps_the_contract_gets_one_warning_that_forging_is_not_held(checked: Checked) -> None:
     findings = list(checked())
     assert complaints(iter(findings)) == [(Level.WARNING, "candidate that forges a result")]
@@ -15,6 +16,7 @@ def test_a_plain_problem_that_keeps_the_contract_gets_one_warning_that_forging_i
     assert "score 5.0, cell (1,)" in about("seed in mode val", iter(findings)).detail
 
 
+@pytest.mark.slow
 def test_a_quick_check_leaves_out_single_sizes_and_the_second_evaluation_in_mode_val(checked: Checked) -> None:
     titles = [finding.title for finding in checked(quick=True)]
     assert "size 4 of val alone" not in titles

@@ -56,6 +56,7 @@ def greedy(keys: np.ndarray, value: np.ndarray, weight: np.ndarray, capacity: fl
     return total
 
 
+@pytest.mark.slow
 def test_a_new_problem_passes_the_full_check(tmp_path: Path) -> None:
     assert complaints(check_problem(new("sack", tmp_path), tmp_path, child_of_seed)) == []
 

@@ -39,6 +39,7 @@ def test_a_folder_that_cannot_be_read_is_of_no_kind(tmp_path: Path) -> None:
     assert kind_of_folder(tmp_path / "none") is None
 
 
+@pytest.mark.slow
 def test_a_comparison_is_shown_as_it_is_reported_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toys(tmp_path, "mine")
     monkeypatch.chdir(tmp_path)
@@ -70,6 +71,7 @@ def test_a_comparison_is_shown_as_it_is_reported_and_resumed(tmp_path: Path, mon
     assert (code, "complete before" in text) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_study_is_filled_shown_and_names_the_way_to_resume_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_study_is_filled_shown_and_names_the_way_to_resume_it(
     assert "give the same 'oragent study' command again" in str(result.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

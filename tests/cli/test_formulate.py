@@ -27,6 +27,7 @@ def slow(body: dict[str, Any]) -> Answer:
     return ok(told, delay_s=60.0 if told.startswith("```python") else 0.0)
 
 
+@pytest.mark.slow
 def test_a_problem_is_formulated_with_a_model_behind_a_server(tmp_path: Path) -> None:
     (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
     with ChatServer(then=serve) as server:

@@ -58,6 +58,7 @@ def test_rules_by_the_command_come_to_the_exact_figures(tmp_path: Path, publishe
     assert "left at 0" in (out / "transcripts").joinpath("04-0000.html").read_text() or page.count("<svg") >= 3
 
 
+@pytest.mark.slow
 def test_rules_of_all_paradigms_with_page_and_transcripts(tmp_path: Path, few: str) -> None:
     out = tmp_path / "out"
     options = ["--agents", "rules", "--utilities", few, "--outputs", str(out), "--decider", "rational"]
@@ -203,6 +204,7 @@ def test_contestants_are_named_by_what_is_special() -> None:
         list_contestants(["T-P-P"], ["aware"], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", ["0", "9999"])
 def test_a_wrong_number_of_utilities_leaves_the_folder_free_for_the_next_try(tmp_path: Path, count: str) -> None:
     request = ConverseBenchRequest(tmp_path / "out", "sfusd", utilities=count, settings={"decider": "rational"})
@@ -211,6 +213,7 @@ def test_a_wrong_number_of_utilities_leaves_the_folder_free_for_the_next_try(tmp
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_checks_of_servers_are_booked_and_models_take_settings_as_words(tmp_path: Path) -> None:
     with ChatServer() as server:
         words = RuntimeWords((f"model.base_url={server.url}", "model.temperature=0.25", "budget.model_calls=3"))

@@ -65,6 +65,7 @@ def test_weights_are_thousandths_that_sum_to_one(generated: list[Target]) -> Non
     assert len({target.utility.weights for target in generated}) > 150
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_set_and_another_seed_other_weights(exact: Exact, generated: list[Target]) -> None:
     assert solution_centric(exact, np.random.default_rng(0)) == generated
     other = solution_centric(exact, np.random.default_rng(1))

@@ -72,6 +72,7 @@ def test_doctor_says_what_is_not_held(tmp_path: Path) -> None:
     assert "held      print or patch its way to a score" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_search_begins_by_saying_what_is_not_held_and_ends_with_a_report(toy: Path, tmp_path: Path) -> None:
     done = elsewhere("run", "toy", "--evaluations", 8, "--seed", 5, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -87,6 +88,7 @@ def test_a_guest_is_held_by_limits_alone(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == list(MISBEHAVIOUR.values()), done.stderr
 
 
+@pytest.mark.slow
 def test_an_evaluator_with_guests_scores_and_ends_in_time(tmp_path: Path) -> None:
     assert elsewhere("new", "mine", cwd=tmp_path).returncode == 0
     done = elsewhere("eval", "mine", "--mode", "train", cwd=tmp_path)

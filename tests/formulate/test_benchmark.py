@@ -57,6 +57,7 @@ def told(runner: FormulateBenchmark, cells: list[BenchCell], folder: Path) -> st
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_results_are_the_same_at_any_number_of_workers(tmp_path: Path) -> None:
     found = [told(*bench(tmp_path / str(n), "scripted", workers=n), tmp_path / str(n)) for n in (1, 3)]
     assert found[0] == found[1]
@@ -105,6 +106,7 @@ bench(Path(sys.argv[1]), "scripted")
 """
 
 
+@pytest.mark.slow
 def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     ended = subprocess.run([sys.executable, "-c", KILLED, str(broken)], cwd=ROOT, env=os.environ, capture_output=True)
@@ -145,6 +147,7 @@ def test_a_server_that_dies_leaves_a_benchmark_that_does_the_missing_ones(tmp_pa
     assert "SR 100.0 % of 3" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
     request = FormulateBenchRequest(tmp_path / "b", ["families"], ["ormind", "standard"], ["scripted"], [0.0, 1.0],
                            settings={"limit": 3}, workers=2)  # fmt: skip

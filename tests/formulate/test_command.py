@@ -118,6 +118,7 @@ def test_the_sentence_of_a_row_stands_across_the_table_below_its_figures(wanted:
     assert below in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [transport.PROGRAM, transport.FLAT])
 def test_hundreds_of_decisions_stand_first_as_tables_before_everything_else(tmp_path: Path, program) -> None:
     (tmp_path / "sugar.md").write_text(transport.TEXT)
@@ -229,6 +230,7 @@ def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(
     assert not wanted.outputs.exists()
 
 
+@pytest.mark.slow
 def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateCommand) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     first = folder_of(wanted)
@@ -258,6 +260,7 @@ def test_a_formulation_with_a_link_is_refused(wanted: FormulateCommand, tmp_path
         assert "1234" not in done.output
 
 
+@pytest.mark.slow
 def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_path: Path) -> None:
     """Replies of ours, kept in the repository, come to the published figures whatever became of our prompts since."""
 

@@ -58,6 +58,7 @@ def test_a_misread_row_costs_one_call_more_and_is_corrected(runner: FormulationR
     assert (model.calls, found.objective, found.judgement.verdict) == (3, 735.0, Verdict.CHECKED)
 
 
+@pytest.mark.slow
 def test_a_disagreement_on_changed_figures_is_feedback_and_part_of_the_verdict(runner, tmp_path: Path) -> None:
     """A program with one figure written out is right for the data at hand and wrong for others."""
     data = transport.data()
@@ -87,6 +88,7 @@ def test_standard_can_be_checked_and_a_plan_reviewed(runner: FormulationRunner, 
     assert (model.calls, reviewed.remarks) == (3, ("A third of the pills is left over.",))
 
 
+@pytest.mark.slow
 def test_a_person_clarifies_the_text_before_solving_and_the_replay_keeps_it(tmp_path: Path) -> None:
     (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
     prompts: list[str] = []

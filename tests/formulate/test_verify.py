@@ -58,6 +58,7 @@ def speaking() -> Scripted:
     return Scripted(pharmacy.reply)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["json", "mps", "lp"])
 def test_a_right_and_a_wrong_model_file_are_told_apart_by_one_call(story: Path, ending: str) -> None:
     right, wrong = story.parent / f"right.{ending}", story.parent / f"wrong.{ending}"
@@ -72,6 +73,7 @@ def test_a_right_and_a_wrong_model_file_are_told_apart_by_one_call(story: Path, 
     assert "at least 70% of the pills should be sleeping pills" in text
 
 
+@pytest.mark.slow
 def test_a_script_is_run_and_its_model_verified(story: Path) -> None:
     path = story.parent / "model.py"
     path.write_text(SCRIPT.format(least=50))
@@ -116,6 +118,7 @@ def test_a_given_solution_is_verified_too(story: Path, point: dict[str, float], 
         verify(story, given, speaking(), solution=solution)
 
 
+@pytest.mark.slow
 def test_rerun_applies_program_and_checker_to_new_data_without_a_reply(tmp_path: Path) -> None:
     (tmp_path / "sugar.md").write_text(transport.TEXT)
     data = transport.data()
@@ -139,6 +142,7 @@ def test_rerun_applies_program_and_checker_to_new_data_without_a_reply(tmp_path:
     assert rows
 
 
+@pytest.mark.slow
 def test_rerun_says_what_it_cannot_do(tmp_path: Path, story: Path) -> None:
     wanted = FormulateCommand(story, tmp_path / "out", options={"method": "ormind"})
     formulate_file(wanted, Console(file=io.StringIO()), speaking())

@@ -142,7 +142,10 @@ DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
 }
 
 
-DRIVING = {"driving", "driving_long", "driving_stateful"}  # tested with the other tests of driving
+# Tested with the other tests of driving.
+DRIVING = {"driving", "driving_long", "driving_stateful"}
+# Problems of the default tests; the slow ones take all.
+QUICK = {"bpp_online", "tsp_constructive", "tsp_gls"}
 
 
 def test_all_problems_draw_and_are_tested_here() -> None:
@@ -151,7 +154,7 @@ def test_all_problems_draw_and_are_tested_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "problem", [pytest.param(name, marks=pytest.mark.slow if name.endswith("_lehd") else ()) for name in DRAWN]
+    "problem", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in DRAWN]
 )
 def test_a_problem_draws_its_checked_solution(problem: str, tmp_path: Path) -> None:
     result, (picture,) = evaluated(problem, tmp_path, "--draw_solutions")
@@ -162,6 +165,7 @@ def test_a_problem_draws_its_checked_solution(problem: str, tmp_path: Path) -> N
     assert has_shapes(picture, result, make_instance())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["tsp_constructive", "bpp_online", "mkp_aco", "tsp_pomo"])
 def test_a_problem_draws_on_request_alone_and_scores_alike(problem: str, tmp_path: Path) -> None:
     plain, nothing = evaluated(problem, tmp_path)

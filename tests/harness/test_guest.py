@@ -118,6 +118,7 @@ def test_a_failure_has_a_status_and_a_message(guest_of, body: str, status: str, 
     assert str(caught.value).endswith("(size 5, instance 2)")
 
 
+@pytest.mark.slow
 def test_a_recursion_that_memory_ends_ran_out_of_memory(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ORAGENT_MEMORY_MB", "32")
     with pytest.raises(CandidateError, match="ran out of memory") as caught:
@@ -134,6 +135,7 @@ def test_a_guest_that_dies_before_it_reads_is_dead_and_no_fault_of_ours(guest_of
     assert caught.value.status == "crashed"
 
 
+@pytest.mark.slow
 def test_a_guest_that_the_kernel_ends_at_the_bound_of_a_process_ran_out_of_time(tmp_path: Path) -> None:
     (tmp_path / "heuristic.py").write_text("def f(x):\n    while True: pass")
     lines = (

@@ -137,6 +137,7 @@ def test_nobody_watches_where_a_score_counts(evaluated, mode: str) -> None:
     assert "observer" not in alone.stdout + alone.stderr
 
 
+@pytest.mark.slow
 def test_an_evaluator_without_hooks_says_so(evaluated) -> None:
     done = evaluated("def observe(hook, data):\n    print(data)\n", evaluator=WITHOUT)
     assert done.returncode == 2
@@ -145,6 +146,7 @@ def test_an_evaluator_without_hooks_says_so(evaluated) -> None:
     assert "--observer FILE" in evaluated(None, "--help").stdout
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_hook_or_an_observer_is_said(evaluated) -> None:
     silent = evaluated("x = 1\n")
     assert re.search(r"ended at hook 'step': NameError.*no function 'observe'", told(silent).replace("\n", " "))

@@ -142,6 +142,7 @@ def evaluated(folder: Path, body: str, terms: RaceTerms) -> Result | Failure:
     return parse(asked(folder, body, f"--race={terms.dumps()}").stdout)
 
 
+@pytest.mark.slow
 def test_a_few_instances_by_hand_and_never_where_a_score_counts(tmp_path: Path) -> None:
     ran = asked(tmp_path, "print(x); return 2.0 * x", "--mode=train", "--problem_size=10", "--instances=2")
     found = parse(ran.stdout)
@@ -156,6 +157,7 @@ def test_a_few_instances_by_hand_and_never_where_a_score_counts(tmp_path: Path) 
     )
 
 
+@pytest.mark.slow
 def test_a_race_by_hand(tmp_path: Path) -> None:
     full = evaluated(tmp_path, "return 14.5", RaceTerms(Direction.MINIMIZE, probes=1))
     assert isinstance(full, Result)
@@ -197,6 +199,7 @@ FIGURES = 'metrics, score = figures("miss", values)'
 BARE = "metrics, score = {}, sum(sum(row) / len(row) for row in values.values()) / len(values)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "options", "expected"),
     [

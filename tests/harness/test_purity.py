@@ -70,6 +70,7 @@ def test_memory_and_chance_are_rejected(guest_of: Callable[[str], Guest], body: 
     assert caught.value.status == "rejected"
 
 
+@pytest.mark.slow
 def test_the_calls_of_a_reveal_are_repeated(guest_of: Callable[[str], Guest]) -> None:
     guest = guest_of("def f(x): return x % 7")
     guest.reveal([(0,), (5,)], [list(NUMBERS), list(NUMBERS)])
@@ -99,6 +100,7 @@ def test_decisions_that_no_answer_makes_are_the_candidate_s_fault(
     assert caught.value.status == "rejected"
 
 
+@pytest.mark.slow
 def test_the_check_takes_a_small_share_of_the_cpu_time(guest_of: Callable[[str], Guest]) -> None:
     slow = "import time\ndef f(x):\n    end = time.process_time() + 0.04\n    while time.process_time() < end: pass\n    return x"
     guest = guest_of(slow)

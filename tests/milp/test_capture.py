@@ -169,6 +169,7 @@ print(m.val(x), flush=True)
 """
 
 
+@pytest.mark.slow
 def test_an_endless_program_is_ended_and_its_model_stays(tmp_path: Path, sandbox: Sandbox) -> None:
     limits = replace(PROGRAM_LIMITS, cpu_s=2.0)
     captured = run(tmp_path, SMALL + "while True:\n    pass\n", sandbox=sandbox, limits=limits)
@@ -176,6 +177,7 @@ def test_an_endless_program_is_ended_and_its_model_stays(tmp_path: Path, sandbox
     assert [solved.objective for solved in captured.models] == [3.0]
 
 
+@pytest.mark.slow
 def test_memory_counts_when_it_is_used(tmp_path: Path, sandbox: Sandbox) -> None:
     source = "import numpy as np, time\n{}\n" + SMALL
     limits = replace(PROGRAM_LIMITS, memory_mb=300)

@@ -135,6 +135,7 @@ ENDATA
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_mps_file_is_refused_with_the_line(damage: str, tmp_path: Path) -> None:
     before, after, complaint = DAMAGES[damage]

@@ -31,6 +31,7 @@ def through_lp(milp: Milp) -> Milp:
 FORMS = [through_mps, through_lp, lambda milp: from_json(to_json(milp)), lambda milp: to_pulp(milp).to_milp()]
 
 
+@pytest.mark.slow
 @given(models(), names, st.sampled_from(FORMS))
 def test_every_form_gives_the_same_optimum_under_the_same_names(milp: Milp, new: list[str], through) -> None:
     variables = {one.name: new[place] for place, one in enumerate(milp.variables)}

@@ -108,6 +108,7 @@ def test_corrections_rename_sets_and_choose_the_separator() -> None:
     assert not corrected.index_set("day").is_guessed
 
 
+@pytest.mark.slow
 def test_corrections_lie_next_to_the_model(tmp_path) -> None:
     path = tmp_path / "m.lp"
     path.write_text("min\n obj: x_a + x_b\nst\n c_a: x_a >= 1\n c_b: x_b >= 2\nend\n")

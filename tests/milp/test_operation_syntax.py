@@ -119,6 +119,7 @@ queries = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(changes, queries))
 def test_a_request_is_written_as_a_line_that_parses_to_it(request_: ops.AnyRequest) -> None:

@@ -88,6 +88,7 @@ def test_every_span_of_a_study_contains_the_optimum(
             assert difference.low - room <= after - before <= difference.high + room
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=8).filter(lambda text: text.strip()), min_size=1, max_size=6, unique=True))
 def test_the_name_of_a_member_leads_back_to_it(names: list[str]) -> None:

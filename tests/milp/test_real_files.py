@@ -84,6 +84,7 @@ def test_several_objectives_of_gurobi(gurobi, tmp_path: Path) -> None:
     assert milp.sense is Sense.MAXIMIZE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["lp", "mps", "lp.gz", "mps.gz"])
 @pytest.mark.parametrize("family", ["facility_location", "lot_sizing"])
 def test_plain_and_packed_files_of_gurobi(family: str, ending: str, gurobi, tmp_path: Path) -> None:
@@ -103,6 +104,7 @@ def test_plain_and_packed_files_of_gurobi(family: str, ending: str, gurobi, tmp_
     assert solve(read(path), duals=False).objective == pytest.approx(instance.optimum)
 
 
+@pytest.mark.slow
 def test_a_packed_model_is_written_and_read(tmp_path: Path) -> None:
     for ending in ("lp.gz", "mps.gz"):
         write(pharmacy(), tmp_path / f"m.{ending}")
@@ -110,6 +112,7 @@ def test_a_packed_model_is_written_and_read(tmp_path: Path) -> None:
         assert solve(read(tmp_path / f"m.{ending}")).objective == 735
 
 
+@pytest.mark.slow
 def test_an_mps_file_of_mathopt_is_read(tmp_path: Path) -> None:
     pywraplp = pytest.importorskip("ortools.linear_solver.pywraplp")
     solver = pywraplp.Solver.CreateSolver("SCIP")
@@ -209,6 +212,7 @@ def test_the_solution_file_of_scip_is_sparse() -> None:
     assert (solution.status, solution.values, solution.is_sparse) == (SolveStatus.OPTIMAL, {"x#1": 7.0}, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -156,6 +156,7 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: st.DataObject) -> None:
@@ -170,6 +171,7 @@ def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: 
         assert moved.objective == pytest.approx(solution.objective + dual * (end - row.rhs), abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.DataObject) -> None:
@@ -189,6 +191,7 @@ def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.Dat
         assert moved.objective == pytest.approx(solution.objective + cost * (end - value), abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataObject) -> None:

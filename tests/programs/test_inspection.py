@@ -51,6 +51,7 @@ def test_what_is_wrong_is_said_in_one_line_and_not_raised(source: str, words: st
     assert len(found.fingerprint) == 64
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_any_text_can_be_looked_at_and_what_is_found_is_plain_data(source: str) -> None:
     found = inspect_program(source, WANTED)

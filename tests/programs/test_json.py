@@ -20,6 +20,7 @@ documents = st.lists(values) | st.dictionaries(strings, values)
 prose = st.text(st.characters(exclude_characters="`~<>{}[]", exclude_categories=["Cs"]), max_size=30)
 
 
+@pytest.mark.slow
 @given(documents, prose, prose, st.sampled_from([None, 2]))
 def test_a_document_between_prose_comes_back(document: Any, before: str, after: str, indent: int | None) -> None:
     text = json.dumps(document, indent=indent)

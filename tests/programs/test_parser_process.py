@@ -152,6 +152,7 @@ def test_a_reply_that_holds_it_is_read_or_refused_in_one_line(text: str) -> None
         assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: ParserClient) -> None:
     hangs.request("vet", source=GOOD)
     first = hangs._process
@@ -173,6 +174,7 @@ def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: ParserCli
     assert inspect_program(GOOD + "\n", WANTED).problem == ""
 
 
+@pytest.mark.slow
 def test_what_takes_too_much_memory_is_said_to(own: ParserClient) -> None:
     fields = {"tokens": ["a"], "candidates": [["a"]], "threshold": 0.5}
     assert own.request("nearest", **fields) == {"place": 0}

@@ -74,6 +74,7 @@ def best_of(moves: dict[tuple[int, int], np.float32]) -> tuple:
     return (moves[move], *move) if moves[move] < 0 else (0.0, 0, 0)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.integers(4, 30), SEEDS, st.sampled_from([0, 3, 8]))
 def test_neighbour_lists_find_the_move_that_trying_all_pairs_finds(size: int, seed: int, grid: int) -> None:

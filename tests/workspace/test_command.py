@@ -132,6 +132,7 @@ def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
     assert "What limits rye?" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0, 3, 5, 8, 11])
 def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
     seen: list[str] = []
@@ -359,6 +360,7 @@ def test_undo_and_history_on_the_command_line(home):
     assert (home / "answers/ask-1.md").exists()  # an answer is no step
 
 
+@pytest.mark.slow
 def test_an_undone_revision_is_nowhere_shown_as_if_in_force(home):
     all_three(home, baker([]))
     assert "revise-1: written," in CliRunner().invoke(app, ["show", str(home)]).output
@@ -382,6 +384,7 @@ def test_an_undone_revision_is_nowhere_shown_as_if_in_force(home):
     assert "<li>new row: rye_sold</li>" in (home / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_tables_of_an_answer_are_in_a_font_of_fixed_width_on_the_page(home):
     all_three(home, baker([]))
     text = "Two loaves:\n\n```\nloaf   price\nrye        4\n```\n\n| a | b |\n|---|---|\n| 1 | <i> |\nThat is all.\n"

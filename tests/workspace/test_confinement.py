@@ -139,6 +139,7 @@ PLACES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["file", "folder", "dangling", "pipe", "zero"])
 def test_a_link_in_a_workspace_is_refused_in_one_line_by_every_command(tmp_path, runner, target):
     console, outside = Console(file=io.StringIO()), tmp_path / "outside"

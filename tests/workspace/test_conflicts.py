@@ -4,6 +4,8 @@ import io
 import json
 from pathlib import Path
 
+import pytest
+
 from oragent._base.terminal import Terminal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.sandbox.sandbox import Sandbox
@@ -27,6 +29,7 @@ def test_a_long_conflict_names_the_remedy_first_and_counts_what_is_left_out():
     assert len(lines) <= 2 * (MOST_PARTS + 1)
 
 
+@pytest.mark.slow
 def test_the_page_of_an_infeasible_record_shows_the_conflict_and_all_commands_work(tmp_path: Path):
     impossible = PROGRAM.replace('"flour_there"', '"flour_there"\n    problem += rye >= 120, "rye_ordered"')
     put(tmp_path, {"docs/a.md": STORY, "data/general_parameters.csv": DATA, "src/bakery.py": impossible})

@@ -56,6 +56,7 @@ def console() -> tuple[Terminal, io.StringIO]:
     return Terminal(file=out, width=200, color_system=None, force_terminal=False), out
 
 
+@pytest.mark.slow
 def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_path, box):
     folder = home_with(tmp_path / "w", SPLIT)
     effort = read_settings(folder, EffortOptions(time=8))  # to begin may take seconds on a busy machine
@@ -70,6 +71,7 @@ def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_pa
     assert (record["pulp_status"], record["objective_bound"]) == ("Not Solved", solution.bound)
 
 
+@pytest.mark.slow
 def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
     def reply(request, number):
         done = sum(message.role == "assistant" for message in request.messages)
@@ -110,6 +112,7 @@ def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path
         read_settings(tmp_path, EffortOptions())
 
 
+@pytest.mark.slow
 def test_a_program_gets_the_memory_that_was_given(tmp_path, box):
     hungry = "x = bytearray(700 << 20)\nprint('OBJECTIVE_VALUE: 1')\n"
     folder = home_with(tmp_path / "w", hungry)
@@ -117,6 +120,7 @@ def test_a_program_gets_the_memory_that_was_given(tmp_path, box):
     assert command.run_program(folder, "", console()[0], box, EffortOptions(memory=1500)) == 0
 
 
+@pytest.mark.slow
 def test_models_are_solved_again_in_the_time_that_the_program_left(tmp_path, box):
     put(
         tmp_path,

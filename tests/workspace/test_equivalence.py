@@ -44,6 +44,7 @@ def reformulated(source: str) -> str:
     return source[: solve.start()] + "".join(f"{solve[1]}{line}\n" for line in lines) + source[solve.start() :]
 
 
+@pytest.mark.slow
 def test_printed_values_and_toy_models_pass_but_are_neither_backed_nor_equivalent(tmp_path, runner):
     task = list_tasks(MADE, Mode.REVISE)[0]
     known = KNOWN[task.number]
@@ -74,6 +75,7 @@ def test_printed_values_and_toy_models_pass_but_are_neither_backed_nor_equivalen
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_tables_show_both_columns_and_how_much_can_be_reached(tmp_path):
     out = io.StringIO()
     screen = Terminal(file=out, width=200, color_system=None, force_terminal=False)
@@ -86,6 +88,7 @@ def test_the_tables_show_both_columns_and_how_much_can_be_reached(tmp_path):
     assert "ceiling: 35.00" in page
 
 
+@pytest.mark.slow
 def test_a_name_that_stands_in_no_file_lowers_the_ceiling(tmp_path):
     shutil.copytree(MADE, tmp_path / "set")
     vault = tmp_path / "set/vault/explain_reference_answers_and_rubrics.jsonl"
@@ -105,6 +108,7 @@ def test_a_name_that_stands_in_no_file_lowers_the_ceiling(tmp_path):
     assert float(ceiling[1]) < 35
 
 
+@pytest.mark.slow
 def test_revisions_without_programs_are_called_by_what_they_show(tmp_path):
     shutil.copytree(MADE, tmp_path / "set")
     for number, view in enumerate(sorted((tmp_path / "set/views").glob("*_revise"))):

@@ -168,6 +168,7 @@ def test_the_public_release_is_as_it_was_counted() -> None:
     assert "suspect: build #40 is 9 % off its own record" in found.lines()
 
 
+@pytest.mark.slow
 @needs_release
 def test_the_public_release_is_imported_whole(tmp_path: Path) -> None:
     views = import_release(read_release(PUBLIC), tmp_path / "set")

@@ -45,6 +45,7 @@ def test_the_labels_are_the_optima_of_the_exact_models(number):
         assert found.objective == pytest.approx(LABELS.references[mode][f"made_{number:03d}_{mode}"].objective)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", sorted(KNOWN))
 def test_a_revision_moves_the_optimum_and_its_neutral_values_bring_the_original_back(number, runner):
     known = KNOWN[number]
@@ -100,6 +101,7 @@ def test_every_planted_error_is_named_by_the_comparison(number, revised):
             assert {one.flaw for one in differences} == {Flaw.DATA}
 
 
+@pytest.mark.slow
 def test_agents_without_a_model_come_to_what_they_must(tmp_path):
     out = io.StringIO()
     screen = Terminal(file=out, width=200, color_system=None, force_terminal=False)

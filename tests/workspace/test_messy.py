@@ -328,6 +328,7 @@ def test_without_openpyxl_a_workbook_says_in_one_line_what_is_missing(dairy, mon
     assert "\n" not in str(flaw)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["broken", "bomb", "entities", "wide", "far", "other"])
 def test_a_hostile_workbook_is_refused_in_one_line(tmp_path, kind):
     workbook(tmp_path / "k.xlsx")

@@ -19,6 +19,7 @@ def said(*words: object) -> str:
     return result.output
 
 
+@pytest.mark.slow
 @needs_release
 def test_the_release_s_own_records_pass_but_one():
     output = said("--set", PUBLIC, "--predictions", "records")
@@ -35,6 +36,7 @@ def test_originals_pass_seven_revisions():
     assert f"7 passed: {named}" in output
 
 
+@pytest.mark.slow
 @needs_release
 @pytest.mark.parametrize(
     ("answers", "judgements", "points"),

@@ -38,6 +38,7 @@ def test_a_solve_leaves_the_program_time_to_print_under_a_limit_of_a_second(monk
     assert ProgramLimits(60.0).remaining_s() == pytest.approx(59.15)
 
 
+@pytest.mark.slow
 def test_a_program_that_the_limit_ends_after_its_solve_has_a_result(tmp_path):
     endless = PROGRAM.replace("problem.solve()", "problem.solve()\n    while True:\n        pass")
     put(tmp_path, {"docs/a.md": STORY, "data/general_parameters.csv": DATA, "src/bakery.py": endless})

@@ -93,6 +93,7 @@ def test_all_runs_are_done_and_told(compared: tuple[Path, subprocess.CompletedPr
     assert f"report {folder.name}/report.html" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_killed_comparison_goes_on_where_it_was(toy: Path, tmp_path: Path) -> None:
     (toy / "eval.py").write_text((toy / "eval.py").read_text() + "\nimport time; time.sleep(0.1)\n")
     words = [str(1 if word == 2 else word) for word in BASIC]

@@ -120,6 +120,7 @@ def test_what_a_batch_system_says_is_told(slurm: Path, tmp_path: Path, monkeypat
         BatchJobs(ClusterSettings(ClusterKind.SLURM), tls, tmp_path, print).start("tls://a:1")
 
 
+@pytest.mark.slow
 def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path, toy: Path, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(f"kind: slurm\njobs: 2\ncores: 1\nmemory: 1GiB\nshared: {tmp_path / 'nodes'}\ninterface: lo\n")

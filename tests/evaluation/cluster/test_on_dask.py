@@ -53,6 +53,7 @@ def later(seconds: float, action) -> threading.Timer:
     return timer
 
 
+@pytest.mark.slow
 def test_workers_of_this_machine_find_what_is_found_without_them(toy, tmp_path, at_home) -> None:
     run = ran(toy, tmp_path / "there", cluster="local:2")
     assert found(run) == at_home

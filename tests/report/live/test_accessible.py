@@ -84,6 +84,7 @@ def find_faults(page: str, folder: Path, theme: str, width: int, views: Sequence
     return {name: view["findings"] for name, view in found.items() if view["findings"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 500])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_view_has_a_serious_finding(page: str, theme: str, width: int, tmp_path: Path) -> None:
