@@ -1,7 +1,7 @@
-"""Ship the best program of a run with its problem: ``ship_discovered.py RUN TITLE "why it works"``.
+"""Ship a program of a run with its problem: ``ship_discovered.py RUN ID TITLE "why it works"``.
 
-Needs ``oragent report RUN --test`` and ``oragent harden RUN`` before. Writes ``problems/NAME/discovered/TITLE.py`` and its
-entry in ``evidence.yaml``.
+It scores seed and program on the held-out and on a fresh set, tests the program with unusual arguments, and writes
+``problems/NAME/discovered/TITLE.py`` and its entry in ``evidence.yaml``.
 """
 
 import sys
@@ -15,38 +15,45 @@ import yaml
 
 from oragent._base import files
 from oragent._base.racing import read_instance_values
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.capabilities import FRESH_SEED
 from oragent.evaluation.discovered import EVIDENCE, Evidence, SetEvidence
 from oragent.evaluation.job import DISCOVERED
-from oragent.report.fresh import read_fresh
-from oragent.report.hardened import read_hardened
-from oragent.report.held_out import best_text, read_held_out
+from oragent.report.chance import compare_pairs
+from oragent.report.held_out import HeldOutScorer
 from oragent.report.run import load_run
+from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.folder import reopen
-from oragent.search.program_header import drop_head
 
 ROOT = Path(__file__).parents[2]
 
 
-def set_evidence(seed: dict[str, Any], best: dict[str, Any], pair: Any = None, drawn: int | None = None) -> SetEvidence:
+def set_evidence(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, Any]) -> SetEvidence:
     """Return the scores of a set, rounded as reports show them."""
     sizes = {size: round(fmean(values), 6) for size, values in (read_instance_values(best) or {}).items()}
+    pair = compare_pairs(scorer.folder.problem.about.direction, seed, best)
     interval = None
-    if pair is not None and pair["low"] is not None:
-        interval = (round(pair["low"], 6), round(pair["high"], 6))
+    if pair is not None and pair.low is not None and pair.high is not None:
+        interval = (round(pair.low, 6), round(pair.high, 6))
+    drawn = best.get("fresh_seed")
     return SetEvidence(round(seed["score"], 6), round(best["score"], 6), interval, sizes, drawn)
 
 
-def read_evidence(run: Path, why: str) -> Evidence:
-    """Return the evidence of a run; ends the program if a report or a test is missing."""
-    data, held_out, fresh, hardened = load_run(run), read_held_out(run), read_fresh(run), read_hardened(run)
-    if held_out is None or hardened is None:
-        sys.exit(f"run 'oragent report {run} --test' and 'oragent harden {run}' first")
-    folder = reopen(run, changed=True, only_read=True)
-    seed, best = ({**each.candidate.evaluation.metrics, "score": each.score} for each in (data.seed, data.best))
-    drawn = None
-    if fresh is not None:
-        drawn = set_evidence(fresh["seed"], fresh["best"], fresh.get("paired"), int(fresh["fresh_seed"]))
-    return Evidence(
+def read_evidence(run: Path, name: str, why: str) -> tuple[Evidence, str]:
+    """Return the evidence for a candidate of a run, and its text."""
+    data, folder = load_run(run), reopen(run, changed=True, only_read=True)
+    record = next(record for record in data.records if record.id == name)
+    source = record.candidate.source
+    with EvaluationRunner() as evaluate:
+        scorer = HeldOutScorer(folder, evaluate)
+        test = set_evidence(scorer, scorer.score(scorer.seed, "test"), scorer.score(source, "test"))
+        best = scorer.score(source, "fresh")
+        drawn = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={best['fresh_seed']}")
+        fresh = set_evidence(scorer, drawn, best)
+    seed, found = ({**each.candidate.evaluation.metrics, "score": each.score} for each in (data.seed, record))
+    with ExperimentRunner(folder.problem, folder.root) as runner:
+        hardened = runner.harden(source)
+    evidence = Evidence(
         why=why,
         origin="searched" if data.spend.calls.number else "bred",
         strategy=folder.config.strategy_name,
@@ -54,27 +61,27 @@ def read_evidence(run: Path, why: str) -> Evidence:
         evaluations=data.spend.evaluations,
         calls=data.spend.calls.number,
         tokens=data.spend.calls.tokens,
-        seconds=round(float(best.get("heuristic_seconds") or 0.0), 2),
+        seconds=round(float(found.get("heuristic_seconds") or 0.0), 2),
         limit_s=folder.problem.heuristic_s(folder.config.limits),
-        val=set_evidence(seed, best),
-        test=set_evidence(held_out["seed"], held_out["best"], held_out["paired"]),
-        fresh=drawn,
+        val=set_evidence(scorer, seed, found),
+        test=test,
+        fresh=fresh,
         harden=hardened.sentence,
         date=date.today().isoformat(),
     )
+    return evidence, source
 
 
-def main(run: Path, title: str, why: str) -> None:
+def main(run: Path, name: str, title: str, why: str) -> None:
     """Write the program and its evidence."""
     problem = reopen(run, changed=True, only_read=True).problem
-    evidence = read_evidence(run, why)
+    evidence, source = read_evidence(run, name, why)
     folder = ROOT / "problems" / problem.name / DISCOVERED
     folder.mkdir(exist_ok=True)
-    (folder / f"{title}.py").write_text(f'"""{why}"""\n\n{drop_head(best_text(run)).lstrip()}', encoding="utf-8")
+    (folder / f"{title}.py").write_text(f'"""{why}"""\n\n{source.strip()}\n', encoding="utf-8")
     path = folder / EVIDENCE
     entries = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    # Sequences instead of tuples, which YAML has no form for.
-    entries[title] = yaml.safe_load(yaml.dump(_plain(asdict(evidence))))
+    entries[title] = _plain(asdict(evidence))
     files.replace_file(path, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=110))
 
 
@@ -85,4 +92,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(Path(sys.argv[1]), *sys.argv[2:5])
