@@ -555,3 +555,19 @@ def test_what_is_cut_from_a_text_is_whole_lines(limit: int) -> None:
     shown = head_and_tail("\n".join(lines), limit).split("\n")
     assert [line for line in shown if line not in lines] == [shown[len(shown) // 2]] or limit == 1000
     assert head_and_tail("x" * 500, 100).count("x") == 100
+
+
+def test_a_uses_line_copies_functions_of_earlier_programs(begun) -> None:
+    """The first reply defines a helper; the second calls it without repeating it, the third names one that is unknown."""
+    first = "PROGRAM: first\nIDEA: A helper.\n```python\ndef near(x):\n    return 50\n\n\ndef guess(x):\n    return near(x)\n```"
+    using = "PROGRAM: second\nIDEA: The same.\nUSES: {}\n```python\ndef guess(x):\n    return near(x) + 10\n```"
+    model = Players(idea=first, experiment=using.format("near"), code=using.format("far"))
+    folder = begun(*ACTIONS, "budget.model_calls=2", "model.style=strong")
+    search(folder, model)
+    with Store(folder.database, readonly=True) as store:
+        records = [record for record in store.records() if record.round]
+    assert [record.score for record in records] == [50, 40]
+    assert "def near(x):" in records[1].source
+    prompts = [prompt for _, prompt, _ in model.asked]
+    assert "USES:" not in prompts[0]
+    assert "- `near(x)`" in prompts[1]

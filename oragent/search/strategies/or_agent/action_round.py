@@ -8,6 +8,7 @@ from functools import partial
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
+from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
 from oragent.search.calibration import SHARE, calibrate, work_parameter
@@ -55,7 +56,13 @@ from oragent.search.strategies.or_agent.allocation import (
     ActionRecord,
     choose_action,
 )
-from oragent.search.strategies.or_agent.coding import ProgramDraft, debug_program, read_drafts, read_lesson
+from oragent.search.strategies.or_agent.coding import (
+    ProgramDraft,
+    debug_program,
+    find_helpers,
+    read_drafts,
+    read_lesson,
+)
 from oragent.search.strategies.or_agent.experiments import (
     MEASURED,
     MOST_SETTINGS,
@@ -78,6 +85,8 @@ MEASURED_NOTE = "measured"
 PROBE_NOTE = "probe program"
 # Number of latest probes that a reply may edit.
 MOST_PROBES = 40
+# Largest number of functions of earlier programs that a prompt offers.
+MOST_HELPERS = 24
 BUILD_ON = (
     "A part that builds on one of these probes has the line FROM: with its number below its title, and only edits "
     "or the functions and constants that change."
@@ -383,7 +392,7 @@ def write_prompt(
         run.style,
         # The task section has the whole signature.
         **program_request(run) | {"signature": run.problem.about.function},
-        edits=_edits_request(run, last),
+        edits=_edits_request(run, last) + _helpers_request(run),
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
         probe=_probe_request(run),
         numbers=_numbers_request(run) if has_numbers else "",
@@ -437,6 +446,18 @@ def _probe_request(run: RoundContext) -> str:
         return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run))
     sizes = run.problem.about.sizes.get("train", ())
     return fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "")
+
+
+def _helpers_request(run: RoundContext) -> str:
+    """Offer the functions of earlier programs to a strong model; empty without any."""
+    if run.style != "strong":
+        return ""
+    calls = []
+    for name, source in find_helpers(run).items():
+        calls.append(f"- `{list_helpers(source, ())[name]}`")
+    if not calls:
+        return ""
+    return "\n\n" + fill_template("or_agent_wave_helpers", run.style, functions="\n".join(calls[:MOST_HELPERS]))
 
 
 def _edits_request(run: RoundContext, base: Elite | None) -> str:

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from oragent._base.errors import CandidateError, ConfigError, ReplyError
 from oragent.programs.blocks import drop_thoughts, fence_text, language_tag
+from oragent.programs.helper_functions import copy_helpers, list_helpers
+from oragent.programs.inspection import inspect_program
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import read_axes
 from oragent.search.prompting.prompt_templates import (
@@ -16,7 +19,7 @@ from oragent.search.prompting.prompt_templates import (
     program_request,
     task_messages,
 )
-from oragent.search.prompting.search_summary import describe_champion, summarise_search
+from oragent.search.prompting.search_summary import best_elites, describe_champion, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, read_program
 from oragent.search.strategies.or_agent import prompt_sections
@@ -32,9 +35,12 @@ UNCHANGED = "\n\nThis was answered once already, with this very program: the lin
 
 
 HEAD = re.compile(r"[^\w\n]*(PROGRAM|PROBE)\b[ \t]*\d{0,3}[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
-LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON|FROM)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
+LINE = re.compile(r"[^\w\n]*(IDEA|SWEEP|LESSON|FROM|USES)\b[^\w\n]*:[ \t]*(.*)", re.IGNORECASE)
 # Label of a probe: its round, and its number in the round.
 LABEL = re.compile(r"\d+\.\d+")
+NAMES = re.compile(r"[A-Za-z_]\w*")
+# Number of best programs whose functions can be copied.
+LIBRARIES = 6
 FENCE = re.compile(r"\s*(?:```|~~~)")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
 # Largest numbers of characters.
@@ -180,10 +186,39 @@ def _read_part(
     if label := LABEL.search(said.get("FROM", "")):
         base = probes.get(label[0], base)
     try:
-        source = read_program(run, text, base)
+        source = _copy_used(run, read_program(run, text, base), said.get("USES", ""))
     except ReplyError as problem:
         return ProgramDraft(title, idea, "", text, str(problem), is_probe=kind == "PROBE")
     return ProgramDraft(title, idea, source, text, "", _read_axes(said.get("SWEEP", ""), source), kind == "PROBE")
+
+
+def _copy_used(run: RoundContext, source: str, words: str) -> str:
+    """Return a program with the functions of earlier programs that a USES line names, or raise ReplyError."""
+    names = NAMES.findall(words)
+    if not names:
+        return source
+    try:
+        merged = copy_helpers(source, names, find_helpers(run))
+    except CandidateError as problem:
+        raise ReplyError(str(problem)) from None
+    inspected = inspect_program(merged, run.problem.signature)
+    if inspected.problem:
+        raise ReplyError(inspected.problem)
+    return merged
+
+
+def find_helpers(run: RoundContext) -> dict[str, str]:
+    """Return the texts of programs by the names of their functions; the best program that has a function counts."""
+    libraries: dict[str, str] = {}
+    signature = run.problem.signature
+    # A program of several files, or with fixed parts, has no place for copies.
+    if signature.language != "python" or signature.files or signature.frame:
+        return libraries
+    for elite in best_elites(run)[:LIBRARIES]:
+        with suppress(CandidateError):
+            for name in list_helpers(elite.source, signature.functions):
+                libraries.setdefault(name, elite.source)
+    return libraries
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:

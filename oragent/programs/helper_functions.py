@@ -1,0 +1,103 @@
+"""Functions of earlier programs that a program names instead of repeating them.
+
+They are copied as text, with the functions, constants and imports that they use, so every program stays complete.
+"""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from oragent._base.errors import CandidateError
+from oragent.programs.inspection import parse_tree
+
+# Largest number of characters of copied text.
+MOST_COPIED = 100_000
+
+
+def list_helpers(source: str, functions: Collection[str]) -> dict[str, str]:
+    """Return the top-level functions of a program by name, as calls; those of the problem are left out.
+
+    Raises:
+        CandidateError: The program cannot be parsed.
+    """
+    nodes = (node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef))
+    return {node.name: f"{node.name}({ast.unparse(node.args)})" for node in nodes if node.name not in functions}
+
+
+def copy_helpers(source: str, names: Iterable[str], libraries: Mapping[str, str]) -> str:
+    """Return a program with functions of other programs before its own text.
+
+    Args:
+        source: Text of the program.
+        names: Functions to copy; those that the program defines are left out.
+        libraries: Text of the program that has each function, by name.
+
+    Raises:
+        CandidateError: With status ``rejected``: a name is in no library, or a program cannot be parsed.
+    """
+    tree = parse_tree(source)
+    own = {name for node in tree.body for name in _bound_names(node)}
+    parts: dict[str, None] = {}
+    for name in names:
+        if name in own:
+            continue
+        if name not in libraries:
+            known = ", ".join(sorted(libraries)) or "none"
+            raise CandidateError(f"no earlier program has a function {name!r}: known are {known}", "rejected")
+        for part in _collect_parts(libraries[name], name, own):
+            parts[part] = None
+    copied = "\n\n\n".join(parts)
+    if not copied:
+        return source
+    if len(copied) > MOST_COPIED:
+        raise CandidateError(f"copied functions have more than {MOST_COPIED:,} characters", "rejected")
+    head, rest = _split_head(tree, source)
+    return "\n\n".join(part for part in (head, copied, rest.lstrip("\n")) if part)
+
+
+def _collect_parts(library: str, name: str, own: Collection[str]) -> list[str]:
+    """Return the texts of a function and of all that it uses, in the order of its program."""
+    tree = parse_tree(library)
+    lines = library.split("\n")
+    bound = {bound_name: node for node in tree.body for bound_name in _bound_names(node)}
+    wanted, seen = [name], set[str]()
+    nodes: set[ast.stmt] = set()
+    while wanted:
+        current = wanted.pop()
+        if current in seen or current not in bound or (current in own and current != name):
+            continue
+        seen.add(current)
+        nodes.add(bound[current])
+        wanted += [node.id for node in ast.walk(bound[current]) if isinstance(node, ast.Name)]
+    return [_text_of(node, lines) for node in tree.body if node in nodes]
+
+
+def _bound_names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a top-level statement binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    else:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.id
+
+
+def _text_of(node: ast.stmt, lines: list[str]) -> str:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _split_head(tree: ast.Module, source: str) -> tuple[str, str]:
+    """Split a program behind its docstring and its imports from ``__future__``."""
+    last = 0
+    for at, node in enumerate(tree.body):
+        is_docstring = at == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not (is_docstring or is_future):
+            break
+        last = node.end_lineno or last
+    lines = source.split("\n")
+    return "\n".join(lines[:last]), "\n".join(lines[last:])

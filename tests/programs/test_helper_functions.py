@@ -1,0 +1,70 @@
+"""Functions of earlier programs are copied with all that they use, and nothing else."""
+
+from typing import Any
+
+import pytest
+
+from oragent._base.errors import CandidateError
+from oragent.programs.helper_functions import copy_helpers, list_helpers
+
+LIBRARY = '''"""A program."""
+
+import math
+
+import numpy as np
+
+SCALE = 3.0
+UNUSED = 5
+
+
+def half(x):
+    return x / 2
+
+
+@np.vectorize
+def root(x):
+    # A comment that stays.
+    return math.sqrt(half(x) * SCALE)
+
+
+def other(x, *, y=1):
+    return UNUSED
+
+
+def guess(x):
+    return root(x)
+'''
+PROGRAM = (
+    '"""Mine."""\n\nfrom __future__ import annotations\n\nSCALE = 1.0\n\n\ndef guess(x):\n    return root(x) + 1\n'
+)
+
+
+def run(source: str, x: float) -> Any:
+    names: dict[str, Any] = {}
+    exec(source, names)
+    return names["guess"](x)
+
+
+def test_a_function_comes_with_what_it_uses() -> None:
+    merged = copy_helpers("def guess(x):\n    return root(x) + 1\n", ["root"], {"root": LIBRARY})
+    assert run(merged, 6.0) == run(LIBRARY, 6.0) + 1 == 4.0
+    assert "A comment that stays." in merged
+    for absent in ("UNUSED", "def other", "A program"):
+        assert absent not in merged
+
+
+def test_what_the_program_defines_itself_is_kept() -> None:
+    merged = copy_helpers(PROGRAM, ["root", "guess"], {"root": LIBRARY, "guess": LIBRARY})
+    assert merged.startswith('"""Mine."""\n\nfrom __future__ import annotations\n')
+    assert merged.count("SCALE = ") == 1
+    assert run(merged, 8.0) == 3.0
+    assert copy_helpers(LIBRARY, ["root"], {"root": PROGRAM}) == LIBRARY
+
+
+def test_an_unknown_function_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(CandidateError, match="'rooot': known are other, root"):
+        copy_helpers(PROGRAM, ["rooot"], {"root": LIBRARY, "other": LIBRARY})
+
+
+def test_helpers_are_listed_as_calls_without_the_functions_of_the_problem() -> None:
+    assert list_helpers(LIBRARY, ("guess",)) == {"half": "half(x)", "root": "root(x)", "other": "other(x, *, y=1)"}
