@@ -1,8 +1,7 @@
 """Make the folder of a problem: from a template that runs at once, from another problem, or from a foreign task.
 
-A task has a program with marked blocks, an evaluator, and perhaps a configuration. OpenEvolve has
-``initial_program.py``, ``evaluator.py`` and ``config.yaml``; ShinkaEvolve ``initial.py`` and ``evaluate.py``. Each part
-that cannot be converted is listed. The folder is untrusted: links in it are left out, and its programs are parsed in a
+A task has a program, an evaluator, and perhaps a configuration (``foreign_tasks``). Each part that cannot be converted
+is listed. The folder is untrusted: links in it are left out, and its programs are parsed in a
 child process with limits.
 """
 
@@ -18,8 +17,8 @@ from typing import Any
 import yaml
 
 from oragent._base.errors import CandidateError, ProblemError
-from oragent._base.files import LONGEST_ARGUMENT, read_bounded
 from oragent._base.safe_load import parse_yaml
+from oragent.authoring.foreign_tasks import ForeignTask, read_source, read_task
 from oragent.evaluation.problem import Problem
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, signature_of
@@ -38,8 +37,6 @@ SOURCES = {
         "heuristic.py": "minimal_heuristic.py.txt",
     },
 }
-PROGRAMS = ("initial_program.py", "initial.py")
-EVALUATORS = ("evaluator.py", "evaluate.py")
 CONFIGS = ("config.yaml", "config.yml")
 LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
 DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
@@ -49,7 +46,7 @@ CALLED = re.compile(
 MOST_BYTES, MOST_CONFIG = 500 << 20, 1 << 20
 DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
 MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
-OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve"))
+OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve", "eoh", "alpha-evolve"))
 HINTS = {
     "llm": "name a model with --model, and its server with OPENAI_BASE_URL",
     "max_iterations": "oragent run FOLDER --evaluations N",
@@ -102,48 +99,39 @@ class ImportedTask:
 
 
 def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTask:
-    """Make a problem's folder of a task."""
+    """Make a problem's folder of a task for another framework.
+
+    Raises:
+        ProblemError: The folder has none of the known layouts, or a part cannot be used.
+    """
     task = task.resolve()
     name = name or re.sub(r"\W+", "_", task.name)
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
-    program, evaluator = _one_of(task, PROGRAMS), _one_of(task, EVALUATORS)
-    seed, scorer = _read_text(task / program), _read_text(task / evaluator)
+    found = read_task(task)
     config = _read_config(task)
-    function, blocks = _find_function(seed, scorer, program)
-    if not re.search(r"^def (?:evaluate|main)\b", scorer, re.MULTILINE):
-        raise ProblemError(f"{task / evaluator} defines neither evaluate(program_path) nor main(program_path, ...)")
+    program = found.program or f"template_program of {found.entry}"
+    function, blocks = _find_function(found.seed, found.scorer, program)
     axes, lost = _read_axes(config)
-    about = _make_description(task, name, function, seed, config, axes)
+    about = _make_description(task, name, function, found, config, axes)
     omitted = [*lost, *_list_omitted(config, about)]
     requires, unknown = _read_requirements(task)
     if requires:
         about |= {"requires": requires}
-    else:
-        about |= {}
     folder = parent / name
-    _write_folder(folder, task, (program, evaluator), about, seed, axes)
+    _write_folder(folder, task, found, about, function, axes)
     part = f", within {blocks} marked block{'s' * (blocks > 1)}"
+    scored = {
+        "module": "the score is combined_score, or the mean of its metrics",
+        "eoh": f"the score is what {found.entry}.evaluate_program returns, lower is better",
+        "alphaevolve": f"the score is the first one that {found.entry} returns, higher is better",
+    }
     taken = [
         f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
-        f"{evaluator}, by an eval.py that calls it; the score is combined_score, or the mean of its metrics",
+        f"{found.evaluator} of {found.framework}, by an eval.py that calls it; {scored[found.kind]}",
         *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
     ]
     return ImportedTask(folder, tuple(taken), (*omitted, *unknown))
-
-
-def _one_of(task: Path, names: tuple[str, ...]) -> str:
-    for name in names:
-        if (task / name).is_file():
-            return name
-    raise ProblemError(f"{task} cannot be imported as a task: it lacks {' or '.join(names)}")
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return read_bounded(path, LONGEST_ARGUMENT)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ProblemError(f"{path} cannot be read: {problem}") from None
 
 
 def _read_config(task: Path) -> dict[str, Any]:
@@ -153,7 +141,7 @@ def _read_config(task: Path) -> dict[str, Any]:
     if path.stat().st_size > MOST_CONFIG:
         raise ProblemError(f"{path} is too long for a configuration")
     try:
-        config = parse_yaml(_read_text(path)) or {}
+        config = parse_yaml(read_source(path)) or {}
     except yaml.YAMLError as problem:
         raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
     if not isinstance(config, dict):
@@ -196,17 +184,17 @@ def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 
 def _make_description(
-    task: Path, name: str, function: str, seed: str, config: Mapping[str, Any], axes: list[str]
+    task: Path, name: str, function: str, found: ForeignTask, config: Mapping[str, Any], axes: list[str]
 ) -> dict[str, Any]:
     try:
-        docstring = documentation(seed, function)
+        docstring = documentation(found.seed, function)
     except CandidateError:
         docstring = ""
     system_message = _get_section(config, "prompt").get("system_message")
     if isinstance(system_message, str):
         message = system_message.strip()
     else:
-        message = ""
+        message = found.description
     bins = _get_section(config, "database").get("feature_bins")
     if isinstance(bins, int) and bins > 1:
         count = bins
@@ -215,9 +203,9 @@ def _make_description(
     timeout = _get_section(config, "evaluator").get("timeout")
     about: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')} (imported)",
-        "description": message or docstring or f"Improve the function {function}. A higher score is better.",
+        "description": message or docstring or f"Improve the function {function}.",
         "function": function,
-        "direction": "maximize",
+        "direction": found.direction,
         "timeout_s": float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT_S,
     }
     if axes:
@@ -255,7 +243,7 @@ def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
     """Return the modules of the task's requirements, and remarks on those that may have other names."""
     path = task / "requirements.txt"
     if path.is_file():
-        lines = _read_text(path).split("\n")
+        lines = read_source(path).split("\n")
     else:
         lines = []
     names = [match[0].lower() for text in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", text.strip()))]
@@ -272,25 +260,36 @@ def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
 
 
 def _write_folder(
-    folder: Path, task: Path, own: tuple[str, str], about: Mapping[str, Any], seed: str, axes: list[str]
+    folder: Path, task: Path, found: ForeignTask, about: Mapping[str, Any], function: str, axes: list[str]
 ) -> None:
     """Make the folder: the files of the task, without links, and the three files of a problem."""
-    program, evaluator = own
     size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
     if size > MOST_BYTES:
         raise ProblemError(
             f"{task} has {size >> 20} MiB, at most {MOST_BYTES >> 20} are copied: move large data elsewhere"
         )
     template = (files("oragent.authoring") / "template" / "task_eval.py.txt").read_text(encoding="utf-8")
-    script = template.replace("@EVALUATOR@", Path(evaluator).stem).replace("@FEATURES@", repr(tuple(axes)))
+    evaluator = Path(found.evaluator)
+    values = {
+        "EVALUATOR": evaluator.stem,
+        "PLACE": str(evaluator.parent),
+        "FEATURES": repr(tuple(axes)),
+        "KIND": found.kind,
+        "ENTRY": found.entry,
+        "FUNCTION": function,
+        "PROGRAM": Path(found.program or "heuristic.py").name,
+    }
+    script = template
+    for key, value in values.items():
+        script = script.replace(f"@{key}@", value)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         if folder.exists():
             raise FileExistsError(17, "exists", str(folder))
         shutil.copytree(
-            task, folder, symlinks=True, ignore=lambda base, names: _names_to_skip(Path(base), names, task, program)
+            task, folder, symlinks=True, ignore=lambda base, names: _names_to_skip(Path(base), names, task, found)
         )
-        (folder / "heuristic.py").write_text(seed, encoding="utf-8")
+        (folder / "heuristic.py").write_text(found.seed, encoding="utf-8")
         (folder / "eval.py").write_text(script, encoding="utf-8")
         text = yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True, width=110)
         (folder / "problem.yaml").write_text(text, encoding="utf-8")
@@ -300,8 +299,10 @@ def _write_folder(
         raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
 
 
-def _names_to_skip(base: Path, names: list[str], task: Path, program: str) -> set[str]:
+def _names_to_skip(base: Path, names: list[str], task: Path, found: ForeignTask) -> set[str]:
     if base == task:
+        # An evaluator of AlphaEvolve may read its program when it is imported.
+        program = found.program if found.kind == "module" else ""
         top = {program, *CONFIGS, *LEFT_BEHIND}
     else:
         top = {"__pycache__"}

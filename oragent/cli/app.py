@@ -104,6 +104,7 @@ app.command(rich_help_panel=SEARCH)(problems.new)
 app.command(rich_help_panel=SEARCH)(problems.check)
 app.command(rich_help_panel=SEARCH)(problems.discovered)
 app.command(name="import-task", rich_help_panel=SEARCH)(problems.import_task)
+app.command(name="export-task", rich_help_panel=SEARCH)(problems.export_task)
 app.command(
     name="eval",
     rich_help_panel=SEARCH,

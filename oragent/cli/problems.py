@@ -20,7 +20,7 @@ from oragent._base.publishing import publish_result
 from oragent._base.racing import displayed_metrics
 from oragent._base.text_format import one_line
 from oragent.api.run_documents import describe_findings, describe_listed_problem
-from oragent.authoring import contract, scaffold
+from oragent.authoring import contract, exporting, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
 from oragent.evaluation import EvaluationRunner, Job
@@ -220,11 +220,13 @@ def new(
 
 
 def import_task(
-    task: Annotated[Path, typer.Argument(metavar="DIR", help="A task's folder: initial_program.py, evaluator.py.")],
+    task: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A task's folder of OpenEvolve, ShinkaEvolve, EoH or AlphaEvolve.")
+    ],
     parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
 ) -> None:
-    """Convert a task of OpenEvolve or ShinkaEvolve, and list what could not be converted."""
+    """Convert a task of another framework, and list what could not be converted."""
     imported = scaffold.import_task(task, parent, name)
     publish_result(imported)
     for text in imported.taken:
@@ -232,6 +234,21 @@ def import_task(
     for text in imported.omitted:
         print_text(f"left:  {text}")
     print_text(f"made {imported.folder}: try 'oragent check {imported.folder}', then 'oragent run {imported.folder}'")
+
+
+def export_task(
+    problem: ProblemName,
+    to: Annotated[str, typer.Option("--to", help="openevolve, shinka or harbor.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="New folder (default: NAME-FRAMEWORK here).")] = None,
+    root: Root = None,
+) -> None:
+    """Make a task for another framework of a problem; its evaluator calls oragent."""
+    found = find_problem(problem, find_project_root(root))
+    exported = exporting.export_task(found, to, out or Path(f"{found.name}-{to}"))
+    publish_result(exported)
+    for name in exported.files:
+        print_text(f"wrote {exported.folder / name}")
+    print_text(f"use it with: {exported.command}")
 
 
 def check(

@@ -60,4 +60,4 @@ class WandbTracker:
     def end(self, reason: str, *, complete: bool) -> None:
         """End the run."""
         self._run.summary["end"] = reason
-        self._run.finish(exit_code=0 if complete else 1, quiet=True)
+        self._run.finish(exit_code=0 if complete else 1)

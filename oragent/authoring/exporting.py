@@ -1,0 +1,188 @@
+"""Make a task for another framework of a problem: its evaluator calls oragent, which scores in the sandbox."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from oragent import __version__
+from oragent._base.direction import Direction
+from oragent._base.errors import ProblemError
+from oragent.evaluation.problem import Problem
+from oragent.programs import regions
+
+# Score of a failed program in frameworks that need a number.
+WORST = "-1e12"
+MARKERS = ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
+# Folders of a problem with files that are not needed to score a program.
+SKIPPED = ("__pycache__", "*.nb[ci]", "outputs")
+DISTRIBUTION = "operations-research-agents"
+
+
+@dataclass(frozen=True)
+class ExportedTask:
+    """A task that was made: its folder, its files, and the command that uses it."""
+
+    folder: Path
+    files: tuple[str, ...]
+    command: str
+
+
+def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
+    """Write a task for another framework.
+
+    Args:
+        problem: The problem; it must be self-contained, which a copy of its folder is.
+        framework: ``openevolve``, ``shinka`` or ``harbor``.
+        folder: New folder.
+
+    Raises:
+        ProblemError: The folder exists, the framework is unknown, or the candidates are not in Python.
+    """
+    if framework not in EXPORTERS:
+        raise ProblemError(f"--to {framework[:40]}: expected one of {', '.join(EXPORTERS)}")
+    if problem.signature.language != "python":
+        raise ProblemError(f"candidates of {problem.name} are not in Python: this task cannot be exported")
+    contents = EXPORTERS[framework](problem)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        for name, text in contents.texts.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+            if text.startswith("#!"):
+                (folder / name).chmod(0o755)
+        ignore = shutil.ignore_patterns(*SKIPPED)
+        shutil.copytree(problem.folder, folder / contents.problem_folder, ignore=ignore, symlinks=True)
+    except FileExistsError:
+        raise ProblemError(f"{folder} exists already and is left as it is: choose another folder") from None
+    except (OSError, shutil.Error) as fault:
+        raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
+    return ExportedTask(folder, (*contents.texts, contents.problem_folder), contents.command.format(folder=folder))
+
+
+@dataclass(frozen=True)
+class _Contents:
+    # Texts by path.
+    texts: Mapping[str, str]
+    # Place of the copy of the problem.
+    problem_folder: str
+    # Command with ``{folder}``.
+    command: str
+
+
+def _export_openevolve(problem: Problem) -> _Contents:
+    config = {
+        "max_iterations": 100,
+        "prompt": {"system_message": _describe(problem)},
+        "evaluator": {"timeout": int(problem.about.timeout_s) + 30, "cascade_evaluation": False},
+    }
+    texts = {
+        "initial_program.py": _mark(problem.seed),
+        "evaluator.py": _fill("export_openevolve.py.txt", problem),
+        "config.yaml": yaml.safe_dump(config, sort_keys=False, allow_unicode=True),
+    }
+    command = "python openevolve-run.py {folder}/initial_program.py {folder}/evaluator.py --config {folder}/config.yaml"
+    return _Contents(texts, "problem", command)
+
+
+def _export_shinka(problem: Problem) -> _Contents:
+    config = {"evo": {"task_sys_msg": _describe(problem), "language": "python"}}
+    texts = {
+        "initial.py": _mark(problem.seed),
+        "evaluate.py": _fill("export_shinka.py.txt", problem),
+        "shinka.yaml": yaml.safe_dump(config, sort_keys=False, allow_unicode=True),
+    }
+    return _Contents(texts, "problem", "shinka_run --task-dir {folder} --config-fname {folder}/shinka.yaml")
+
+
+def _export_harbor(problem: Problem) -> _Contents:
+    seconds = int(problem.about.timeout_s) * 2 + 120
+    name = problem.name.replace("_", "-")
+    task = "\n".join(
+        [
+            'schema_version = "1.1"',
+            "",
+            "[task]",
+            f"name = {json.dumps(f'oragent/{name}')}",
+            f"description = {json.dumps(problem.about.title)}",
+            'keywords = ["operations-research", "heuristics"]',
+            "",
+            "[verifier]",
+            f"timeout_sec = {seconds}.0",
+            "",
+            "[agent]",
+            "timeout_sec = 3600.0",
+            "",
+            "[environment]",
+            "build_timeout_sec = 1200.0",
+            "cpus = 2",
+            "memory_mb = 4096",
+            "",
+        ]
+    )
+    instruction = "\n".join(
+        [
+            f"# {problem.about.title}",
+            "",
+            _describe(problem),
+            "",
+            "The present program is `/app/heuristic.py`. Improve it in place: the function must keep its name and",
+            "arguments. It is scored on instances that you do not see; the reward is its gain over the present one.",
+            "",
+        ]
+    )
+    docker = "\n".join(
+        [
+            "FROM python:3.12-slim",
+            f"RUN pip install --no-cache-dir {DISTRIBUTION}=={__version__}",
+            "WORKDIR /app",
+            "COPY heuristic.py /app/",
+            "",
+        ]
+    )
+    test = "#!/bin/bash\npython /tests/score.py /app/heuristic.py /logs/verifier\n"
+    solution = "#!/bin/bash\n# The seed itself: reward 0.\ntrue\n"
+    texts = {
+        "task.toml": task,
+        "instruction.md": instruction,
+        "environment/Dockerfile": docker,
+        "environment/heuristic.py": problem.seed,
+        "tests/test.sh": test,
+        "tests/score.py": _fill("export_harbor.py.txt", problem),
+        "solution/solve.sh": solution,
+    }
+    return _Contents(texts, "tests/problem", "harbor run -p {folder} -a AGENT -m MODEL")
+
+
+EXPORTERS: Mapping[str, Callable[[Problem], _Contents]] = {
+    "openevolve": _export_openevolve,
+    "shinka": _export_shinka,
+    "harbor": _export_harbor,
+}
+
+
+def _fill(template: str, problem: Problem) -> str:
+    text = (files("oragent.authoring") / "template" / template).read_text(encoding="utf-8")
+    minimises = problem.about.direction is Direction.MINIMIZE
+    mode = "test" if "test" in problem.about.sizes else "val"
+    values = {"SIGN": "-1" if minimises else "1", "WORST": WORST, "MODE": mode}
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", value)
+    return text
+
+
+def _mark(seed: str) -> str:
+    """Return the seed with the markers of a part that may change; a seed that has them stays."""
+    if regions.split_frame(seed):
+        return seed
+    return f"{MARKERS[0]}\n{seed.strip()}\n{MARKERS[1]}\n"
+
+
+def _describe(problem: Problem) -> str:
+    better = problem.about.direction.comparative
+    return f"{problem.brief.strip()}\n\nWrite the function `{problem.signature.shown}`. A {better} score is better."
