@@ -48,10 +48,7 @@ def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
 def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[DecisionFamily, ...]:
     """Group the values of a solution by family, with the labels and units of the problem."""
     names = dict(_returned_names(result.columns))
-    labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
-    inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}
-    joined = {label for label in inner if "," in label and all(_is_index(part, labels) for part in label.split(","))}
-    labels |= dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
+    labels = data_labels(result)
     units = _units_by_name(result.pool)
     returned = {path[-1] for path in _iterate_paths(result.columns)}
     # Variables that the program did not return are auxiliary.
@@ -62,6 +59,14 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     return tuple(
         family if family.unit else replace(family, unit=units.get(_first_word(family.name), "")) for family in grouped
     )
+
+
+def data_labels(result: FormulationResult) -> dict[str, None]:
+    """Return the names in the data and in the returned values, which may be indices of variables and rows."""
+    labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
+    inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}
+    joined = {label for label in inner if "," in label and all(_is_index(part, labels) for part in label.split(","))}
+    return labels | dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
 
 
 def objective_unit(pool: Sequence[PoolEntry]) -> str:

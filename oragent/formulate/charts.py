@@ -1,0 +1,50 @@
+"""Stacked bars over periods as the content of an SVG element; all text is escaped."""
+
+import itertools
+import math
+
+from markupsafe import Markup
+
+from oragent._base.text_format import escape_text
+from oragent.formulate.breakdown import TimeChart
+from oragent.milp.plain import figure
+
+# Sizes in units of the view box ``0 0 640 184``.
+WIDTH, HEIGHT, LEFT, TOP = 560, 150, 70, 8
+# Maximum number of periods that are named.
+MOST_TICKS = 12
+COLOURS = ("#2B5F8C", "#D98E2B", "#2C6E49", "#8C4A6B", "#7A7A7A", "#5FA8A8")
+BAR = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"><title>{}, {}: {}</title></rect>')
+AXIS = Markup('<line x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}" class="axis"/>')
+TEXT = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
+
+
+def draw_chart(chart: TimeChart) -> Markup:
+    """Draw a column for each period, with positive values above the axis and negative ones below."""
+    columns = list(zip(*chart.series.values(), strict=True))
+    top = max(math.fsum(max(0.0, value) for value in column) for column in columns)
+    bottom = min(math.fsum(min(0.0, value) for value in column) for column in columns)
+    scale = HEIGHT / ((top - bottom) or 1.0)
+    axis = TOP + top * scale
+    step = WIDTH / len(columns)
+    parts = [AXIS.format(LEFT, LEFT + WIDTH, axis, axis)]
+    for place, (period, column) in enumerate(zip(chart.periods, columns, strict=True)):
+        above = below = axis
+        for colour, name, value in zip(itertools.cycle(COLOURS), chart.series, column, strict=False):
+            size = abs(value) * scale
+            y = above - size if value > 0 else below
+            if value > 0:
+                above -= size
+            else:
+                below += size
+            if size:
+                words = (escape_text(period), escape_text(name), figure(value))
+                parts.append(BAR.format(LEFT + (place + 0.1) * step, y, 0.8 * step, size, colour, *words))
+    every = math.ceil(len(columns) / MOST_TICKS)
+    for place, period in list(enumerate(chart.periods))[::every]:
+        label = escape_text(period)[:12]
+        parts.append(TEXT.format(LEFT + (place + 0.5) * step, TOP + HEIGHT + 18, "middle", label))
+    parts.append(TEXT.format(LEFT - 8, TOP + 8, "end", figure(top)))
+    if bottom < 0:
+        parts.append(TEXT.format(LEFT - 8, TOP + HEIGHT, "end", figure(bottom)))
+    return Markup("").join(parts)
