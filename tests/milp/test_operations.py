@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,18 @@ from oragent._base.terminal import Terminal
 from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.indexed_files import write_indexed
 from oragent.milp.indexed_names import from_milp, to_milp
-from oragent.milp.operations import AnyResultModel, ModelSession, SolveLimits, parse_line, render
+from oragent.milp.operations import (
+    AnyResult,
+    AnyResultModel,
+    ModelSession,
+    SolveLimits,
+    parse_line,
+    render,
+    schemas,
+)
 from oragent.milp.operations.command import run_lines
 from oragent.milp.operations.outcomes import bounds_hold
+from oragent.milp.operations.requests import OperationLine
 from oragent.milp.references import fill_references, resolve_reference
 from tests.milp import indexed_models as models
 from tests.milp import truths
@@ -43,21 +53,57 @@ demand *= 9
 conflict
 repair
 undo
-scenario base""".splitlines()
+scenario base
+verify "point.json"
+verify "other.json" 1
+inverse "point.json"
+diff "other.json"
+ship[Lyon, Milano, *] >= 1
+forbid ship[Lyon, Nice, wk1]
+free ship[Lyon, Nice, wk1]
+row few: sum ship[Lyon, *, *] by week <= 90
+relax few by 5
+drop few
+objective half: minimize sum stock
+objective cost + 0.5 * co2 then half
+cost(stock) += 1
+solve""".splitlines()
 
 
-def test_every_kind_of_result_survives_json() -> None:
-    session = ModelSession(models.transport())
-    for line in EVERY_KIND:
-        result = session.ask(line)
+def ask_every_kind(folder: Path) -> list[AnyResult]:
+    """Results of every operation on the transport model."""
+    session = ModelSession(models.transport(), folder=folder)
+    write_indexed(ModelSession(models.transport()).model, folder / "other.json")
+    point = session.study.point(session.study.present)
+    (folder / "point.json").write_text(json.dumps(dict(zip(session.model.column_names, point.tolist(), strict=True))))
+    return [session.ask(line) for line in EVERY_KIND]
+
+
+def test_every_operation_survives_json_and_fits_its_schema(tmp_path: Path) -> None:
+    every = schemas()
+    results = ask_every_kind(tmp_path)
+    assert {result.request.operation for result in results} == set(every)
+    for line, result in zip(EVERY_KIND, results, strict=True):
         text = AnyResultModel(result=result).model_dump_json()
         assert AnyResultModel.model_validate_json(text).result == result
         assert result.line == render(parse_line(line))
+        request = OperationLine(request=result.request).model_dump_json()
+        assert OperationLine.model_validate_json(request).request == result.request
 
 
-def test_a_question_leaves_the_state_as_it_is() -> None:
-    session = ModelSession(models.transport())
-    for line in EVERY_KIND:
+@pytest.mark.slow
+def test_json_of_every_operation_is_valid_by_its_schema(tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    every = schemas()
+    for result in ask_every_kind(tmp_path):
+        schema = every[result.request.operation]
+        jsonschema.validate(json.loads(result.request.model_dump_json()), schema["request"])
+        jsonschema.validate(json.loads(result.model_dump_json()), schema["result"])
+
+
+def test_a_question_leaves_the_state_as_it_is(tmp_path: Path) -> None:
+    session = ModelSession(models.transport(), folder=tmp_path)
+    for line in EVERY_KIND[: EVERY_KIND.index("scenario base")]:
         before = session.study.changes
         result = session.ask(line)
         if result.kind != "state":

@@ -19,6 +19,7 @@ BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){
 CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")
 # Default names of libraries.
 AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
+BRACKETS = ("[]", "()", "{}", "<>")
 SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
 PositionOf = Callable[[Any], int | None]
 
@@ -43,8 +44,9 @@ def resolve_keys(
     if position_of is not None and len(keys) < len(names):
         for name, members in _containers(scopes, position_of):
             _take_container(keys, names, name, [pair for pair in members if pair[1] not in keys])
-    _take_bracketed(keys, names)
+    # Loops have the labels as they were before the framework changed names.
     _take_loops(keys, names, places)
+    _take_bracketed(keys, names)
     return [keys.get(position) for position in range(len(names))]
 
 
@@ -130,16 +132,28 @@ def _stem(name: str, key: Sequence[str]) -> str:
     """Return a name without the labels at its end, joined in one of the usual ways; empty if the end differs."""
     if not key:
         return name
-    cleaned = [CLEANED_BY_PULP.sub("_", label) for label in key]
     bracketed = BRACKETED.match(name)
     if bracketed and _same_labels(bracketed["labels"], key):
         return bracketed["family"].strip()
-    for labels in (list(key), cleaned):
-        for separator in (*SEPARATORS, ""):
-            ending = separator.join(labels)
-            if name.endswith(ending) and len(name) > len(ending):
-                return name.removesuffix(ending).rstrip("_ ,.-:|/[(")
+    # PuLP replaces each of some characters by one underscore, so that positions stay.
+    cleaned = CLEANED_BY_PULP.sub("_", name)
+    for ending in _endings(key):
+        if len(name) > len(ending) and cleaned.endswith(CLEANED_BY_PULP.sub("_", ending)):
+            return name[: len(name) - len(ending)].rstrip("_ ,.-:|/[(")
     return ""
+
+
+def _endings(key: Sequence[str]) -> Iterator[str]:
+    """Yield the usual ways to write the labels of a key at the end of a name."""
+    for separator in (*SEPARATORS, ""):
+        yield separator.join(key)
+    quoted = [repr(label) for label in key]
+    for opening, closing in BRACKETS:
+        for labels in (list(key), quoted):
+            for separator in (",", ", ", f"{closing}{opening}", "_", "-", " ", ":", ";"):
+                yield f"{opening}{separator.join(labels)}{closing}"
+    if len(key) == 1:
+        yield f"({quoted[0]},)"
 
 
 def _same_labels(text: str, key: Sequence[str]) -> bool:

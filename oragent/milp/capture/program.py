@@ -1,6 +1,7 @@
 """Run an untrusted program in the sandbox and return its models, solved again outside of its process."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from oragent.sandbox.sandbox import Sandbox
 
 STAGE = Path(__file__).with_name("stage.py")
 STAGE_NAME = ".oragent_stage.py"
+# Files of a program with values by variable.
+SOLUTION_FILES = ("solution.json", "solution.csv")
 # Maximum size of a program, in bytes.
 LARGEST_PROGRAM = 4 << 20
 # Maximum number of threads: solvers start one per processor.
@@ -117,6 +120,8 @@ class CapturedProgram:
     reason: str
     cpu_s: float = 0.0
     peak_mb: float = 0.0
+    # Solution files that it wrote, by name.
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def last_model(self) -> IndexedModel | None:
@@ -160,7 +165,7 @@ def capture_program(
         (PYTHON, STAGE_NAME, name, str(limits.cpu_s), *arguments),
         {STAGE_NAME: STAGE.read_text(encoding="utf-8"), name: source},
         limits=limits,
-        bring=(f"{SOLVES}/*",),
+        bring=(f"{SOLVES}/*", *SOLUTION_FILES),
     )
     # as root_dir it stays readable where root becomes nobody
     beside = CompanionFolder(folder, (name,))
@@ -174,7 +179,15 @@ def capture_program(
     if not reason and not models:
         reason = SOLVES_NOTHING
     return CapturedProgram(
-        _outcome_of(ended), models, ended.code, ended.stdout, ended.stderr, reason, ended.cpu_s, ended.peak_mb
+        _outcome_of(ended),
+        models,
+        ended.code,
+        ended.stdout,
+        ended.stderr,
+        reason,
+        ended.cpu_s,
+        ended.peak_mb,
+        {name: ended.files[name] for name in SOLUTION_FILES if name in ended.files},
     )
 
 
@@ -201,7 +214,9 @@ def _outcome_of(ended: CommandResult) -> ProgramOutcome:
 
 
 def _read_models(ended: CommandResult, solve_s: float | None) -> list[CapturedModel]:
-    names = sorted(name for name in ended.files if name.endswith(".json") and not name.endswith(POINT))
+    names = sorted(
+        name for name in ended.files if name.startswith(SOLVES) and name.endswith(".json") and not name.endswith(POINT)
+    )
     models = []
     for name in names:
         point = ended.files.get(name.removesuffix(".json") + POINT)

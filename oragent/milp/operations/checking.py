@@ -1,6 +1,5 @@
-"""Operations that check: solutions of files, what would make them optimal, and two models against each other."""
+"""Operations that compare: the costs that make a solution optimal, and the differences of two models."""
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Vector
-from oragent.milp.files import read_point
 from oragent.milp.indexed import Family, IndexedModel
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.inverses import inverse as find_inverse
@@ -16,13 +14,11 @@ from oragent.milp.model import round_digits
 from oragent.milp.opening import open_model
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.outcomes import ScenarioModel
+from oragent.milp.operations.points import read_solution
 from oragent.milp.operations.pricing import optimum_change
-from oragent.milp.operations.results import BreachInfo, DiffEntry, DiffResult, Figure, InverseResult, VerifyResult
+from oragent.milp.operations.results import DiffEntry, DiffResult, Figure, InverseResult
 from oragent.milp.operations.slices import fold
-from oragent.milp.operations.stages import objective_values
 from oragent.milp.operations.state import ModelScenario, ModelStudy, objective_change, solved
-from oragent.milp.plain import plain, quoted
-from oragent.milp.solving import breaches
 
 # Breaches, coefficients or differences that one result lists.
 SHOWN = 100
@@ -31,67 +27,12 @@ SHOWN_DIFFERENCES = 5
 CAP_S = 60.0
 
 
-def point_of_file(study: ModelStudy, name: str) -> dict[str, float]:
-    """Values by member name from a file, whose names are those of the file of the model or of members.
-
-    Raises:
-        MilpError: The file holds no point, or a name is unknown.
-    """
-    model = study.base
-    path = Path(name) if Path(name).is_absolute() else study.folder / name
-    values = read_point(path)
-    columns = {fold(column): column for column in model.column_names}
-    flat = dict(zip(model.flat_columns, model.column_names, strict=False))
-    point = {}
-    for key, value in values.items():
-        column = flat.get(key) or columns.get(fold(key))
-        if column is None:
-            raise MilpError(
-                f"{plain(str(path), 200)}: {quoted(key)} is not a variable of the model: rename or remove it"
-            )
-        point[column] = value
-    return point
-
-
-def _vector(model: IndexedModel, point: Mapping[str, float]) -> Vector:
-    return np.array([float(point.get(name, 0.0)) for name in model.column_names])
-
-
-def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
-    """Check the values of a file against the present scenario; a feasible point also helps later solves."""
-    scenario = study.present
-    point = point_of_file(study, request.file)
-    broken = breaches(to_milp(scenario.model.with_first_stage(), flat=False), point)
-    vector = _vector(scenario.model, point)
-    if not broken:
-        study.pool.add_point(vector)
-    study.solve(scenario)
-    unit = scenario.model.objective.unit
-    worth = scenario.known.arrays.worth_at(vector)
-    low, high = scenario.known.outcome.span()
-    best = scenario.known.outcome.objective
-    gap = Figure(unit=unit) if best is None else Figure.between(worth - best, worth - high, worth - low, unit)
-    return solved(
-        study,
-        scenario,
-        VerifyResult(
-            feasible=not broken,
-            objective=Figure.exact(worth, unit),
-            difference=gap,
-            breaches=tuple(
-                BreachInfo(part=one.part, name=one.name, value=one.value, relation=one.relation, limit=one.limit)
-                for one in broken[:SHOWN]
-            ),
-            objectives=objective_values(scenario.model, vector),
-        ),
-    )
-
-
 def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     """Find the least change of costs that makes the solution of a file optimal."""
     scenario = study.present
     milp = to_milp(scenario.model.with_first_stage(), flat=False)
-    point = point_of_file(study, request.file)
+    path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
+    point = read_solution(scenario.model, path).values
     limits = study.limits
     found = find_inverse(milp, point, limits.seconds or CAP_S, solver=limits.solver, options=limits.options())
     unit = scenario.model.objective.unit
@@ -124,8 +65,10 @@ def diff(study: ModelStudy, request: ops.DiffRequest) -> DiffResult:
     )
 
 
-def diff_entries(study: ModelStudy, scenario: ModelScenario, other: IndexedModel) -> list[DiffEntry]:
-    """The differences between a scenario's model and another one."""
+def diff_entries(
+    study: ModelStudy, scenario: ModelScenario, other: IndexedModel, *, with_effects: bool = True
+) -> list[DiffEntry]:
+    """The differences between a scenario's model and another one, each with its effect on the optimum if asked for."""
     model = scenario.model
     entries = _set_entries(model, other)
     for kind, of in (("parameters", "data"), ("variables", "variables"), ("rows", "rows")):
@@ -138,7 +81,7 @@ def diff_entries(study: ModelStudy, scenario: ModelScenario, other: IndexedModel
             if name not in mine:
                 entries.append(DiffEntry(of=of, name=family.name, change="added", members=len(family)))
             else:
-                entries += _family_entries(study, scenario, other, mine[name], family)
+                entries += _family_entries(study if with_effects else None, scenario, other, mine[name], family)
     return [*entries, *_objective_entries(model, other), *_feature_entries(model, other)]
 
 
@@ -198,7 +141,7 @@ def _set_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
 
 
 def _family_entries(
-    study: ModelStudy, scenario: ModelScenario, other: IndexedModel, mine: Family, theirs: Family
+    study: ModelStudy | None, scenario: ModelScenario, other: IndexedModel, mine: Family, theirs: Family
 ) -> list[DiffEntry]:
     """Members added or removed, and figures that differ for the members that both have."""
     model = scenario.model
@@ -222,7 +165,7 @@ def _family_entries(
             (model.member_name(mine, int(places[0][at])), _finite(before[at]), _finite(after[at]))
             for at in order[:SHOWN_DIFFERENCES].tolist()
         )
-        effect = _effect(study, scenario, what, positions[0][differs], after[differs])
+        effect = None if study is None else _effect(study, scenario, what, positions[0][differs], after[differs])
         entries.append(
             DiffEntry(of=what, name=mine.name, change="changed", members=len(differs), largest=largest, effect=effect)
         )

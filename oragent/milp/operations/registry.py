@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.milp.operations import asking, checking, conflicting, explaining, reading, results
+from oragent.milp.operations import asking, checking, conflicting, explaining, reading, results, verifying
 from oragent.milp.operations import requests as ops
 from oragent.milp.operations.state import ModelStudy
 
@@ -47,7 +47,7 @@ _QUERIES: tuple[tuple[str, type[ops.OperationRequest], type[results.OperationRes
     ("frontier", ops.FrontierRequest, results.FrontierResult, asking.frontier, "frontier OBJECTIVE OBJECTIVE [N]"),
     ("conflict", ops.ConflictRequest, results.ConflictResult, conflicting.conflict, "conflict"),
     ("repair", ops.RepairRequest, results.RepairResult, conflicting.repair, "repair [REF ...]"),
-    ("verify", ops.VerifyRequest, results.VerifyResult, checking.verify, 'verify "FILE"'),
+    ("verify", ops.VerifyRequest, results.VerifyResult, verifying.verify, 'verify "FILE" [N]'),
     ("inverse", ops.InverseRequest, results.InverseResult, checking.inverse, 'inverse "FILE"'),
     ("diff", ops.DiffRequest, results.DiffResult, checking.diff, 'diff "FILE"'),
 )

@@ -5,6 +5,8 @@ import math
 from oragent.milp.operations import requests as ops
 from oragent.milp.reference_text import label_text, name_text, quote
 
+TRIALS = ops.VerifyRequest.model_fields["trials"].default
+
 
 def render(request: ops.AnyRequest) -> str:
     """Write a request as a line of the syntax."""
@@ -162,7 +164,7 @@ _RENDER = {
     "alternatives": lambda one: f"alternatives {one.count}",
     "frontier": lambda one: f"frontier {name_text(one.first)} {name_text(one.second)} {one.count}",
     "compare": lambda one: f"compare {name_text(one.first)} {name_text(one.second)}",
-    "verify": lambda one: f"verify {quote(one.file)}",
+    "verify": lambda one: f"verify {quote(one.file)}{'' if one.trials == TRIALS else f' {one.trials}'}",
     "inverse": lambda one: f"inverse {quote(one.file)}",
     "diff": lambda one: f"diff {quote(one.file)}",
     "keep": lambda one: f"keep {name_text(one.name)}" if one.name else "keep",

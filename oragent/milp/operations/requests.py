@@ -2,11 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from oragent.milp.model import Relation, Sense
 
-Number = Annotated[float, Field(allow_inf_nan=True)]
+# JSON has no infinite numbers, so that they are texts there.
+INFINITE_TEXTS = ("Infinity", "-Infinity")
+NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"enum": list(INFINITE_TEXTS)}]}
+Number = Annotated[float, Field(allow_inf_nan=True), WithJsonSchema(NUMBER_SCHEMA)]
 
 
 class OperationRequest(BaseModel):
@@ -320,10 +323,12 @@ class CompareScenariosRequest(OperationRequest):
 
 
 class VerifyRequest(OperationRequest):
-    """Check the values of a solution file against the model."""
+    """Check values of a file, the output of a program, or another model against the model."""
 
     operation: Literal["verify"] = "verify"
     file: str
+    # Number of perturbed trials of two models.
+    trials: int = Field(default=6, ge=0, le=1000)
 
 
 class InverseRequest(OperationRequest):

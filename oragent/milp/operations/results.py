@@ -420,17 +420,42 @@ class BreachInfo(ResultPart):
     limit: float
 
 
+class MatchTrial(ResultPart):
+    """Two models with the same perturbation, each solved."""
+
+    # ``as given``, or the data or costs that were multiplied by random factors.
+    perturbed: str
+    optimum: Figure
+    other_optimum: Figure
+    status: str
+    other_status: str
+    # ``yes``, ``no``, or ``open`` if a limit ended a solve.
+    agree: str
+
+
 class VerifyResult(OperationResult):
-    """A point checked against the model."""
+    """A point, or another model, checked against the model."""
 
     kind: Literal["verify"] = "verify"
-    feasible: bool
-    objective: Figure
+    # Content of the file: values, a model, or the output of a program.
+    source: str = ""
+    # Fields of a point; None without one.
+    feasible: bool | None = None
+    objective: Figure | None = None
+    # Objective that the file or program states, and whether it is that of its point.
+    claimed: Figure | None = None
+    claim_holds: bool | None = None
     # Difference to the optimum.
-    difference: Figure
-    breaches: tuple[BreachInfo, ...]
+    difference: Figure | None = None
+    breaches: tuple[BreachInfo, ...] = ()
     # All objectives at the point; empty for a single one.
     objectives: tuple[ObjectiveValue, ...] = ()
+    # Fields of another model; None without one.
+    same_structure: bool | None = None
+    # ``yes``, ``no`` or ``open``
+    same_optima: str = ""
+    trials: tuple[MatchTrial, ...] = ()
+    differences: "tuple[DiffEntry, ...]" = ()
 
 
 class InverseResult(OperationResult):

@@ -16,6 +16,7 @@ from oragent.milp.reference_text import KEYWORDS, KINDS
 Item = TypeVar("Item")
 ASSIGNS = ("=", "+=", "-=", "*=")
 COMPARISONS = ("<=", ">=")
+MOST_TRIALS = 1000
 
 
 def parse_line(line: str) -> ops.AnyRequest:
@@ -74,7 +75,7 @@ class _Parser:
             "compare": lambda: ops.CompareScenariosRequest(
                 first=self._name("a scenario"), second=self._name("a scenario")
             ),
-            "verify": lambda: ops.VerifyRequest(file=self._string("a file in double quotes")),
+            "verify": self._verify,
             "inverse": lambda: ops.InverseRequest(file=self._string("a file in double quotes")),
             "diff": lambda: ops.DiffRequest(file=self._string("a file in double quotes")),
             "keep": lambda: ops.KeepRequest(name="" if self._is_end() else self._name("a name")),
@@ -343,6 +344,15 @@ class _Parser:
         if self._is_end():
             return ops.FrontierRequest(first=first, second=second)
         return ops.FrontierRequest(first=first, second=second, count=self._count())
+
+    def _verify(self) -> ops.VerifyRequest:
+        file = self._string("a file in double quotes")
+        if self._is_end():
+            return ops.VerifyRequest(file=file)
+        count = self._count()
+        if count > MOST_TRIALS:
+            raise MilpError(f"{count} trials: expected at most {MOST_TRIALS}")
+        return ops.VerifyRequest(file=file, trials=count)
 
     def _optional_reference(self) -> ops.MemberReference | None:
         if self._is_end():

@@ -1,0 +1,162 @@
+"""Two models against each other: by structure, and by their optima as they are and on perturbed data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oragent.milp.arrays import Arrays, Vector
+from oragent.milp.indexed import Family, IndexedModel
+from oragent.milp.linked import Positions
+from oragent.milp.operations.outcomes import CONFIRMED, Outcome, OutcomePool, ScenarioModel, SolveLimits
+from oragent.milp.operations.results import Figure, MatchTrial
+from oragent.milp.operations.slices import fold
+from oragent.milp.plain import plain
+from oragent.milp.solution import SolveStatus
+
+# Interval of the factors of costs and of data.
+COST_FACTORS = (0.2, 3.0)
+DATA_FACTORS = (0.8, 1.25)
+# Names that a description of a trial lists.
+SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SharedParts:
+    """Parts of two models that can be perturbed in both alike."""
+
+    # Positions of the same cells in both models, of data that both use.
+    cells: tuple[Positions, Positions]
+    data: tuple[str, ...]
+    # Columns of variables with the same name and cost in both models, a cost that is not 0.
+    columns: tuple[Positions, Positions]
+
+
+def find_shared(first: IndexedModel, second: IndexedModel) -> SharedParts:
+    """Match data and variables of two models by name and labels."""
+    others = {fold(family.name): family for family in second.parameters}
+    pairs: list[tuple[int, int]] = []
+    names = []
+    for family in first.parameters:
+        other = others.get(fold(family.name))
+        if other is None or not (_is_used(first, family) and _is_used(second, other)):
+            continue
+        place_of = {_key(second, other, place): place for place in range(len(other))}
+        found = [(place, place_of.get(_key(first, family, place))) for place in range(len(family))]
+        matched = [(int(family.positions[a]), int(other.positions[b])) for a, b in found if b is not None]
+        if matched:
+            names.append(family.name)
+            pairs += matched
+    cells = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return SharedParts((cells[:, 0], cells[:, 1]), tuple(names), _shared_columns(first, second))
+
+
+def _key(model: IndexedModel, family: Family, place: int) -> tuple[str, ...]:
+    return tuple(map(fold, model.labels_of(family, place)))
+
+
+def _is_used(model: IndexedModel, family: Family) -> bool:
+    vectors = [model.low, model.high, model.entries, model.rhs, model.objective.cost]
+    return any(np.isin(vector.links.cells, family.positions).any() for vector in vectors)
+
+
+def _shared_columns(first: IndexedModel, second: IndexedModel) -> tuple[Positions, Positions]:
+    place_of = {fold(name): place for place, name in enumerate(second.column_names)}
+    costs = first.to_arrays().cost, second.to_arrays().cost
+    pairs = []
+    for place, name in enumerate(first.column_names):
+        other = place_of.get(fold(name))
+        if other is not None and costs[0][place] and np.isclose(costs[0][place], costs[1][other], rtol=1e-9):
+            pairs.append((place, other))
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
+
+
+def match_optima(first: IndexedModel, second: IndexedModel, limits: SolveLimits, count: int) -> tuple[MatchTrial, ...]:
+    """Solve both models as they are, then ``count`` times with shared data or costs multiplied by the same factors.
+
+    Factors come from a generator with the seed of the limits. Costs are exact for any two formulations of one
+    problem with the same decisions; data are used only where both models refer to them.
+    """
+    trials = [_trial("as given", first.to_arrays(), second.to_arrays(), first, limits)]
+    shared = find_shared(first, second)
+    kinds = [kind for kind, size in (("costs", len(shared.columns[0])), ("data", len(shared.cells[0]))) if size]
+    random = np.random.default_rng(limits.seed)
+    for number in range(count if kinds else 0):
+        if kinds[number % len(kinds)] == "costs":
+            text = f"costs of {len(shared.columns[0])} variables"
+            arrays = _with_costs(first, second, shared, random)
+        else:
+            more = ", ..." if len(shared.data) > SHOWN else ""
+            text = f"data {', '.join(plain(name, 30) for name in shared.data[:SHOWN])}{more}"
+            arrays = _with_data(first, second, shared, random)
+        trials.append(_trial(text, *arrays, first, limits))
+    return tuple(trials)
+
+
+def _with_costs(
+    first: IndexedModel, second: IndexedModel, shared: SharedParts, random: np.random.Generator
+) -> tuple[Arrays, Arrays]:
+    factors = random.uniform(*COST_FACTORS, len(shared.columns[0]))
+    changed = []
+    for model, columns in zip((first, second), shared.columns, strict=True):
+        arrays = model.to_arrays()
+        cost = arrays.cost.copy()
+        cost[columns] *= factors
+        changed.append(replace(arrays, cost=cost))
+    return changed[0], changed[1]
+
+
+def _with_data(
+    first: IndexedModel, second: IndexedModel, shared: SharedParts, random: np.random.Generator
+) -> tuple[Arrays, Arrays]:
+    factors = random.uniform(*DATA_FACTORS, len(shared.cells[0]))
+    changed = []
+    for model, places in zip((first, second), shared.cells, strict=True):
+        cells = model.cells.copy()
+        cells[places] = _scaled(cells[places], factors)
+        changed.append(replace(model, cells=cells).to_arrays())
+    return changed[0], changed[1]
+
+
+def _scaled(values: Vector, factors: Vector) -> Vector:
+    """Return the products; whole numbers stay whole, as they may count things."""
+    products = values * factors
+    return np.where(values == np.round(values), np.round(products), products)
+
+
+def _trial(text: str, one: Arrays, two: Arrays, model: IndexedModel, limits: SolveLimits) -> MatchTrial:
+    outcomes = [OutcomePool().solve(ScenarioModel(arrays), limits) for arrays in (one, two)]
+    unit = model.objective.unit
+    figures = [Figure.between(outcome.objective, *outcome.span(), unit=unit) for outcome in outcomes]
+    return MatchTrial(
+        perturbed=text,
+        status=str(outcomes[0].status),
+        other_status=str(outcomes[1].status),
+        optimum=figures[0],
+        other_optimum=figures[1],
+        agree=_agreement(*outcomes),
+    )
+
+
+def _agreement(first: Outcome, second: Outcome) -> str:
+    statuses = (first.status, second.status)
+    if SolveStatus.UNKNOWN in statuses:
+        return "open"
+    if statuses[0] is statuses[1] and statuses[0] in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
+        return "yes"
+    if SolveStatus.INFEASIBLE in statuses or SolveStatus.UNBOUNDED in statuses:
+        return "no"
+    (low1, high1), (low2, high2) = first.span(), second.span()
+    size = max(1.0, abs(first.objective or 0.0), abs(second.objective or 0.0))
+    if max(low1, low2) > min(high1, high2) + 2 * CONFIRMED * size:
+        return "no"
+    return "yes" if set(statuses) == {SolveStatus.OPTIMAL} else "open"
+
+
+def summarize_agreement(trials: Sequence[MatchTrial]) -> str:
+    """Return ``yes`` if all trials agree, ``no`` if one does not, else ``open``."""
+    answers = {trial.agree for trial in trials}
+    if "no" in answers:
+        return "no"
+    return "open" if "open" in answers else "yes"
