@@ -14,7 +14,6 @@ from oragent._base import distribution
 from oragent._base.errors import ConfigError
 from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner as FormulateRunner
-from oragent.workspace.runner import ProgramRunner as WorkspaceRunner
 
 ROOT = Path(__file__).parents[1]
 WHEEL = "operations-research-agents"
@@ -152,6 +151,6 @@ def test_a_version_that_does_not_fit_is_one_line_for_doctor_and_for_products(ver
         return
     line = f"pulp {version} is installed, oragent supports pulp<4,>=3.3: pip install 'pulp<4,>=3.3'"
     assert distribution.unsupported_versions() == [line]
-    for product in (FormulateRunner, WorkspaceRunner, SandboxedPrograms):
+    for product in (FormulateRunner, SandboxedPrograms):
         with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
             product(None)

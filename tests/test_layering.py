@@ -26,7 +26,7 @@ ALLOWED = {
     "authoring": {"_base", "programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
     "converse": SYSTEM,
-    "workspace": SYSTEM | {"sandbox.isolation"},  # a program gives up more, in its own process
+    "workspace": SYSTEM,
     "report": {"_base", "programs", "sandbox", "evaluation", "ledger", "report.pages", "search"},
     "evals.bench": {"_base", "llm", "ledger", "report.pages"},
     "evals": SYSTEM | {"evaluation", "search", "report", "evals.bench", "formulate", "converse", "workspace"},

@@ -19,11 +19,10 @@ from oragent.llm.prices import price_package_hint
 from oragent.milp import to_pulp
 from oragent.milp.solving import WARM_UP
 from oragent.report.pages.charts import render_figure
-from oragent.workspace.runner import ProgramRunner
 
 ROOT = Path(__file__).parents[1]
 # Modules that only run in a process of the sandbox, which the products start after the check.
-IN_THE_SANDBOX = {"oragent.converse.agents.formulating", "oragent.workspace.stage"}
+IN_THE_SANDBOX = {"oragent.converse.agents.formulating"}
 CHECK = """
 import importlib, sys
 
@@ -60,7 +59,6 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
     ("package", "extra", "use"),
     [
         ("pulp", "formulate", lambda: FormulationRunner(None)),
-        ("pulp", "workspace", lambda: ProgramRunner(None)),
         ("pulp", "converse", lambda: SandboxedPrograms(None)),
         ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
         ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", SecretStr("key"), 1.0)),

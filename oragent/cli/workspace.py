@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent._base.publishing import has_result_listener
 from oragent.cli import workspace_verbs
 from oragent.cli.options import (
     BenchCalls,
@@ -198,6 +197,18 @@ def ask(
 
 
 @workspace.command()
+@_with_shared_options
+def answer(
+    request: VerbRequest,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Answer to the question of the agent.")],
+) -> int:
+    """Answer the question that an agent asked, and go on; no call of a model is repeated."""
+    from oragent.workspace.command import answer_person
+
+    return answer_person(request, text, console)
+
+
+@workspace.command()
 def run(
     folder: FOLDER,
     program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = "",
@@ -208,15 +219,15 @@ def run(
 ) -> None:
     """Run a program in the sandbox and solve its model again; exit code 3 without a solution.
 
-    A folder that was adopted, --at and --json write nothing, and the program may use any modelling library that is
-    captured. Otherwise the program uses PuLP or highspy, and records are written.
+    A folder that was adopted and --at write nothing; otherwise records and the page are written. The program may use
+    any modelling library that is captured.
     """
     from oragent.workspace.command import run_program
     from oragent.workspace.settings import read_settings
     from oragent.workspace.verb_commands import VerbCommands
 
     options = EffortOptions(time, gap, memory)
-    if at or has_result_listener() or (read_settings(folder).program and not program):
+    if at or (read_settings(folder).program and not program):
         raise typer.Exit(VerbCommands(folder, console, options).run(at or "."))
     raise typer.Exit(run_program(folder, program, console, effort_options=options))
 
@@ -268,12 +279,11 @@ def bench_workspace(
     yes: Yes = False,
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
-    from oragent.evals.workspace.agents import FileInterface
+    from oragent.evals.workspace.agents import FileInterface, Track
     from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
     from oragent.evals.workspace.outputs import Outputs, score_command
     from oragent.evals.workspace.views import RevisionView
     from oragent.workspace.layout import Mode
-    from oragent.workspace.roles import Track
 
     chosen = [Mode(name) for name in _split_choices(modes, list(map(str, Mode)), "--modes")]
     if predictions or answers:

@@ -4,19 +4,21 @@ A reference names the file, the labels at the start of the row, and the column. 
 tables, it names the table after ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
 """
 
+import json
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.milp.plain import plain
 from oragent.workspace import tables
-from oragent.workspace.data_edits import DATABASES, CellPlace, fold_text, read_text_tables, replace_cells
+from oragent.workspace.data_edits import DATABASES, MOST_KEYS, CellPlace, fold_text, read_text_tables, replace_cells
 from oragent.workspace.layout import TABLES
-from oragent.workspace.reading import shorten, shorten_path
+from oragent.workspace.reading import decode_text, encode_like, parse_json, shorten, shorten_path
 
 # A file, optionally a table, then labels in brackets. Labels with commas are in double quotes.
 FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)
@@ -24,6 +26,7 @@ CHANGE = re.compile(rf"(?P<cell>{FORM.pattern})=(?P<value>[^=]*)", re.DOTALL)
 LABEL = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,"]+?))\s*(?:,|$)')
 PLAIN_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 MOST_NAMED = 8
+JSON = ".json"
 # Maximum seconds to write a new value into a database.
 PATIENCE_S = 30.0
 
@@ -83,7 +86,7 @@ def read_cell(text: str) -> CellReference:
 def is_cell_change(text: str) -> bool:
     """Return True if a change begins with a cell of a data file and not with a name of the model."""
     match = CHANGE.fullmatch(text)
-    return match is not None and Path(match["path"].strip()).suffix.casefold() in (*TABLES, *DATABASES)
+    return match is not None and Path(match["path"].strip()).suffix.casefold() in (*TABLES, *DATABASES, JSON)
 
 
 def read_change(text: str) -> CellChange:
@@ -115,6 +118,8 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     Raises:
         WorkspaceError: The table, row or column does not exist or is ambiguous.
     """
+    if cell.path.casefold().endswith(JSON):
+        cell = CellReference(cell.path, "", (", ".join((*cell.row, cell.column)),), "value")
     found = read_text_tables(cell.path, content)
     if not found:
         raise WorkspaceError(f"{shorten_path(cell.path)} has no table; expected CSV, a workbook or a database")
@@ -199,6 +204,8 @@ def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) ->
 
 def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[int, int], str]]) -> bytes:
     suffix = Path(path).suffix.casefold()
+    if suffix == JSON:
+        return _change_json(content, path, placed[""])
     if suffix not in (*TABLES, *DATABASES):
         raise WorkspaceError(f"{shorten_path(path)}: cells of {suffix or 'such'} files cannot be set; use CSV")
     for table, values in placed.items():
@@ -207,6 +214,30 @@ def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[i
         else:
             content = replace_cells(content, path, values, table)
     return content
+
+
+def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str]) -> bytes:
+    """Return a JSON file with other values, with the indentation of its second line."""
+    text = decode_text(content, path)
+    tree = parse_json(text, path)
+    rows = list(list_json_places(tree))
+    for (row, _), value in values.items():
+        holder, key = rows[row]
+        holder[key] = _typed(value)
+    indent = re.match(r"[^\n]*\n( *)", text)
+    ending = "\n" if text.endswith("\n") else ""
+    width = len(indent[1]) if indent else None
+    return encode_like(json.dumps(tree, indent=width, ensure_ascii=False) + ending, content)
+
+
+def list_json_places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
+    """Yield the object or list of each value and its key, in the order of ``list_json_values``."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in list(pairs):
+        if isinstance(inner, dict | list) and depth + 1 < MOST_KEYS:
+            yield from list_json_places(inner, depth + 1)
+        else:
+            yield value, key
 
 
 def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:
@@ -222,16 +253,20 @@ def _change_database(content: bytes, path: str, table: str, values: Mapping[tupl
         columns = [column for column, *_ in database.execute(f"SELECT * FROM {name} LIMIT 0").description]
         keys = [key for (key,) in database.execute(f"SELECT rowid FROM {name} ORDER BY rowid")]
         for (row, column), text in values.items():
-            value: float | int | str = text
-            if PLAIN_NUMBER.fullmatch(text):
-                value = int(float(text)) if float(text).is_integer() else float(text)
             statement = f"UPDATE {name} SET {_quote(columns[column])} = ? WHERE rowid = ?"
-            database.execute(statement, (value, keys[row]))
+            database.execute(statement, (_typed(text), keys[row]))
         return database.serialize()
     except (sqlite3.Error, OverflowError) as problem:
         raise WorkspaceError(f"{shorten_path(path)} cannot be changed: {shorten(problem, 200)}") from None
     finally:
         database.close()
+
+
+def _typed(text: str) -> float | int | str:
+    """Return a number for the text of a number; other texts stay."""
+    if not PLAIN_NUMBER.fullmatch(text):
+        return text
+    return int(float(text)) if float(text).is_integer() else float(text)
 
 
 def _quote(name: str) -> str:

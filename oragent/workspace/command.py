@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from oragent.llm.model_settings import RuntimeWords, build_runtime
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
-from oragent.workspace.file_commands import list_versions, require_workspace
+from oragent.workspace.file_commands import list_history, print_history, require_workspace
 from oragent.workspace.folder import (
     PENDING_FILE,
     PendingVerb,
@@ -34,15 +34,26 @@ from oragent.workspace.folder import (
     write_records_of,
 )
 from oragent.workspace.layout import find_number_flaws
+from oragent.workspace.model_verbs import describe_run_result
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
 from oragent.workspace.reading import read_text, shorten_path
 from oragent.workspace.records import read_current
 from oragent.workspace.request import MODEL_ROLES, VerbRequest
+from oragent.workspace.roles import PersonAsked
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import EffortOptions, read_settings
+from oragent.workspace.sources import WORKING, FolderState
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
 from oragent.workspace.verb_commands import VerbCommands
+from oragent.workspace.verb_results import (
+    AgentResult,
+    PageResult,
+    ReversalResult,
+    UnfinishedVerb,
+    VerbSummary,
+    WorkspaceSummary,
+)
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
@@ -92,6 +103,21 @@ def ask_question(request: VerbRequest, question: str, console: Console) -> int:
     return _run_verb(request, _begin_verb(request, "ask", question), console)
 
 
+def answer_person(request: VerbRequest, answer: str, console: Console) -> int:
+    """Resume the verb whose agent asked the person, with the answer."""
+    require_workspace(request.folder)
+    pending = read_pending(request.folder)
+    if pending is None or not pending.question:
+        raise WorkspaceError("no question waits for an answer; 'oragent show DIR' names what was interrupted")
+    if not answer.strip():
+        raise ConfigError("the answer is empty")
+    answered = replace(pending, question="", answers=(*pending.answers, answer.strip()))
+    if request.model is None and request.runtime.model is None and request.replay is None:
+        save_pending(request.folder, answered)
+        return resume_verb(request, console)
+    return _run_verb(request, answered, console)
+
+
 def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO_WORDS, trust: bool = False) -> int:
     """Resume the interrupted verb with its models; print a message if no verb was interrupted.
 
@@ -103,6 +129,8 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
     if pending is None:
         print_line(console, "nothing was cut off: give build, revise or ask with 'oragent workspace'")
         return 0
+    if pending.question:
+        raise WorkspaceError(f"{pending.verb} waits for an answer: 'oragent workspace answer DIR TEXT'")
     runtime = words.read_runtime(MODEL_ROLES, build_runtime(pending.runtime, (), str(request.folder / PENDING_FILE)))
     if not trust:
         expect_trusted(request.folder, model_demands(runtime.every_model), words.overrides)
@@ -113,7 +141,14 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
 def _begin_verb(
     request: VerbRequest, verb: str, text: str = "", feedback: bool = False, accept: bool = False
 ) -> PendingVerb:
-    return PendingVerb(verb, text, feedback, accept, runtime=dump_settings(request.runtime), **asdict(request.effort))
+    runtime = dump_settings(request.runtime)
+    effort = request.effort
+    pending = PendingVerb(verb, text, feedback, accept, effort.time, effort.gap, effort.memory, runtime)
+    last = read_pending(request.folder)
+    if last is not None and (last.verb, last.text, last.feedback) == (verb, text, feedback):
+        # The same verb goes on, with the answers that the person gave.
+        return replace(pending, answers=last.answers)
+    return pending
 
 
 def run_program(
@@ -124,24 +159,27 @@ def run_program(
     effort_options: EffortOptions = NOTHING_GIVEN,
 ) -> int:
     """Run a program, by default the one in ``src``, and write its records; return 0 with a solution, else 3."""
-    home, effort = WorkspaceFolder(folder), read_settings(folder, effort_options)
+    home, settings = WorkspaceFolder(folder), read_settings(folder, effort_options)
     path = program or home.find_program()
     if not path:
         raise WorkspaceError(f"no program in {shorten_path(folder)}/src; 'oragent workspace build' makes one")
     inputs = home.list_files()
-    Versions(folder).save_snapshot("before run")
+    Versions(folder)
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
-        ran = ProgramRunner(box, effort.program_limits, effort.solver_gap).run(folder, path)
+        ran = ProgramRunner(box, settings.limits, settings.gap, settings.arguments).run(folder, path)
     print_line(console, describe_run(ran))
-    for finding in find_number_flaws(inputs):
+    used = {path: file for path, file in inputs.items() if path in ran.opened}
+    flaws = [str(finding) for finding in find_number_flaws(used)]
+    for finding in flaws:
         print_line(console, f"wrong: {finding}", style="bold yellow")
-    for name in (*ran.changed, *ran.removed):
-        print_line(console, f"changed in the copy alone: {one_line(name)}")
     write_records_of(home, ran, inputs)
     write_page(folder)
-    for text in recorded_conflict(read_current(home.list_files())):
+    conflict = recorded_conflict(read_current(home.list_files()))
+    for text in conflict:
         print_line(console, f"- {text}")
+    state = FolderState(WORKING, "", folder, settings, path)
+    publish_result(describe_run_result(state, ran, (*flaws, *conflict)))
     return 0 if ran.is_cut_with_plan or ran.has_solution else FAILED
 
 
@@ -162,56 +200,85 @@ def restore_version(folder: Path, version: str, path: str, console: Console) -> 
 
 def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Console) -> int:
     require_workspace(folder)
-    changes = list(reversal(Versions(folder)).describe())
-    publish_result({"folder": folder, "changes": changes})
-    for text in changes:
+    made = reversal(Versions(folder))
+    for text in made.describe():
         print_line(console, text)
     write_page(folder)
+    untouched = tuple(path for path, _ in made.untouched)
+    publish_result(ReversalResult(version=made.version, reason=made.reason, untouched=untouched))
     return 0
 
 
 def show_workspace(folder: Path, console: Console) -> int:
     """Print the state of a workspace: its program, the result of each verb, its versions, and interrupted work."""
     require_workspace(folder)
-    print_line(console, f"program: {WorkspaceFolder(folder).find_program() or 'none yet'}")
+    program = WorkspaceFolder(folder).find_program()
+    print_line(console, f"program: {program or 'none yet'}")
     in_force = undoing.list_verbs_in_force(Versions(folder, readonly=True).list_own())
+    verbs = []
     for verb in finished_verbs(folder):
         summary = verb.result.get("answer") or verb.result.get("run") or verb.result.get("end", "")
         state = describe_state(verb, in_force)
+        verbs.append(VerbSummary(name=verb.name, state=state, objective=verb.result.get("objective"), text=summary))
         print_line(console, f"{verb.name}: {state}{', ' if state else ''}{one_line(summary, 200)}")
     pending = read_pending(folder)
     if pending is not None:
         console.print(Text(f"cut off: {pending.verb} {one_line(pending.text, 100)}".rstrip(), style="bold yellow"))
-    return list_versions(folder, console)
+        if pending.question:
+            print_line(console, f"it asks: {one_line(pending.question, 400)}")
+    versions = list_history(folder)
+    print_history(versions, console)
+    publish_result(
+        WorkspaceSummary(
+            program=program,
+            verbs=tuple(verbs),
+            interrupted=_describe_pending(pending) if pending else None,
+            versions=versions,
+        )
+    )
+    return 0
 
 
 def write_report(folder: Path, console: Console) -> int:
     """Write the page of a workspace again."""
     require_workspace(folder)
-    report = write_page(folder)
-    publish_result({"report": report})
-    print_line(console, f"report: {report}")
+    page = write_page(folder)
+    print_line(console, f"report: {page}")
+    publish_result(PageResult(path=str(page)))
     return 0
 
 
 def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> int:
     home = WorkspaceFolder(request.folder)
     home.open_workspace()
-    result, reason = asyncio.run(_perform_verb(request, home, pending))
+    result, reason, question = asyncio.run(_perform_verb(request, home, pending))
+    if question:
+        asked = replace(pending, question=question)
+        save_pending(request.folder, asked)
+        print_line(console, f"the agent asks: {one_line(question, 1000)}", style="bold yellow")
+        print_line(console, "answer with 'oragent workspace answer DIR TEXT'; no call is repeated")
+        publish_result(_describe_pending(asked))
+        return FAILED
     if result is None:
         print_line(console, f"not finished: {one_line(reason, 400)}; the same command goes on", "bold yellow")
+        publish_result(_describe_pending(pending, reason))
         return FAILED
     clear_pending(request.folder)
-    report = write_page(request.folder)
-    publish_result({**result, "report": report})
     _print_result(result, console)
-    print_line(console, f"report: {report}")
+    print_line(console, f"report: {write_page(request.folder)}")
+    publish_result(AgentResult.model_validate(result | {"can_accept": bool(result.get("refused"))}))
     return 0 if result["written"] else FAILED
+
+
+def _describe_pending(pending: PendingVerb, reason: str = "") -> UnfinishedVerb:
+    return UnfinishedVerb(verb=pending.verb, request=pending.text, question=pending.question, reason=reason)
 
 
 async def _perform_verb(
     request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb
-) -> tuple[dict[str, Any] | None, str]:
+) -> tuple[dict[str, Any] | None, str, str]:
+    """Return the result, the reason why there is none, and the question of the agent to the person."""
+    questions: list[str] = []
     async with AsyncExitStack() as stack:
         refused = _refused_revision(request.folder) if pending.accept and not pending.feedback else None
         if refused is not None and pending.text not in ("", refused["request"]):
@@ -228,14 +295,22 @@ async def _perform_verb(
         study = await stack.enter_async_context(opening)
         versions = stack.enter_context(Versions(request.folder))
         box = request.sandbox or stack.enter_context(Sandbox(1))
-        effort = read_settings(request.folder, EffortOptions(pending.time, pending.gap, pending.memory))
-        runner = ProgramRunner(box, effort.program_limits, effort.solver_gap)
-        verbs = VerbRunner(home, study, versions, runner, pending.accept)
+        settings = read_settings(request.folder, EffortOptions(pending.time, pending.gap, pending.memory))
+        runner = ProgramRunner(box, settings.limits, settings.gap, settings.arguments)
+        verbs = VerbRunner(home, study, versions, runner, settings, pending.accept, pending.answers)
         save_pending(request.folder, pending)
         versions.save_snapshot(f"before {name}")
-        (finished,) = await study.run_cases([name], lambda case: _perform_case(verbs, case, pending, refused))
+
+        async def perform(case: LedgerCase) -> dict[str, Any]:
+            try:
+                return await _perform_case(verbs, case, pending, refused)
+            except PersonAsked as asked:
+                questions.append(str(asked))
+                raise
+
+        (finished,) = await study.run_cases([name], perform)
         versions.save_snapshot(f"while {name} went on")
-        return (finished.result if finished else None), study.stop_reason
+        return (finished.result if finished else None), study.stop_reason, "".join(questions[-1:])
 
 
 def _refused_revision(folder: Path) -> dict[str, Any] | None:
@@ -259,7 +334,7 @@ async def _perform_case(
         return failure_request(ran)
 
     request = str(await verbs.study.run_once(case, "request", describe_failure)) if pending.feedback else pending.text
-    return await verbs.revise_program(case, request)
+    return await verbs.revise_program(case, request, is_repair=pending.feedback)
 
 
 def _print_result(result: dict[str, Any], console: Console) -> None:
@@ -287,17 +362,21 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
         names = ", ".join(map(one_line, result["clashes"]))
         summary = f"not written: you changed {names} meanwhile; the draft stays in {result['draft']}"
     else:
-        summary = "written" if result["written"] else f"not written: {result['end']}; the draft stays"
+        summary = "written" if result["written"] else f"not written: {one_line(result['end'], 600)}; the draft stays"
         if result.get("refused"):
             summary = "not written; 'oragent workspace revise DIR --accept' writes it without another call of a model"
     print_line(console, f"{summary}{describe_unplanned(result)}")
 
 
 def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
-    """Print the data edits of a revision: the planned ones, then all others."""
-    headings = {"data_edits": "data changed as planned", "unplanned_edits": "data changed without being in the plan"}
+    """Print the data edits of a revision: the planned ones, all others, and planned edits that were not made."""
+    headings = {
+        "data_edits": "data changed as planned",
+        "unplanned_edits": "data changed without being in the plan",
+        "missing": "planned and not made",
+    }
     for key, heading in headings.items():
-        style = "bold yellow" if key == "unplanned_edits" else ""
+        style = "" if key == "data_edits" else "bold yellow"
         edits = result.get(key, ())
         if edits:
             print_line(console, f"{heading}:", style=style)

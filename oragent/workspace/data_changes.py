@@ -117,6 +117,11 @@ class EditPlan:
         tree = parse_json(text, path)
         if not isinstance(tree, dict) or not all(isinstance(tree.get(key, []), list) for key in ("data", "edits")):
             raise WorkspaceError(f"{shorten_path(path)} is no plan; expected an object with the lists data and edits")
+        return cls.of_tree(tree)
+
+    @classmethod
+    def of_tree(cls, tree: Mapping[str, Any]) -> "EditPlan":
+        """Return the plan of an object with the lists ``data`` and ``edits``."""
         texts = [entry for entry in tree.get("edits", ()) if isinstance(entry, str)]
         return cls(tree, tuple(map(read_change, texts)))
 
@@ -134,7 +139,12 @@ class EditPlan:
         for key in ("data", "edits"):
             for entry in self.tree.get(key, ()):
                 if isinstance(entry, dict) and not split_edits(edits, {key: [entry]})[0]:
-                    yield shorten(json.dumps(entry, ensure_ascii=False), 200)
+                    yield entry_text(entry)
+
+
+def entry_text(entry: Mapping[str, Any]) -> str:
+    """Return an entry of a plan as one line."""
+    return shorten(json.dumps(entry, ensure_ascii=False), 200)
 
 
 def _is_planned(change: CellChange, edit: CellEdit) -> bool:

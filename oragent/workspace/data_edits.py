@@ -1,11 +1,15 @@
 """Differences of data files by cell, and their assignment to the edits that a revision plans."""
 
 import csv
+import hashlib
 import io
+import json
 import re
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,16 +21,23 @@ from oragent._base.tables import read_tables
 from oragent.milp.plain import plain
 from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
-from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, shorten, shorten_path
+from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
 
 # Maximum number of edits stored per revision.
 MOST_EDITS = 40
+# Maximum depth of keys in a JSON file.
+MOST_KEYS = 8
+# Number of files whose tables are kept in memory.
+MOST_KEPT = 8
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
 REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
 STYLE = re.compile(rb'\ss="\d{1,7}"')
+
+
+_LAST_TABLES: OrderedDict[tuple[str, str], dict[str, tables.CsvTable] | None] = OrderedDict()
 
 
 class CellPlace(NamedTuple):
@@ -138,8 +149,25 @@ def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None
 
 
 def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
-    """Return tables of texts by name; None for a file that is not a table."""
-    if path.casefold().endswith(DATABASES):
+    """Return tables of texts by name; None for a file that is not a table.
+
+    A JSON file is a table with a row for each value: the keys that lead to it, and the value. The last tables are kept
+    by the hash of their content, so that a file is read once.
+    """
+    key = (Path(path).suffix.casefold(), hashlib.sha256(content).hexdigest())
+    if key not in _LAST_TABLES:
+        _LAST_TABLES[key] = _parse_tables(path, content)
+    _LAST_TABLES.move_to_end(key)
+    while len(_LAST_TABLES) > MOST_KEPT:
+        _LAST_TABLES.popitem(last=False)
+    return _LAST_TABLES[key]
+
+
+def _parse_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
+    if path.casefold().endswith(".json"):
+        rows = tuple(list_json_values(parse_json(decode_text(content, path), path)))
+        return {"": tables.CsvTable(("keys", "value"), rows)}
+    if path.casefold().endswith((*DATABASES, ".parquet")):
         return {
             table.name: tables.CsvTable(table.header, tuple(tuple(map(cell_text, row)) for row in table.rows))
             for table in read_database(content, path)
@@ -150,11 +178,23 @@ def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | 
     return {title: reading.table for title, reading in readings.items() if reading.table is not None}
 
 
+def list_json_values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the keys of each value of a JSON file, joined with commas, and the value as text."""
+    if isinstance(value, dict | list) and len(keys) < MOST_KEYS:
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in pairs:
+            yield from list_json_values(inner, (*keys, str(key)))
+    elif isinstance(value, str):
+        yield ", ".join(keys), value
+    else:
+        yield ", ".join(keys), json.dumps(value)
+
+
 def read_database(content: bytes, path: str) -> tuple[Table, ...]:
-    """Read the tables of a SQLite database in a process with limits.
+    """Read the tables of a SQLite database or a Parquet file in a process with limits.
 
     Raises:
-        TableError: The file is not a database, or is too large.
+        TableError: The file is in another format, or is too large.
     """
     with tempfile.TemporaryDirectory(prefix="oragent-table-") as scratch:
         copy = Path(scratch) / f"data{Path(path).suffix.casefold()}"
@@ -223,7 +263,11 @@ def _replace_cell(xml: bytes, path: str, position: tuple[int, int], value: str) 
             style = STYLE.search(cell[0].partition(b">")[0]) if is_same else None
             new, start, stop = style[0] if style else b"", cell.start(), cell.end() if is_same else cell.start()
             break
-    text = b'<c r="%s%d"%s><v>%s</v></c>' % (_column_letters(column), row, new, value.encode())
+    if tables.parse_number(value) is None:
+        shown = b'<is><t xml:space="preserve">%s</t></is>' % escape(value, quote=False).encode()
+        text = b'<c r="%s%d"%s t="inlineStr">%s</c>' % (_column_letters(column), row, new, shown)
+    else:
+        text = b'<c r="%s%d"%s><v>%s</v></c>' % (_column_letters(column), row, new, value.encode())
     return xml[:start] + text + xml[stop:]
 
 

@@ -1,6 +1,7 @@
 """Commands of ``oragent workspace`` that call no model and run no program."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,55 +11,90 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
+from oragent.workspace.file_results import (
+    ChangeInfo,
+    CheckResult,
+    FileInfo,
+    HistoryResult,
+    NewResult,
+    VersionDiff,
+    VersionInfo,
+)
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, describe_next_step
 from oragent.workspace.layout import find_notes, list_manifest
 from oragent.workspace.reading import refuse_links, shorten_path
-from oragent.workspace.versions import Versions
+from oragent.workspace.versions import SHORT, Versions
 
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
     """Create a workspace, empty or from a run."""
-    if source is None:
-        home = create_workspace(folder)
-    else:
-        home = create_from_run(source, folder)
-    publish_result({"folder": folder, "files": list(home.list_files())})
+    home = create_workspace(folder) if source is None else create_from_run(source, folder)
     for path in home.list_files():
         print_line(console, f"{folder}/{path}")
+    publish_result(NewResult(folder=str(folder), files=tuple(home.list_files())))
     return 0
 
 
 def check_workspace(folder: Path, console: Console) -> int:
     """Print the contents of a workspace and its problems; return exit code 1 if it has problems."""
     home = WorkspaceFolder(folder)
+    opened = home.open_workspace()
     findings = home.find_flaws()
-    files, notes = list(list_manifest(home.open_workspace())), list(find_notes(home.open_workspace()))
-    program = home.find_program()
-    publish_result({"program": program, "files": files, "notes": notes, "problems": list(findings)})
-    for entry in files:
+    manifest, notes = list_manifest(opened), find_notes(opened)
+    for entry in manifest:
         print_line(console, f"{entry.role:12} {entry.path} ({entry.size} bytes)")
     for note in notes:
         print_line(console, f"note: {note}")
     for finding in findings:
         print_line(console, f"wrong: {finding}", style="bold yellow")
+    program = home.find_program()
     console.print(Text(f"program: {program or 'none yet'}"))
-    if findings:
-        return 1
-    return 0
+    publish_result(
+        CheckResult(
+            ok=not findings,
+            files=tuple(FileInfo(path=entry.path, role=entry.role, bytes=entry.size) for entry in manifest),
+            notes=tuple(map(str, notes)),
+            problems=tuple(map(str, findings)),
+            program=program,
+        )
+    )
+    return 1 if findings else 0
 
 
 def list_versions(folder: Path, console: Console) -> int:
     """List the versions of a workspace."""
     require_workspace(folder)
-    every = list(Versions(folder, readonly=True).list_versions())
-    publish_result({"versions": every})
-    for version in every:
+    versions = list_history(folder)
+    print_history(versions, console)
+    publish_result(HistoryResult(versions=versions))
+    return 0
+
+
+def list_history(folder: Path) -> tuple[VersionInfo, ...]:
+    """Return the versions of a workspace in order of time."""
+    return tuple(
+        VersionInfo(
+            id=version.id,
+            at=version.at,
+            author=version.author,
+            reason=version.reason,
+            verb=version.verb,
+            undoes=version.undoes,
+            files=version.paths,
+            is_foreign=version.is_foreign,
+        )
+        for version in Versions(folder, readonly=True).list_versions()
+    )
+
+
+def print_history(versions: Sequence[VersionInfo], console: Console) -> None:
+    """Print one line for each version."""
+    for version in versions:
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
-        paths = ", ".join(version.paths) or "nothing"
+        paths = ", ".join(version.files) or "nothing"
         clone = " of another clone" if version.is_foreign else ""
         summary = f"{one_line(version.author)}{clone} {one_line(version.reason, 80)} ({one_line(paths)})"
-        print_line(console, f"{version.short} {at} {summary}")
-    return 0
+        print_line(console, f"{version.id[:SHORT]} {at} {summary}")
 
 
 def show_diff(folder: Path, version: str, console: Console) -> int:
@@ -70,14 +106,20 @@ def show_diff(folder: Path, version: str, console: Console) -> int:
         raise WorkspaceError(f"{shorten_path(folder)} has no versions yet")
     chosen = versions.find_version(version) if version else every[-1]
     text = versions.describe_diff(chosen.id)
-    publish_result({"version": chosen.id, "diff": text})
     print_line(console, text)
+    changes = tuple(
+        ChangeInfo(path=change.path, before=change.before, after=change.after)
+        for change in versions.read_changes(chosen.id)
+    )
+    publish_result(VersionDiff(version=chosen.id, changes=changes, diff=text))
     return 0
 
 
 def require_workspace(folder: Path) -> None:
     """Raise an error for a folder that contains links or that no command has used as a workspace."""
-    if not folder.is_dir() or not (Versions(folder, readonly=True).tip or (folder / "run.db").is_file()):
+    traces = (folder / name for name in ("run.db", "workspace.yaml", ".oragent"))
+    is_used = folder.is_dir() and (any(trace.exists() for trace in traces) or Versions(folder, readonly=True).tip)
+    if not is_used:
         next_step = describe_next_step(folder)
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: no version of a command; {next_step}")
     refuse_links(folder)

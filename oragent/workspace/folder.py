@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -23,7 +22,6 @@ from oragent.milp.files import read as read_milp
 from oragent.milp.model import Milp, Relation, Row, Sense, Variable, safe_names
 from oragent.workspace import tables
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws, sha256_of
-from oragent.workspace.objective import MARKER
 from oragent.workspace.reading import (
     decode_text,
     finite_number,
@@ -35,7 +33,7 @@ from oragent.workspace.reading import (
     shorten,
     shorten_path,
 )
-from oragent.workspace.records import inputs_hash, write_records
+from oragent.workspace.records import RECORDS, hash_inputs, write_records
 from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.settings import read_settings
 from oragent.workspace.sources import find_program
@@ -43,7 +41,6 @@ from oragent.workspace.versions import IGNORED_TEXT, Versions
 
 # Keys of a plan's parameters, in the order of the columns.
 PARAMETER_KEYS = ("name", "value", "unit", "meaning")
-RECORDS = ("logs/", "solver_records/")
 PENDING_FILE = Path(".oragent") / "begun.json"
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
 NO_FIGURES = f"{','.join(tables.PARAMETERS_HEADER)}\n"
@@ -106,7 +103,7 @@ def main():
     problem = build_problem(read_parameters())
     problem.solve(pulp.HiGHS(msg=False))
     print("status:", pulp.LpStatus[problem.status])
-    print("{marker}", pulp.value(problem.objective))
+    print("OBJECTIVE_VALUE:", pulp.value(problem.objective))
 
 
 if __name__ == "__main__":
@@ -134,6 +131,8 @@ class WorkspaceFolder:
     def open_workspace(self) -> Workspace:
         """Return the files as a workspace for building a program."""
         files = self.list_files()
+        if read_settings(self.folder).program:
+            return Workspace(Mode.BUILD, files, {})
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
             where, needs = shorten_path(self.folder), f"no file in {' and '.join(missing)}"
@@ -153,10 +152,6 @@ class WorkspaceFolder:
         """Return the path of the program; empty if the workspace has no program."""
         return read_settings(self.folder).program or find_program(self.list_files())
 
-    def read_contents(self, *folders: str) -> dict[str, bytes]:
-        """Return the contents of the files below these folders, by path."""
-        return {path: read_bytes(file) for path, file in self.list_files().items() if path.partition("/")[0] in folders}
-
     def write_answer(self, name: str, text: str) -> None:
         """Write the answer to a question into a file that git ignores."""
         path = self.folder / "answers" / f"{name}.md"
@@ -168,19 +163,10 @@ class WorkspaceFolder:
         except OSError as error:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}; make room for it") from None
 
-    def write_draft(self, name: str, contents: Mapping[str, bytes]) -> Path:
-        """Create a new folder with these files, in which an agent works."""
-        folder = self.folder / ".oragent" / "drafts" / name
+    def draft_folder(self, name: str) -> Path:
+        """Return the folder in which an agent works."""
         refuse_links(self.folder)
-        try:
-            shutil.rmtree(folder, ignore_errors=True)
-            for path, content in contents.items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(content)
-            (folder / "src").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WorkspaceError(f"cannot write {shorten_path(folder)}: {error.strerror}; make room for it") from None
-        return folder
+        return self.folder / ".oragent" / "drafts" / name
 
 
 def describe_next_step(folder: Path) -> str:
@@ -229,7 +215,7 @@ def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str
     listing = home.folder / ".oragent" / "records.json"
     refuse_links(home.folder)
     known = read_json(listing) if listing.is_file() else {}
-    records = write_records(ran, inputs=inputs_hash(inputs))
+    records = write_records(ran, inputs=hash_inputs(inputs, ran.opened))
     written = {}
     try:
         for path in [*known, *records]:
@@ -249,15 +235,6 @@ def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str
     except OSError as error:
         where = shorten_path(error.filename or home.folder)
         raise WorkspaceError(f"cannot write {where}: {error.strerror}; make room for it") from None
-
-
-def row_figures(ran: ProgramRun) -> dict[str, list[float | None]]:
-    """Return slack and dual of each row for pages; the duals of integer models are for fixed integers."""
-    last = ran.last_model
-    if last is None or last.milp is None or last.solution is None:
-        return {}
-    solution = last.solution
-    return {row.name: [solution.slacks.get(row.name), solution.duals.get(row.name)] for row in last.milp.rows[:400]}
 
 
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
@@ -292,15 +269,6 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     return f"{text}{joint}{out.getvalue()}"
 
 
-def with_values(text: str, values: Mapping[str, str]) -> str:
-    """Return a table of general parameters with other values, as plain CSV."""
-    table = tables.read_table(text).table
-    if table is None:
-        return text
-    rows = [(row[0], values[row[0].strip()], *row[2:]) if row[0].strip() in values else row for row in table.rows]
-    return tables.write_table(tables.CsvTable(table.header, tuple(rows)))
-
-
 def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason: str) -> WorkspaceFolder:
     """Make an empty folder a workspace whose first version has these files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -333,6 +301,10 @@ class PendingVerb:
     memory: int | None = None
     # Settings of the models, and the budget.
     runtime: dict[str, Any] = field(default_factory=dict)
+    # Question of the agent to the person. Empty if no question waits for an answer.
+    question: str = ""
+    # Answers of the person so far, in order.
+    answers: tuple[str, ...] = ()
 
 
 def save_pending(folder: Path, pending: PendingVerb) -> None:
@@ -360,7 +332,7 @@ def read_pending(folder: Path) -> PendingVerb | None:
         return None
     plain = read_json(path)
     try:
-        pending = PendingVerb(**plain)
+        pending = PendingVerb(**plain | {"answers": tuple(map(str, plain.get("answers", ())))})
     except TypeError:
         raise path_error(path, "is not what a verb leaves: delete it, and give the verb again") from None
     numbers = (pending.time, pending.gap, pending.memory)
@@ -387,7 +359,6 @@ def write_program(milp: Milp, title: str) -> str:
         rows="\n".join(map(_row_code, milp.rows)) or "    return",
         name=re.sub(r"\W+", "_", milp.name) or "model",
         sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
-        marker=MARKER,
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
+from oragent.workspace.documents import FORMATS
 from oragent.workspace.reading import (
     ENCODINGS,
     WORKBOOKS,
@@ -32,7 +33,7 @@ from oragent.workspace.reading import (
 )
 
 TABLES = (".csv", ".tsv", *WORKBOOKS)
-TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
+TEXTS = {".md", ".txt", ".rst", ".tex", *FORMATS}
 # Files without a role, which are not shown to agents.
 QUIET = {"README.md", ".gitkeep", "workspace.yaml"}
 # Files that ``ask`` writes.
@@ -59,6 +60,7 @@ class FileRole(StrEnum):
     LOG = "log"
     RECORD = "record"
     METADATA = "metadata"
+    REQUEST = "request"
     OTHER = "other"
 
 
@@ -127,7 +129,12 @@ def role_of(path: str) -> FileRole:
         return FileRole.OTHER
     if folder == "src":
         return {".py": FileRole.CODE, ".tex": FileRole.FORMULATION}.get(suffix, FileRole.OTHER)
-    roles = {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}
+    roles = {
+        "docs": FileRole.DOCUMENT,
+        "requests": FileRole.REQUEST,
+        "logs": FileRole.LOG,
+        "solver_records": FileRole.RECORD,
+    }
     return roles.get(folder, FileRole.OTHER)
 
 
@@ -253,10 +260,10 @@ def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
 
 def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
     for start, kind in MAGIC.items():
-        if content.startswith(start):
+        if content.startswith(start) and suffix not in FORMATS:
             return (f"is of another kind ({kind}): it is not read; save it as Markdown or plain text",)
     if suffix not in TEXTS:
         return ("is no text document: expected Markdown or plain text; tables belong into data/",)
-    if decode_text(content, "it").strip():
+    if decode_text(content, f"it{suffix}" if suffix in FORMATS else "it").strip():
         return ()
     return ("is empty: expected requirements",)

@@ -3,7 +3,8 @@
 Every figure comes from a model that oragent captured and solved itself. The verbs do not write into the folder.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from oragent._base.errors import ConfigError, MilpError, WorkspaceError
 from oragent.milp.indexed import IndexedModel
@@ -17,6 +18,7 @@ from oragent.milp.solution import SolveStatus
 from oragent.workspace.cells import CellChange, change_cells, is_cell_change, locate_cell, read_change
 from oragent.workspace.data_changes import DataFiles, describe_edit
 from oragent.workspace.reading import read_bytes, shorten_path
+from oragent.workspace.runner import ProgramRun
 from oragent.workspace.sources import FolderState, OpenedModel, open_state_model, replaced_files
 from oragent.workspace.verb_results import (
     ComparisonResult,
@@ -55,9 +57,8 @@ def solve_limits(state: FolderState) -> SolveLimits:
 
 def describe_revision(opened: OpenedModel) -> Revision:
     """Describe the files from which a model was made."""
-    framework = opened.captured.framework if opened.captured else ""
     state = opened.state
-    return Revision(name=state.revision, commit=state.commit, program=state.program, framework=framework)
+    return Revision(name=state.revision, commit=state.commit, program=state.program, framework=opened.framework)
 
 
 def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
@@ -86,6 +87,26 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
         warnings=tuple(f"data matched by value, to be checked: {name}" for name in captured.matched)
         if captured
         else (),
+    )
+
+
+def describe_run_result(state: FolderState, ran: ProgramRun, warnings: Sequence[str] = ()) -> RunResult:
+    """Return the result of a run that was solved again."""
+    last = ran.last_model
+    solution = last.solution if last else None
+    low, high = (solution.optimum_span if solution else None) or (-math.inf, math.inf)
+    milp = last.milp if last else None
+    return RunResult(
+        ok=ran.has_solution or ran.is_cut_with_plan,
+        revision=Revision(name=state.revision, program=state.program, framework=last.framework if last else ""),
+        status=str(solution.status if solution else SolveStatus.UNKNOWN),
+        objective=Figure.between(ran.objective, low, high, unit=milp.objective.unit if milp else ""),
+        sense=str(milp.sense) if milp else "",
+        variables=len(milp.variables) if milp else 0,
+        rows=len(milp.rows) if milp else 0,
+        reason=ran.reason or (last.note if last else ""),
+        limits=solve_limits(state),
+        warnings=tuple(warnings),
     )
 
 
@@ -124,8 +145,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     wanted = [read_change(change) for change in changes]
     contents, cells = _changed_contents(state, wanted)
     before = open_state_model(state, tell)
-    with replaced_files(state, contents) as trial:
-        after = open_state_model(trial, tell)
+    after = _open_changed(state, contents, tell)
     study, first, second = _solve_both(before.model, after.model, solve_limits(state))
     entries = tuple(diff_entries(study, first, after.model)) if first.known.outcome.objective is not None else ()
     outcome = second.known.outcome
@@ -139,6 +159,16 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
         entries=tuple(replace_effect(entry) for entry in entries[:SHOWN_ENTRIES]),
         warnings=() if entries else ("the model is the same: the program does not use these cells",),
     )
+
+
+def _open_changed(state: FolderState, contents: Mapping[str, bytes], tell: Tell) -> OpenedModel:
+    """Open the model of a state with other contents of some files; only files that are no texts need a copy."""
+    try:
+        texts = {path: content.decode() for path, content in contents.items()}
+    except UnicodeDecodeError:
+        with replaced_files(state, contents) as trial:
+            return open_state_model(trial, tell)
+    return open_state_model(state, tell, files=texts)
 
 
 def replace_effect(entry: DiffEntry) -> DiffEntry:
@@ -232,21 +262,26 @@ def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, li
 
 
 def verify_revision(
-    old: FolderState, new: FolderState, neutral: Sequence[CellChange], tell: Tell = ignore_note
+    old: FolderState,
+    new: FolderState,
+    neutral: Sequence[CellChange],
+    tell: Tell = ignore_note,
+    open_model: Callable[[FolderState], OpenedModel] | None = None,
 ) -> ComparisonResult:
     """Compare two states, and test whether the new program keeps the former rules.
 
     The new program runs on the new data with the former value in each changed cell, and with the given neutral values
-    in new cells. Its optimum must equal the former one.
+    in new cells. Its optimum must equal the former one. ``open_model`` replaces the way in which programs are run.
 
     Raises:
         MilpError: A program leaves no model.
         WorkspaceError: A cell of a neutral value does not exist.
     """
-    first, second = open_state_model(old, tell), open_state_model(new, tell)
+    opening = open_model or (lambda state: open_state_model(state, tell))
+    first, second = opening(old), opening(new)
     result, before, _ = _compare(first, second)
     data = DataFiles.between(old, new)
-    preservation = _test_preservation(new, before, data, neutral, tell)
+    preservation = _test_preservation(new, before, data, neutral, opening)
     return result.model_copy(
         update={
             "verb": "verify",
@@ -258,7 +293,11 @@ def verify_revision(
 
 
 def _test_preservation(
-    new: FolderState, before: ModelScenario, data: DataFiles, neutral: Sequence[CellChange], tell: Tell
+    new: FolderState,
+    before: ModelScenario,
+    data: DataFiles,
+    neutral: Sequence[CellChange],
+    opening: Callable[[FolderState], OpenedModel],
 ) -> Preservation:
     former = Figure.between(
         before.known.outcome.objective, *before.known.outcome.span(), unit=before.model.objective.unit
@@ -270,7 +309,7 @@ def _test_preservation(
         return Preservation(holds=None, reason=str(problem), former=former, cells=cells)
     try:
         with replaced_files(new, contents) as trial:
-            model = open_state_model(trial, tell).model
+            model = opening(trial).model
     except MilpError as problem:
         reason = f"at the former values the new program leaves no model: {problem}"
         return Preservation(holds=False, reason=reason, former=former, cells=cells)

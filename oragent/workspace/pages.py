@@ -29,6 +29,10 @@ MOST_LINES = 300
 # Maximum number of versions whose changes are shown; the last ones are kept.
 MOST_VERSIONS = 50
 MOST_ROWS = 60
+# Maximum bytes of a table that is shown.
+LARGEST_TABLE = 1 << 20
+# Maximum number of rows of the model.
+MOST_RECORDED = 400
 # Title, table, flaws.
 ListedTable = tuple[str, tables.CsvTable | None, tuple[str, ...]]
 WRITTEN, TAKEN_BACK = "written", "taken back"
@@ -78,7 +82,7 @@ def render_page(folder: Path) -> str:
                 for version in records
                 if version.verb and version.verb not in in_force and not version.is_foreign
             },
-            rows=_compare_row_figures(last.get("rows_before", {}), record) if record else (),
+            rows=_list_row_figures(record),
             questions=_answered_questions(files, verbs),
             differences=last.get("differences", ()),
             data_edits=last.get("data_edits", ()),
@@ -154,6 +158,10 @@ def _list_tables(files: Mapping[str, Path]) -> list[ListedTable]:
     listed: list[ListedTable] = []
     for path in files:
         if path.startswith("data/") and path.casefold().endswith(TABLES):
+            size = files[path].stat().st_size
+            if size > LARGEST_TABLE:
+                listed.append((f"{path} ({size:,} bytes: not shown)", None, ()))
+                continue
             try:
                 sheets = tables.read_sheets(read_text(files[path]))
             except WorkspaceError as problem:
@@ -250,20 +258,12 @@ def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> li
     ]
 
 
-def _compare_row_figures(rows_before: Mapping[str, Any], record: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return rows with slack and dual before the last revision and in the record of the present files."""
+def _list_row_figures(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the rows of a record with slack and dual."""
     constraints = record.get("constraints")
-    if isinstance(constraints, dict):
-        rows = constraints
-    else:
-        rows = {}
-    after = {name: (row.get("slack"), row.get("dual_value")) for name, row in rows.items()}
-    figures = {
-        name: (*rows_before.get(name, (None, None)), *after.get(name, (None, None)))
-        for name in dict.fromkeys([*rows_before, *after])
-    }
-    every = figures.items()
-    return [(name, *("–" if one is None else rounded(one) for one in values)) for name, values in every][:400]
+    rows = constraints if isinstance(constraints, dict) else {}
+    figures = [(name, row.get("slack"), row.get("dual_value")) for name, row in list(rows.items())[:MOST_RECORDED]]
+    return [(name, *("–" if one is None else rounded(one) for one in values)) for name, *values in figures]
 
 
 def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.files import first_link
 from oragent._base.spreadsheets import workbook_text
+from oragent.workspace.documents import FORMATS, document_text
 
 # Maximum size of one file in bytes. The largest file of the public release has 108 kB.
 MAX_BYTES = 256 << 20
@@ -176,6 +177,14 @@ def decode_text(content: bytes, name: object) -> str:
             return workbook_text(content)
         except TableError as problem:
             raise WorkspaceError(f"{shorten_path(name)} {shorten(problem, 200)}") from None
+    suffix = os.path.splitext(str(name))[1].casefold()
+    if suffix in FORMATS:
+        try:
+            text = document_text(content, suffix)
+        except WorkspaceError as problem:
+            raise path_error(name, str(problem)) from None
+        if text is not None:
+            return text
     return content.decode(find_encoding(content, name))
 
 

@@ -7,30 +7,24 @@ separate record holds those of the relaxation.
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.files import file_stem
+from oragent.milp.capture.program import ProgramOutcome
 from oragent.milp.explanation import Topic, explain_infeasible
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.workspace.layout import FileRole, Workspace
-from oragent.workspace.objective import (
-    Backing,
-    PrintedObjective,
-    StopReason,
-    find_backing,
-    is_within_tolerance,
-    parse_objective,
-)
+from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import finite_number, read_bytes, read_json
 from oragent.workspace.runner import ProgramRun, SolvedModel
 
 EXECUTION = "logs/execution_record.json"
-# Key of the execution record: hash of the code and data that were run.
+# Key of the execution record: hashes of the files that were used.
 INPUTS = "inputs_sha256"
+RECORDS = ("logs/", "solver_records/")
 SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 CONFLICT_S = 20.0
 # Maximum number of lines of a remedy and of a conflict.
@@ -53,78 +47,26 @@ PULP = {
 }
 
 
-@dataclass(frozen=True)
-class SolverRecord:
-    """Record of one solved model."""
+def hash_inputs(files: Mapping[str, Path], opened: Collection[str]) -> dict[str, str]:
+    """Return the hash of each file that a program opened, and under an empty path that of the names of all files.
 
-    # Name of the model.
-    name: str
-    # ``Optimal``, ``Infeasible`` and so on. Empty if the record has no status.
-    status: str
-    # None without a solution.
-    objective: float | None
-    # Whether the record is only a note on the result of a program's own search, without a model.
-    note: bool
-    # Value by name of the variable.
-    values: Mapping[str, float | None]
-    # Right-hand side minus activity, by constraint.
-    slacks: Mapping[str, float | None]
-    # Dual by constraint. None for integer models.
-    duals: Mapping[str, float | None]
-
-
-@dataclass(frozen=True)
-class VersionRecords:
-    """All records of one version."""
-
-    # Objective of the execution record. None if the record has no objective.
-    objective: float | None
-    # Objective in the program's output.
-    printed: PrintedObjective
-    solutions: tuple[SolverRecord, ...]
-    # Records of the relaxations of integer models.
-    relaxations: tuple[SolverRecord, ...]
-
-    @property
-    def solved_models(self) -> tuple[SolverRecord, ...]:
-        """Return the records of solved models, without notes."""
-        return tuple(solution for solution in self.solutions if not solution.note)
-
-    @property
-    def backing(self) -> Backing:
-        """Return the backing of the printed objective; notes do not count."""
-        return find_backing(self.printed, [model.objective for model in self.solved_models])
-
-
-def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
-    """Return the hash of a version's code and data by path and bytes, which ties the records of a run to them.
-
-    The prefix is the folder of the version, with ``/``. It is empty if there is only one version.
+    These tie the records of a run to the present files. Documents, records and answers are no inputs.
     """
-    total = hashlib.sha256()
-    for path in sorted(files):
-        if path.startswith((f"{prefix}src/", f"{prefix}data/")):
-            content = read_bytes(files[path]).removeprefix(b"\xef\xbb\xbf")
-            total.update(f"{path.removeprefix(prefix)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return total.hexdigest()
+    inputs = [path for path in files if not path.startswith((*RECORDS, "docs/", "answers/", "requests/"))]
+    hashes = {"": hashlib.sha256("\n".join(sorted(inputs)).encode(errors="surrogateescape")).hexdigest()}
+    for path in inputs:
+        if path in opened:
+            hashes[path] = hashlib.sha256(read_bytes(files[path])).hexdigest()
+    return hashes
 
 
-def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
-    """Return True if the records of a version were made from other code or data than the present ones.
-
-    Records without a hash are trusted in versions of a set (``original/``, ``revised/``), because these versions never
-    run in their folder. In a user's folder they count as stale, because their origin is unknown.
-    """
-    if not any(path.startswith(f"{prefix}solver_records/") for path in files):
+def are_stale(files: Mapping[str, Path]) -> bool:
+    """Return True if records exist and were made from other code or data than the present ones, or of unknown ones."""
+    if not any(path.startswith("solver_records/") for path in files):
         return False
-    execution = files.get(f"{prefix}{EXECUTION}")
-    if execution is not None:
-        made_of = read_json(execution).get(INPUTS)
-    else:
-        made_of = None
-    if made_of is None:
-        return not prefix
-    return bool(made_of != inputs_hash(files, prefix))
+    execution = files.get(EXECUTION)
+    made_of = read_json(execution).get(INPUTS) if execution is not None else None
+    return not isinstance(made_of, dict) or made_of != hash_inputs(files, made_of)
 
 
 def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
@@ -146,63 +88,22 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
     return (fitting or records)[0]
 
 
-def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
-    """Return the records of ``original`` or ``revised``; None if that version has no records."""
-    execution = workspace.files.get(f"{version}/{EXECUTION}")
-    if execution is None:
-        return None
-    execution_record = read_json(execution)
-    files = {path: file for path, file in workspace.of_role(FileRole.RECORD).items() if path.startswith(f"{version}/")}
-    solutions, relaxations = (
-        tuple(_read_solution(file, ending) for path, file in files.items() if path.endswith(ending))
-        for ending in (SOLUTION, RELAXATION)
-    )
-    return VersionRecords(
-        finite_number(execution_record.get("objective_value")),
-        parse_objective(str(execution_record.get("stdout") or "")),
-        solutions,
-        relaxations,
-    )
-
-
-def _read_solution(file: Path, ending: str) -> SolverRecord:
-    record = read_json(file)
-    return SolverRecord(
-        name=file.name.removesuffix(ending),
-        status=str(record.get("pulp_status") or record.get("status") or ""),
-        objective=finite_number(record.get("objective_value")),
-        note="diagnostic_type" in record,
-        values=_read_column(record.get("variables"), "value"),
-        slacks=_read_column(record.get("constraints"), "slack"),
-        duals=_read_column(record.get("constraints"), "dual_value"),
-    )
-
-
-def _read_column(table: object, key: str) -> dict[str, float | None]:
-    """Return one figure of all variables or constraints; empty if a note gives only their number."""
-    if not isinstance(table, Mapping):
-        return {}
-    rows: Mapping[str, Any] = table
-    return {name: finite_number(row.get(key)) if isinstance(row, Mapping) else None for name, row in rows.items()}
-
-
-def write_records(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict[str, str]:
+def write_records(ran: ProgramRun, timed: bool = True, inputs: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the files of a run by path below the version: ``logs/`` and ``solver_records/``.
 
-    Without ``timed``, the files contain no durations, so that equal runs write equal files. ``inputs`` is the hash of
-    the code and data that were run; it is empty for records of a set.
+    Without ``timed``, the files contain no durations, so that equal runs write equal files. ``inputs`` are the hashes
+    of the files that were used; None for records of a set.
     """
     files = {
         "logs/execution_record.json": _dump_json(
             {
                 "returncode": ran.code,
-                "timed_out": ran.stop is StopReason.TIMEOUT,
-                "objective_value": ran.printed_objective.value,
+                "timed_out": ran.stop is ProgramOutcome.TIME,
+                "objective_value": ran.objective,
                 "stdout": ran.stdout,
                 "stderr": ran.stderr,
                 "error": ran.reason or None,
-                "backing": str(ran.backing),
-                **({INPUTS: inputs} if inputs else {}),
+                **({INPUTS: dict(inputs)} if inputs else {}),
             }
         ),
         "logs/solver_output.log": ran.stdout,

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +113,19 @@ class Repository:
     def read_blob(self, blob: str) -> bytes:
         """Return a content by its id."""
         return self.git("cat-file", "blob", blob)
+
+    def read_blobs(self, blobs: Iterable[str]) -> dict[str, bytes]:
+        """Return contents by id."""
+        wanted = list(dict.fromkeys(blobs))
+        output = self.git("cat-file", "--batch", content="".join(f"{blob}\n" for blob in wanted).encode())
+        contents, start = {}, 0
+        for blob in wanted:
+            head, _, _ = output[start : start + 200].partition(b"\n")
+            size = int(head.split()[2])
+            start += len(head) + 1
+            contents[blob] = output[start : start + size]
+            start += size + 1
+        return contents
 
     def read_file(self, commit: str, path: str) -> bytes | None:
         """Return a file of a revision; None if the revision does not contain it."""

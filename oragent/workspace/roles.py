@@ -1,17 +1,17 @@
 """Sessions in which a language model works in a workspace with tools."""
 
+import fnmatch
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from string import Template
 
+from oragent._base.errors import OragentError
 from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ToolRounds, work_with_tools
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.workspace.citations import check_citations
-from oragent.workspace.runner import LIMITS
-from oragent.workspace.tools import TOOLS, ToolSession
+from oragent.workspace.tools import ToolSession
 
 PROMPTS = Path(__file__).parent / "prompts"
 TEMPERATURE = 0.0
@@ -22,19 +22,8 @@ BEGIN = "Begin: call list_files, then read the documents."
 NUDGE = "No tool was called. Call one now, such as list_files or read_file, and end with submit."
 
 
-class Track(StrEnum):
-    """Solver interface that a program must use."""
-
-    PULP = "pulp-highs"
-    HIGHSPY = "highspy"
-
-
-TRACKS = {
-    Track.PULP: "Use PuLP (import pulp). Any solver may be named: HiGHS runs in its place, on one thread, for at most "
-    "120 s. There is no network, and no other process can be started.",
-    Track.HIGHSPY: "Use highspy (import highspy) directly, on one thread, for at most 120 s. There is no network, and "
-    "no other process can be started.",
-}
+class PersonAsked(OragentError):
+    """The agent asked the person; the message is the question."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +44,6 @@ class AgentWork:
     end: str = ""
 
 
-def track_text(track: Track = Track.PULP, seconds: float = LIMITS.cpu_s) -> str:
-    """Return the part of a prompt on the solver and on a program's CPU seconds."""
-    return TRACKS[track].replace("120 s", f"{seconds:g} s")
-
-
 def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
     """Fill the placeholders of a template of ``prompts/``; inserted texts are not expanded again."""
     text = (folder / f"{name}.txt").read_text(encoding="utf-8")
@@ -69,16 +53,22 @@ def fill_prompt(name: str, folder: Path = PROMPTS, **values: object) -> str:
 async def work_in_session(
     case: LedgerCase, role: str, system_prompt: str, request: str, session: ToolSession
 ) -> AgentWork:
-    """Let a model work with tools until it submits, gives up, or has no calls left."""
+    """Let a model work with tools until it submits, gives up, or has no calls left.
+
+    Raises:
+        PersonAsked: The model asks the person. The task goes on when it is repeated with the answer.
+    """
     messages = [Message("system", system_prompt), Message("user", request)]
     await work_with_tools(
         lambda sent, tools: case.ask(role, sent, TEMPERATURE, tools),
         messages,
-        TOOLS,
+        session.tools,
         session.call_tool,
         ToolRounds(nudges=NUDGES, nudge=NUDGE),
-        has_ended=lambda: session.submitted is not None or session.calls > session.max_calls,
+        has_ended=lambda: session.has_ended,
     )
+    if session.question:
+        raise PersonAsked(session.question)
     replies = [message.content for message in messages if message.role == "assistant" and message.content]
     return _collect_work(session, replies[-1] if replies else "")
 
@@ -101,6 +91,6 @@ def _find_program(session: ToolSession) -> str:
     programs = [
         path
         for path in session.list_files()
-        if path.endswith(".py") and any(path.startswith(f"{writable}/") for writable in session.writable)
+        if path.endswith(".py") and any(fnmatch.fnmatch(path, pattern) for pattern in session.writable)
     ]
     return next((path for path in programs if path.endswith(NAME)), programs[0] if programs else "")

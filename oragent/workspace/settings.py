@@ -11,7 +11,6 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base import settings
 from oragent._base.errors import ConfigError
 from oragent._base.safe_load import parse_yaml
-from oragent.milp.as_pulp import GAP
 from oragent.sandbox.messages import Limits
 from oragent.workspace.reading import read_text, shorten_path
 
@@ -29,8 +28,6 @@ LIMITS = Limits(
     output_kb=1024,
     idle_s=30.0,
 )
-# Limits of programs whose solver oragent replaces, as in the benchmark.
-PROGRAM_LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
 
 
 @dataclass(frozen=True)
@@ -82,19 +79,32 @@ class WorkspaceSettings:
     seed: Annotated[int, Field(ge=0)] = 0
 
     @property
+    def document_patterns(self) -> tuple[str, ...]:
+        """Patterns of the documents."""
+        return self.documents or ("docs/*",)
+
+    @property
+    def data_patterns(self) -> tuple[str, ...]:
+        """Patterns of the data files."""
+        return self.data or ("data/*",)
+
+    @property
+    def code_patterns(self) -> tuple[str, ...]:
+        """Patterns of the program and its helpers."""
+        if not self.program:
+            return ("src/*",)
+        folder = self.program.rpartition("/")[0]
+        return (self.program, f"{folder}/*.py" if folder else "*.py")
+
+    @property
+    def task_patterns(self) -> tuple[str, ...]:
+        """Patterns of all files that belong to the task of an agent."""
+        return (*self.document_patterns, *self.data_patterns, *self.code_patterns)
+
+    @property
     def limits(self) -> Limits:
         """Limits of one program."""
         return replace(LIMITS, cpu_s=self.time, memory_mb=self.memory)
-
-    @property
-    def program_limits(self) -> Limits:
-        """Limits of a program that may start no threads."""
-        return replace(PROGRAM_LIMITS, cpu_s=self.time, memory_mb=self.memory)
-
-    @property
-    def solver_gap(self) -> float:
-        """Relative gap that is passed to the solver."""
-        return max(self.gap, GAP)
 
 
 NO_OPTIONS = EffortOptions()

@@ -12,7 +12,8 @@ from oragent.milp.capture.program import CapturedModel, CapturedProgram, Program
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.opening import is_program, open_model
 from oragent.milp.plain import plain
-from oragent.workspace.reading import check_inside, list_files, read_bytes, shorten, shorten_path
+from oragent.workspace.adopting import rank_programs
+from oragent.workspace.reading import check_inside, list_files, shorten, shorten_path
 from oragent.workspace.repository import Repository
 from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
 
@@ -21,7 +22,7 @@ WORKING = "."
 # Maximum number of characters shown of the last line of a program's errors.
 SHOWN = 300
 # Modules of a program's folder that are not main programs.
-HELPERS = {"__init__.py", "utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execution_record.py"}
+HELPERS = {"__init__.py", "utils.py", "utility_code.py"}
 MODELS = (".json", ".lp", ".mps", ".gz", ".py")
 
 
@@ -63,19 +64,17 @@ class OpenedModel:
 
     state: FolderState
     model: IndexedModel
-    # Run of the program. None for a model file.
-    run: CapturedProgram | None = None
+    # Name and version of the library that solved the model. Empty for a model file.
+    framework: str = ""
     # Solve in which the program used the model. None for a model file.
     captured: CapturedModel | None = field(default=None, repr=False)
 
 
 def find_program(files: Mapping[str, Path]) -> str:
-    """Return the program in ``src``: the one that prints an objective, or the first; empty without programs."""
-    programs = [path for path in files if path.startswith("src/") and path.count("/") == 1 and path.endswith(".py")]
-    programs = [path for path in programs if path.rpartition("/")[2] not in HELPERS]
-    printing = [path for path in programs if b"OBJECTIVE_VALUE" in read_bytes(files[path])]
-    main = [path for path in programs if b"__main__" in read_bytes(files[path])]
-    return (printing or main or programs or [""])[0]
+    """Return the program in ``src``: the most likely main program, or the first one; empty without programs."""
+    paths = [path for path in files if path.startswith("src/") and path.count("/") == 1 and path.endswith(".py")]
+    programs = {path: files[path] for path in paths if path.rpartition("/")[2] not in HELPERS}
+    return (rank_programs(programs) or [*programs, ""])[0]
 
 
 @contextmanager
@@ -138,7 +137,10 @@ def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterato
 
 
 def open_state_model(
-    state: FolderState, tell: Callable[[str], None] = lambda text: None, check_claim: bool = False
+    state: FolderState,
+    tell: Callable[[str], None] = lambda text: None,
+    check_claim: bool = False,
+    files: Mapping[str, str] | None = None,
 ) -> OpenedModel:
     """Read the model of a state; a program runs in the sandbox, and its last solved model is used.
 
@@ -146,6 +148,7 @@ def open_state_model(
         state: Files of a workspace.
         tell: Function that is called with one line on the captured models.
         check_claim: Whether to solve the model here and compare the program's point with it.
+        files: Texts that replace files of the state.
 
     Raises:
         MilpError: The program fails, or solves no model that can be captured.
@@ -163,6 +166,7 @@ def open_state_model(
         arguments=state.settings.arguments,
         limits=state.settings.limits,
         solve_s=state.settings.time if check_claim else None,
+        files=files,
     )
     captured = run.models[-1] if run.models else None
     if captured is None or captured.model is None:
@@ -171,7 +175,7 @@ def open_state_model(
     tell(
         f"{plain(state.program, 160)}{_describe_revision(state)}: captured from {plain(captured.framework, 60)}{count}"
     )
-    return OpenedModel(state, captured.model, run, captured)
+    return OpenedModel(state, captured.model, captured.framework, captured)
 
 
 def describe_failure(run: CapturedProgram) -> str:

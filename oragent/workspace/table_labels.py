@@ -11,6 +11,8 @@ from oragent.workspace.layout import FileRole, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_text
 
 MOST_CELLS = 20_000
+# Maximum bytes of a file.
+LARGEST = 1 << 20
 # Maximum depth of a JSON file at which keys are labels.
 MOST_KEYS = 8
 
@@ -20,7 +22,7 @@ def list_table_labels(files: Mapping[str, Path]) -> list[str]:
     labels: dict[str, None] = {}
     count = 0
     for path, file in files.items():
-        if role_of(path) not in (FileRole.TABLE, FileRole.PARAMETERS):
+        if role_of(path) not in (FileRole.TABLE, FileRole.PARAMETERS) or file.stat().st_size > LARGEST:
             continue
         try:
             if path.endswith(".json"):

@@ -1,23 +1,31 @@
-"""Tools of an agent in a workspace: read, search, write, run, ask what-if questions.
+"""Tools of an agent in a workspace: read, search, write, change cells, run, ask operations and the person, submit.
 
 Texts in documents are data: they cannot change a tool or its limits. A wrong call never raises an exception; its answer
 is one line that says how to correct it.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import fnmatch
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import OragentError, ReplyError, WorkspaceError
+from oragent._base.terminal import Terminal
 from oragent._base.text_format import escape_text as seen
 from oragent._base.text_format import hide_addresses
 from oragent.llm.model import Tool, ToolCall
-from oragent.milp.explanation import explain
-from oragent.milp.plain import number, plain, rounded
+from oragent.milp.operations import ModelSession, SolveLimits
+from oragent.milp.operations.printing import print_result
+from oragent.milp.plain import number
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
-from oragent.workspace.objective import Backing, describe_change, find_change_span
+from oragent.workspace.cells import CellChange, change_cells, read_cell
+from oragent.workspace.citations import CitedLine, find_citations, resolve_citation
+from oragent.workspace.data_edits import DATABASES, read_text_tables
+from oragent.workspace.folder import add_parameters
 from oragent.workspace.reading import (
     ENCODINGS,
     WORKBOOKS,
@@ -25,7 +33,6 @@ from oragent.workspace.reading import (
     decode_text,
     encode_like,
     find_encoding,
-    finite_number,
     list_files,
     path_error,
     read_bytes,
@@ -41,14 +48,22 @@ MOST_LINES, MOST_CHARACTERS = 400, 16_000
 MOST_HITS = 40
 # Maximum number of characters of one file.
 MOST_WRITTEN = 200_000
+# Maximum bytes of a file that is searched.
+MOST_SEARCHED = 4 << 20
+# Width of results of operations, in characters.
+WIDTH = 160
+BINARY = (*WORKBOOKS, *DATABASES, ".parquet")
+FIGURES = f"data/{tables.PARAMETERS_FILE}"
 TEXT = {"type": "string"}
+NUMBER_IN_TEXT = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def _define_tool(name: str, description: str, optional: tuple[str, ...] = (), **parameters: Any) -> Tool:
+def _define_tool(name: str, description: str, optional: tuple[str, ...] = (), /, **parameters: Any) -> Tool:
     needed = [key for key in parameters if key not in optional]
     return Tool(name, description, {"type": "object", "properties": parameters, "required": needed})
 
 
+# Tools of a task of the benchmark.
 TOOLS = (
     _define_tool("list_files", "All files with their sizes."),
     _define_tool(
@@ -71,17 +86,15 @@ TOOLS = (
         path=TEXT,
         edits=TEXT,
     ),
+    _define_tool("delete_file", "Delete a file that you may write, such as a helper that nothing needs.", path=TEXT),
     _define_tool(
         "run", "Run a Python program; says how it ended, what it printed, and what its models come to.", path=TEXT
     ),
     _define_tool(
-        "inspect_solution", "The last run's model: values, rows with slack, what binds and what one unit is worth."
-    ),
-    _define_tool(
-        "whatif",
-        "The optimum of the last run's model with another right-hand side of one row.",
-        row=TEXT,
-        rhs={"type": "number"},
+        "query",
+        "Run one line of operations on the model of the last run, such as 'describe', 'value ship', 'binding', "
+        "'price capacity[Lyon]', 'whatif demand[Paris] *= 1.1', 'conflict' or 'repair'.",
+        line=TEXT,
     ),
     _define_tool(
         "submit",
@@ -91,6 +104,38 @@ TOOLS = (
         answer=TEXT,
     ),
 )
+ASK_PERSON = _define_tool(
+    "ask_person", "Ask the person one question that no file answers. The work stops until the answer is there.",
+    question=TEXT,
+)  # fmt: skip
+WRITE_PARAMETERS = _define_tool(
+    "write_parameters",
+    "Add a figure of a document to data/general_parameters.csv. 'source' cites the line that states it: "
+    '[docs/file.md:12 "words of that line"].',
+    ("unit", "meaning"),
+    name=TEXT,
+    value=TEXT,
+    source=TEXT,
+    unit=TEXT,
+    meaning=TEXT,
+)
+SET_CELL = _define_tool(
+    "set_cell",
+    "Set one cell of a CSV table, an Excel workbook or a SQLite database: 'cell' is FILE[labels of the row, column] "
+    "or FILE#TABLE[labels, column].",
+    cell=TEXT,
+    value=TEXT,
+)
+
+
+@dataclass(frozen=True)
+class SubmissionFindings:
+    """Result of the checks of a submitted program."""
+
+    # Failures that prevent the end of the task.
+    errors: tuple[str, ...] = ()
+    # Failures that are reported once; the second submission leaves the decision to the person.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -100,16 +145,30 @@ class ToolSession:
     # Folder that the agent sees.
     folder: Path
     runner: ProgramRunner
-    # Subfolders in which the agent may write, such as ``src``. Empty for a question.
+    # Patterns of the files that the agent may write, such as ``src/*``. Empty for a question.
     writable: tuple[str, ...] = ()
-    # Function that writes files into the folder. None means direct writing.
-    write: Callable[[Mapping[str, str]], object] | None = None
+    tools: tuple[Tool, ...] = TOOLS
+    # Checks of a submitted program. None means that each submission ends the task.
+    check: Callable[[str], SubmissionFindings] | None = None
+    # Answers of the person so far, in order.
+    person_answers: Sequence[str] = ()
     # Number of calls made.
     calls: int = 0
     max_calls: int = CALLS
     # Arguments of ``submit``. None until the agent submits.
     submitted: dict[str, str] | None = None
+    # Question to the person that has no answer yet.
+    question: str = ""
     last_run: ProgramRun | None = None
+    _model_session: ModelSession | None = field(default=None, repr=False)
+    _asked: int = 0
+    _reported: set[str] = field(default_factory=set)
+    _errors: tuple[str, ...] = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if the agent submitted, waits for the person, or has no calls left."""
+        return self.submitted is not None or bool(self.question) or self.calls > self.max_calls
 
     def call_tool(self, call: ToolCall) -> str:
         """Execute a tool call, and return its answer as text in all cases."""
@@ -118,15 +177,12 @@ class ToolSession:
             return f"no call is left of {self.max_calls}: end with submit"
         if call.problem:
             return f"the arguments cannot be read: {call.problem}"
-        tools = {tool.name: tool for tool in TOOLS}
+        tools = {tool.name: tool for tool in self.tools}
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
         # Small models invent arguments for a tool without any.
-        if schema["properties"]:
-            arguments = call.arguments
-        else:
-            arguments = {}
+        arguments = call.arguments if schema["properties"] else {}
         wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
@@ -134,6 +190,9 @@ class ToolSession:
             return _bound_text(getattr(self, f"_{call.name}")(**arguments))
         except OragentError as problem:
             return f"{call.name}: {problem}"
+        except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as problem:
+            # An odd file or program must not end a task that was paid for.
+            return f"{call.name}: it failed on these files ({type(problem).__name__}); try it in another way"
 
     def list_files(self) -> dict[str, Path]:
         """Return all files that the agent sees."""
@@ -149,25 +208,27 @@ class ToolSession:
 
     def _list_files(self) -> str:
         lines = [f"{path} ({file.stat().st_size} bytes)" for path, file in self.list_files().items()]
-        places = ", ".join(f"{folder}/" for folder in self.writable)
-        return "\n".join([*lines, f"You may write below: {places or 'nothing'}"])
+        return "\n".join([*lines, f"You may write: {', '.join(self.writable) or 'nothing'}"])
 
     def _read_file(self, path: str, lines: str = "") -> str:
+        if path.casefold().endswith((*DATABASES, ".parquet")):
+            return self._show_table(path)
         every = self._decode(path).split("\n")
         first, last = _line_span(lines, len(every))
         chosen = every[first - 1 : min(last, first - 1 + MOST_LINES)]
         body = "\n".join(f"{first + index:5} {text}" for index, text in enumerate(chosen))
         remaining = len(every) - (first - 1) - len(chosen)
-        if remaining > 0:
-            return f"{body}\n({remaining} more lines)"
-        return body
+        return f"{body}\n({remaining} more lines)" if remaining > 0 else body
 
     def _search(self, text: str) -> str:
         folded = text.casefold()
         if not folded.strip():
             return "search: the text is empty; give a word or a name"
-        hits = []
+        hits, large = [], []
         for path, file in self.list_files().items():
+            if file.stat().st_size > MOST_SEARCHED:
+                large.append(path)
+                continue
             try:
                 content = decode_text(read_bytes(file), path)
             except WorkspaceError:
@@ -177,16 +238,19 @@ class ToolSession:
                 for number, content_line in enumerate(content.split("\n"), 1)
                 if folded in content_line.casefold()
             ]
+        lines = hits[:MOST_HITS] or [f"{shorten(text)!r} stands nowhere"]
         if len(hits) > MOST_HITS:
-            more = f"\n... {len(hits) - MOST_HITS} more"
-        else:
-            more = ""
-        if hits:
-            return "\n".join(hits[:MOST_HITS]) + more
-        return f"{shorten(text)!r} stands nowhere"
+            lines.append(f"... {len(hits) - MOST_HITS} more")
+        lines += [f"not searched, as it is large: {path}" for path in large]
+        return "\n".join(lines)
 
     def _show_table(self, path: str) -> str:
         content = read_bytes(self.find_file(path))
+        if path.casefold().endswith((*DATABASES, ".parquet")):
+            return "\n\n".join(
+                _describe_table(path, title, tables.TableReading(table, ()), "")
+                for title, table in (read_text_tables(path, content) or {}).items()
+            )
         text = decode_text(content, path)
         is_utf8 = not path.casefold().endswith(WORKBOOKS) and ENCODINGS[find_encoding(content, path)] == "UTF-8"
         return "\n\n".join(
@@ -203,15 +267,15 @@ class ToolSession:
             return "write_file: the text holds zero bytes; expected plain text"
         if len(text) > MOST_WRITTEN:
             return f"write_file: the text has {len(text)} characters; expected at most {MOST_WRITTEN}"
-        if path.casefold().endswith(WORKBOOKS):
-            return f"write_file: {shorten_path(path)} would be no workbook; write a table as CSV"
+        if path.casefold().endswith(BINARY):
+            return f"write_file: {shorten_path(path)} is no text; change cells with set_cell, or write CSV"
         self._write_text(path, text if text.endswith("\n") else f"{text}\n")
         return f"{path} has {text.count(chr(10)) + 1} lines now"
 
     def _edit(self, path: str, edits: str) -> str:
         path = self._may_write(path)
-        if path.casefold().endswith(WORKBOOKS):
-            return f"edit: {shorten_path(path)} is a workbook; write a new table as CSV"
+        if path.casefold().endswith(BINARY):
+            return f"edit: {shorten_path(path)} is no text; change cells with set_cell"
         has_returns = b"\r\n" in read_bytes(self.find_file(path))
         try:
             after = apply_edits(edits, self._decode(path))
@@ -220,89 +284,105 @@ class ToolSession:
         self._write_text(path, after.replace("\n", "\r\n") if has_returns else after)
         return f"{path} is changed"
 
+    def _delete_file(self, path: str) -> str:
+        path = self._may_write(path)
+        self.find_file(path).unlink()
+        return f"{path} is deleted"
+
+    def _set_cell(self, cell: str, value: str) -> str:
+        reference = read_cell(cell)
+        path = self._may_write(reference.path)
+        content = read_bytes(self.find_file(path))
+        self._write_bytes(path, change_cells(content, path, [CellChange(reference, value.strip())]))
+        return f"{reference} is {value.strip()} now"
+
+    def _write_parameters(self, name: str, value: str, source: str, unit: str = "", meaning: str = "") -> str:
+        citations = find_citations(source)
+        if len(citations) != 1 or not isinstance(citations[0], CitedLine):
+            return 'write_parameters: source is no citation of a line; expected such as [docs/file.md:12 "words"]'
+        resolved = resolve_citation(citations[0], self.list_files())
+        if resolved.reason:
+            return f"write_parameters: {resolved}"
+        stated = [tables.parse_number(text) for text in NUMBER_IN_TEXT.findall(resolved.value or "")]
+        wanted = tables.parse_number(value)
+        if wanted is None or not name.strip():
+            return f"write_parameters: {shorten(value, 40)!r} is no number such as 12.5"
+        if abs(wanted) not in stated:
+            return f"write_parameters: line {citations[0].number} of {citations[0].path} does not state {value}"
+        files = self.list_files()
+        old = read_bytes(files[FIGURES]) if FIGURES in files else b""
+        entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {citations[0]}".strip()}
+        text = decode_text(old, FIGURES)
+        after = add_parameters(text, [entry])
+        if after == text:
+            return f"write_parameters: {FIGURES} has {shorten(name)!r} already; change it with set_cell"
+        self._write_bytes(FIGURES, encode_like(after, old))
+        return f"{FIGURES} has {shorten(name)} = {value} now"
+
     def _may_write(self, path: str) -> str:
         clean = check_new_path(path)
-        if not any(clean.startswith(f"{folder}/") for folder in self.writable):
-            places = ", ".join(f"{folder}/" for folder in self.writable)
-            raise path_error(path, f"may not be written; expected a path below {places or 'nothing here'}")
+        if not any(fnmatch.fnmatch(clean, pattern) for pattern in self.writable):
+            expected = f"expected a path such as {', '.join(self.writable)}" if self.writable else "nothing here may be"
+            raise path_error(path, f"may not be written; {expected}")
         return clean
 
     def _write_text(self, path: str, text: str) -> None:
+        target = self.folder / path
         text = text.encode("utf-8", "replace").decode()
-        if self.write is not None:
-            self.write({path: text})
-            return
+        self._write_bytes(path, encode_like(text, read_bytes(target) if target.is_file() else None))
+
+    def _write_bytes(self, path: str, content: bytes) -> None:
         # This call refuses links, so that no path leads out of the folder.
         list_files(self.folder)
         target = self.folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(encode_like(text, read_bytes(target) if target.is_file() else None))
+            target.write_bytes(content)
         except OSError as error:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}") from None
 
     def _run(self, path: str) -> str:
         self.find_file(path)
-        self.last_run = self.runner.run(self.folder, path.removeprefix("./"))
+        self.last_run, self._model_session = self.runner.run(self.folder, path.removeprefix("./")), None
         return describe_run(self.last_run)
 
-    def _inspect_solution(self) -> str:
-        if self.last_run:
-            model = self.last_run.last_model
-        else:
-            model = None
-        if model is None or model.milp is None or model.solution is None:
-            return "inspect_solution: no model was solved; run a program that builds and solves one first"
-        values = [f"{plain(name)} = {rounded(value)}" for name, value in model.solution.values.items() if value]
-        rows = [
-            f"{plain(row.name)}: {row.relation} {number(row.rhs)}, slack {rounded(model.solution.slacks[row.name])}"
-            for row in model.milp.rows
-            if row.name in model.solution.slacks
-        ]
-        remarks = [remark.text for remark in explain(model.milp, model.solution, 20.0)]
-        lines = ["Values that are not 0:", *values[:200], "Rows:", *rows[:200], "What it means:", *remarks[:100]]
-        return "\n".join(lines)
+    def _query(self, line: str) -> str:
+        last = self.last_run.last_model if self.last_run else None
+        if last is None or last.indexed is None:
+            return "query: no model was captured; run a program that builds and solves one first"
+        if self._model_session is None:
+            self._model_session = ModelSession(last.indexed, SolveLimits(seconds=self.runner.limits.cpu_s))
+        out = io.StringIO()
+        print_result(self._model_session.ask(line), Terminal(file=out, width=WIDTH))
+        return out.getvalue()
 
-    def _whatif(self, row: str, rhs: float) -> str:
-        if self.last_run:
-            model = self.last_run.last_model
-        else:
-            model = None
-        value = finite_number(rhs)
-        if model is None or model.milp is None:
-            return "whatif: no model was solved; run a program that builds and solves one first"
-        if value is None:
-            return f"whatif: rhs is {shorten(rhs, 20)}; expected a finite number"
-        now = model.milp.row(row)
-        (solved,) = self.runner.solve_milps(model.milp.with_rhs({row: value}))
-        if solved.solution is None:
-            return f"whatif: {solved.note}"
-        if model.objective is None:
-            objective_before = "–"
-        else:
-            objective_before = rounded(model.objective)
-        if solved.objective is None:
-            after = "no point"
-        else:
-            after = rounded(solved.objective)
-        span = find_change_span(model.solution, solved.solution)
-        if span:
-            change = f": {describe_change(model.solution, solved.solution)}"
-        else:
-            change = ""
-        return (
-            f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {solved.solution.standing}, "
-            f"objective {after} in place of {objective_before}{change}"
-        )
+    def _ask_person(self, question: str) -> str:
+        if self._asked < len(self.person_answers):
+            self._asked += 1
+            return f"the person answers: {self.person_answers[self._asked - 1]}"
+        self.question = shorten(question, 1000).strip()
+        return "the person is asked" if self.question else "ask_person: the question is empty"
 
     def _submit(self, path: str = "", answer: str = "") -> str:
-        if self.writable and path:
-            self.find_file(path)
         if self.writable and not path:
             return "submit: give the path of the program"
         if not self.writable and not answer.strip():
             return "submit: give the answer"
-        self.submitted = {"path": path.removeprefix("./"), "answer": answer}
+        clean = path.removeprefix("./")
+        if self.writable:
+            self.find_file(path)
+            findings = self.check(clean) if self.check else SubmissionFindings()
+            new = [text for text in findings.warnings if text not in self._reported]
+            # The same errors again mean that the agent cannot mend them: the verb then writes nothing.
+            is_stuck = findings.errors == self._errors
+            self._errors = findings.errors
+            if (findings.errors and not is_stuck) or (new and self.calls < self.max_calls):
+                self._reported |= set(new)
+                told = [f"- {text}" for text in (*findings.errors, *new)]
+                if new and not findings.errors:
+                    told.append("Mend this, or submit again to leave it to the person.")
+                return "\n".join(["not submitted:", *told])
+        self.submitted = {"path": clean, "answer": answer}
         return "done"
 
 
@@ -318,53 +398,31 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
         for column in tables.describe_columns(table)
     ]
     twice = tables.find_duplicates(table)
-    if sheet:
-        lines = [f"sheet {shorten(sheet)}"]
-    else:
-        lines = []
+    lines = [f"sheet {shorten(sheet)}"] if sheet else []
     lines += [f"{len(table.rows)} rows, {len(columns)} columns", *columns]
     if twice:
-        lines += [f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}"]
-    else:
-        lines += []
+        lines.append(f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}")
     lines += [f"flaw: {flaw}" for flaw in reading.flaws]
     if plain_text:
         return "\n".join([*lines, "", *plain_text.split("\n")[:12]])
-    call = f"read_table({path.removeprefix('./')!r}{f', sheet={sheet!r}' if sheet else ''})"
     lines += [f"note: {note}" for note in reading.notes]
-    lines.append(f"A program gets these rows as dictionaries by: from oragent.workspace import read_table; {call}")
+    if not path.casefold().endswith((*DATABASES, ".parquet")):
+        call = f"read_table({path.removeprefix('./')!r}{f', sheet={sheet!r}' if sheet else ''})"
+        lines.append(f"A program gets these rows as dictionaries by: from oragent.workspace import read_table; {call}")
     return "\n".join([*lines, "", tables.write_table(replace(table, rows=table.rows[:11])).rstrip("\n")])
 
 
 def describe_run(ran: ProgramRun) -> str:
-    """Describe a run: how it ended, its output, its models' results, and whether output and models agree."""
+    """Describe a run: how it ended, its models' results, and its output."""
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
-    printed = ran.printed_objective
-    if printed.value is None and ran.is_cut_with_plan:
-        if ran.reason:
-            why = f": {ran.reason}"
-        else:
-            why = ""
-        lines = [f"stopped at the limit of time before the program printed its result{why}"]
+    if ran.is_cut_with_plan:
+        lines = [f"stopped at the limit of time{f': {ran.reason}' if ran.reason else ''}"]
         lines.append("the result is the plan that was found when its model was solved again:")
-    else:
-        lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
     for model in ran.models[-3:]:
-        if model.solution:
-            status = model.solution.standing
-        else:
-            status = shorten(model.note, 200)
-        if model.objective is None:
-            value = ""
-        else:
-            value = f", objective {number(model.objective)}"
-        if model.milp:
-            size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows"
-        else:
-            size = ""
+        status = model.solution.standing if model.solution else shorten(model.note, 200)
+        value = "" if model.objective is None else f", objective {number(model.objective)}"
+        size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
         lines.append(f"model solved: {status}{value}{size}")
-    if printed.value is not None and ran.backing in (Backing.OTHER, Backing.NONE):
-        lines.append(f"mark: of the printed objective, {ran.backing}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         if text.strip():
             lines += [f"{name}:", hide_addresses(text.strip()[-3000:])]
@@ -395,9 +453,7 @@ def _argument_flaw(arguments: Mapping[str, Any], properties: Mapping[str, Any], 
     for name, value in arguments.items():
         if name not in properties:
             return f"unknown argument {shorten(name, 40)!r}; expected {', '.join(properties) or 'none'}"
-        if properties[name] is TEXT and not isinstance(value, str):
+        if not isinstance(value, str):
             return f"{name} is a {type(value).__name__}; expected a text"
     missing = [name for name in needed if name not in arguments]
-    if missing:
-        return f"{missing[0]} is missing"
-    return ""
+    return f"{missing[0]} is missing" if missing else ""

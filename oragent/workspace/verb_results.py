@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from oragent.milp.operations.outcomes import SolveLimits
 from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved, ObjectiveChange, ResultPart
+from oragent.workspace.file_results import VersionInfo
 
 
 class Revision(ResultPart):
@@ -145,3 +146,89 @@ class CiteResult(VerbResult):
     verb: Literal["cite"] = "cite"
     revision: Revision
     citations: tuple[CitationInfo, ...] = Field(default=())
+
+
+class AgentResult(ResultPart):
+    """Result of build, revise or ask."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    verb: Literal["build", "revise", "ask"]
+    request: str
+    written: bool
+    end: str
+    calls: int
+    # Path of the program. Empty for a question.
+    path: str = ""
+    objective: float | None = None
+    # Distance of the objective from the optimum.
+    standing: str = ""
+    run: str = ""
+    # Objective before a revision.
+    before: float | None = None
+    # Whether the former optimum holds at neutral values. None if that was not tested.
+    preserved: bool | None = None
+    differences: tuple[str, ...] = ()
+    data_edits: tuple[str, ...] = ()
+    unplanned_edits: tuple[str, ...] = ()
+    # Planned edits that were not made.
+    missing: tuple[str, ...] = ()
+    comparison: ComparisonResult | None = None
+    # Rows and bounds that conflict, if the model is infeasible.
+    conflict: tuple[str, ...] = ()
+    # Files that the person changed meanwhile.
+    clashes: tuple[str, ...] = ()
+    draft: str = ""
+    # Whether ``--accept`` can write the draft.
+    can_accept: bool = False
+    answer: str = ""
+    broken_citations: tuple[str, ...] = ()
+    # Version of the files that an answer is about.
+    revision: str = ""
+
+
+class UnfinishedVerb(ResultPart):
+    """A verb that was interrupted or waits for an answer of the person."""
+
+    verb: str
+    request: str = ""
+    # Question to the person. Empty if no question waits.
+    question: str = ""
+    reason: str = ""
+
+
+class VerbSummary(ResultPart):
+    """A finished verb."""
+
+    name: str
+    # Whether its changes are in the present files.
+    state: str = ""
+    objective: float | None = None
+    text: str = ""
+
+
+class WorkspaceSummary(ResultPart):
+    """State of a workspace."""
+
+    verb: Literal["show"] = "show"
+    program: str
+    verbs: tuple[VerbSummary, ...]
+    interrupted: UnfinishedVerb | None = None
+    versions: tuple[VersionInfo, ...]
+
+
+class ReversalResult(ResultPart):
+    """Result of undo, redo or restore."""
+
+    # Id of the new version. Empty if nothing had to be changed.
+    version: str
+    reason: str
+    # Files that keep what the person changed.
+    untouched: tuple[str, ...] = ()
+
+
+class PageResult(ResultPart):
+    """A page that was written."""
+
+    verb: Literal["report"] = "report"
+    path: str

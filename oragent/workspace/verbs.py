@@ -1,16 +1,14 @@
 """Verbs of a workspace: build, revise, ask; each is a recorded case of its study, so that it can be resumed."""
 
 import asyncio
+import fnmatch
 import json
-import math
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ReplyError, WorkspaceError
-from oragent._base.text_format import one_line
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
 from oragent.llm.dialogue import ask_until_read
@@ -19,33 +17,48 @@ from oragent.milp.explanation import explain
 from oragent.milp.plain import number
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace import tables
+from oragent.workspace.change_requests import FOLDER as REQUESTS
+from oragent.workspace.change_requests import ChangeRequest, RequestStatus
 from oragent.workspace.citations import check_citations
-from oragent.workspace.comparing import list_changes
-from oragent.workspace.data_edits import MOST_EDITS, list_edits, split_edits
+from oragent.workspace.data_edits import MOST_EDITS
 from oragent.workspace.folder import (
-    RECORDS,
     WorkspaceFolder,
     add_parameters,
-    row_figures,
-    with_values,
     write_records_of,
 )
-from oragent.workspace.objective import describe_change, find_change_span, is_within_tolerance
-from oragent.workspace.reading import decode_text, encode_like, list_files, read_bytes
-from oragent.workspace.records import are_stale, describe_conflict
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, track_text, work_in_session
+from oragent.workspace.objective import describe_change, find_change_span
+from oragent.workspace.reading import decode_text, encode_like, read_bytes
+from oragent.workspace.records import RECORDS, are_stale, describe_conflict
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
-from oragent.workspace.sources import find_program
-from oragent.workspace.tools import ToolSession, describe_run
+from oragent.workspace.settings import WorkspaceSettings
+from oragent.workspace.sources import FolderState
+from oragent.workspace.submission import MOST, BuildCheck, RevisionCheck, describe_entry
+from oragent.workspace.tools import (
+    ASK_PERSON,
+    FIGURES,
+    SET_CELL,
+    TOOLS,
+    WRITE_PARAMETERS,
+    ToolSession,
+    describe_run,
+)
 from oragent.workspace.versions import Versions
 
-FIGURES = f"data/{tables.PARAMETERS_FILE}"
-PRESERVED = 1e-4
-# Maximum number of differences that are stored.
-MOST = 40
 # Maximum number of characters of a file in a prompt.
 MOST_SHOWN = 20_000
+PLAN = "plan.json"
+# Empty plan, if no reply can be read.
+NO_PLAN = {"summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": ""}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Copy of a workspace in which an agent works."""
+
+    folder: Path
+    # Ids of contents at the beginning, by path.
+    base: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -56,70 +69,76 @@ class VerbRunner:
     study: Study
     versions: Versions
     runner: ProgramRunner
+    settings: WorkspaceSettings
     # Whether to write a revision that does not preserve the former rules.
     accept: bool = False
-
-    @property
-    def _track_text(self) -> str:
-        return track_text(seconds=self.runner.limits.cpu_s)
+    # Answers of the person to questions of the agent.
+    answers: Sequence[str] = ()
 
     async def build_program(self, case: LedgerCase) -> dict[str, Any]:
         """Build a program from documents and data; write it if its model has an optimum."""
-        contents = await self._read_contents(case)
-        draft = self.folder.write_draft(case.name, contents)
-        session = ToolSession(draft, self.runner, ("src",))
-        prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._track_text)
-        agent_work = await work_in_session(case, "builder", prompt, BEGIN, session)
-        program_run = await self._run_submission(draft, agent_work.path)
-        result = self._summarise(agent_work, program_run, "build", "")
-        if program_run is not None and program_run.has_solution:
+        draft = self._make_draft(case, await self._read_base(case))
+        check = BuildCheck(self.runner, self._state_of(draft.folder), draft.base)
+        tools = (*TOOLS, WRITE_PARAMETERS, ASK_PERSON)
+        session = ToolSession(
+            draft.folder, self.runner, self.settings.code_patterns, tools, check, person_answers=self.answers
+        )
+        prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._solver_text, output="")
+        work = await work_in_session(case, "builder", prompt, BEGIN, session)
+        await self._check_last(session, work, check)
+        result = self._summarise(work, check.run, "build", "")
+        if check.run is not None and check.run.has_solution:
             reason = f"built, objective {number(result['objective'])} ({result['standing'] or 'no model'})"
-            self._write_draft(case, session, contents, result, ("builder", reason), program_run)
+            self._write_draft(case, draft, result, ("builder", reason), check.run)
         return result
 
-    async def revise_program(self, case: LedgerCase, request: str) -> dict[str, Any]:
+    async def revise_program(self, case: LedgerCase, text: str, is_repair: bool = False) -> dict[str, Any]:
         """Plan a revision, make it in a draft, compare both versions, and write it if it preserves the former rules."""
-        contents = await self._read_contents(case)
-        path = self._request_path(case, request)
-        self.versions.write_version({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
-        contents[path] = f"{request.rstrip()}\n".encode()
-        draft = self.folder.write_draft(case.name, contents)
-        program = find_program(list_files(draft))
-        if not program:
+        base = await self._read_base(case)
+        old = self._state_of(self.folder.folder / ".oragent" / "drafts" / f"{case.name}.before")
+        self.versions.write_files(base, old.folder)
+        if not self.settings.program and not self._find_program(old):
             raise WorkspaceError("there is no program to revise; 'oragent workspace build' makes one")
-        run_before = await asyncio.to_thread(self.runner.run, draft, program)
-        plan = await self._ask_plan(case, request, contents)
-        new_parameters = [parameter for parameter in plan["data"] if isinstance(parameter, dict)]
-        figures = contents.get(FIGURES, b"")
-        table = encode_like(add_parameters(decode_text(figures, FIGURES), new_parameters), figures)
-        session = ToolSession(draft, self.runner, ("src", "data"))
-        plan_text = json.dumps(plan, indent=1, ensure_ascii=False) + "\n"
-        for name, content in ((FIGURES, table), ("plan.json", plan_text.encode())):
-            (draft / name).parent.mkdir(exist_ok=True)
-            (draft / name).write_bytes(content)
-        value = run_before.printed_objective.value
-        if value is None:
-            objective = "no objective"
-        else:
-            objective = number(value)
-        prompt = fill_prompt("change", request=path, program=program, track=self._track_text, objective=objective)
-        agent_work = await work_in_session(case, "reviser", prompt, BEGIN, session)
-        run_after = await self._run_submission(draft, agent_work.path)
-        result = self._summarise(agent_work, run_after, "revise", request) | {"plan": plan}
-        result["before"] = _objective_of(run_before)
-        result["change"] = _describe_gap(run_before, run_after)
-        result["rows_before"] = row_figures(run_before)
-        result["differences"] = [*_missing_rows(plan, run_after), *_describe_differences(run_before, run_after)]
-        result["data_edits"], result["unplanned_edits"] = _list_data_edits(session, contents, plan)
-        neutral = _neutral_values(new_parameters)
-        result["preserved"] = await self._check_preservation(draft, agent_work.path, neutral, contents, run_before)
-        if run_after is None or not run_after.has_solution:
-            return result
-        if result["preserved"] is not False or self.accept:
-            self._write_draft(case, session, contents, result, ("reviser", plan["summary"] or "revised"), run_after)
-        else:
-            result["refused"] = self._keep_refused(case.name, contents, _changed_contents(session, contents))
+        request = ChangeRequest(self._request_path(case, text), RequestStatus.OPEN, text)
+        self._write_request(case, request, "request")
+        draft = self._make_draft(case, base)
+        plan = await self._ask_plan(case, text, old)
+        self._prepare(draft, request, plan)
+        check = RevisionCheck(
+            self.runner, self._state_of(draft.folder), base, old=old, plan=plan, edits_documents=not is_repair
+        )
+        run_before = await asyncio.to_thread(check.run_old)
+        objective = "no objective" if run_before.objective is None else number(run_before.objective)
+        prompt = fill_prompt(
+            "change", request=request.path, program=old.program, track=self._solver_text, objective=objective
+        )
+        writable = (*self.settings.code_patterns, *self.settings.data_patterns, *self.settings.document_patterns)
+        tools = (*TOOLS, SET_CELL, WRITE_PARAMETERS, ASK_PERSON)
+        session = ToolSession(draft.folder, self.runner, writable, tools, check, person_answers=self.answers)
+        work = await work_in_session(case, "reviser", prompt, BEGIN, session)
+        failing = await self._check_last(session, work, check)
+        result = self._summarise(work, check.run, "revise", text) | self._compare(check, run_before)
+        result["request_path"] = request.path
+        if failing or result["missing"]:
+            result["end"] = "; ".join(failing) or f"planned edits were not made: {'; '.join(result['missing'])}"
+        self._end_revision(case, draft, check, result, request)
         return result
+
+    def _end_revision(
+        self, case: LedgerCase, draft: Draft, check: RevisionCheck, result: dict[str, Any], request: ChangeRequest
+    ) -> None:
+        """Write the draft if all checks hold, or keep it for ``--accept``; the request gets its status."""
+        run = check.run
+        if run is not None and run.has_solution and not result["missing"]:
+            if result["preserved"] is not False or self.accept:
+                done = ChangeRequest(request.path, RequestStatus.DONE, request.text)
+                author = ("reviser", str(result["plan"].get("summary") or "revised"))
+                self._write_draft(case, draft, result, author, run, done)
+            else:
+                result["refused"] = self._keep_refused(case.name, draft)
+        if not result["written"]:
+            refused = ChangeRequest(request.path, RequestStatus.REFUSED, request.text)
+            self._write_request(case, refused, "refused")
 
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
         """Run the program of a refused revision again, and write the revision; no model is called.
@@ -127,19 +146,20 @@ class VerbRunner:
         ``refused`` is the result of that revision, which names the changed contents.
         """
         result = {key: value for key, value in refused.items() if key != "refused"} | {"calls": 0}
-        contents = await self._read_contents(case)
-        drafted = dict(contents)
+        base = dict(await self._read_base(case))
+        drafted = dict(base)
         for path, (before, after) in refused["refused"].items():
-            drafted[path] = self.versions.read_content(after) or b""
-            contents.pop(path, None)
-            if before is not None:
-                contents[path] = self.versions.read_content(before) or b""
-        session = ToolSession(self.folder.write_draft(case.name, drafted), self.runner)
-        run_after = await asyncio.to_thread(self.runner.run, session.folder, str(result["path"]))
-        result |= _describe_result(run_after)
-        if run_after.has_solution:
+            drafted.pop(path, None)
+            base.pop(path, None)
+            drafted |= {path: after} if after is not None else {}
+            base |= {path: before} if before is not None else {}
+        draft = Draft(self._make_draft(case, drafted).folder, base)
+        run = await asyncio.to_thread(self.runner.run, draft.folder, str(result["path"]))
+        result |= _describe_result(run)
+        if run.has_solution:
+            done = ChangeRequest(str(refused["request_path"]), RequestStatus.DONE, str(refused["request"]))
             reason = f"accepted: {result['plan'].get('summary') or 'revised'}"
-            self._write_draft(case, session, contents, result, ("reviser", reason), run_after)
+            self._write_draft(case, draft, result, ("reviser", reason), run, done)
             if not result["written"]:
                 result["refused"] = refused["refused"]
         else:
@@ -148,151 +168,184 @@ class VerbRunner:
 
     async def answer_question(self, case: LedgerCase, question: str) -> dict[str, Any]:
         """Answer a question with a language model and with citations."""
-        draft = self.folder.write_draft(case.name, await self._read_contents(case, answers=True))
-        session, prompt = ToolSession(draft, self.runner), fill_prompt("explainer")
-        agent_work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
-        answer_text = agent_work.answer
-        broken = [str(citation) for citation in check_citations(answer_text, list_files(draft))]
-        self.folder.write_answer(case.name, f"# {question}\n\n{answer_text}\n")
+        draft = self._make_draft(case, await self._read_base(case, records=True))
+        session = ToolSession(draft.folder, self.runner, tools=(*TOOLS, ASK_PERSON), person_answers=self.answers)
+        work = await work_in_session(case, "explainer", fill_prompt("explainer"), f"Question: {question}", session)
+        broken = [str(citation) for citation in check_citations(work.answer, session.list_files())]
+        self.folder.write_answer(case.name, f"# {question}\n\n{work.answer}\n")
         return {
             "verb": "ask",
             "request": question,
-            "answer": answer_text,
+            "answer": work.answer,
             "broken_citations": broken,
-            "end": agent_work.end,
-            "calls": agent_work.calls,
+            "revision": self.versions.tip,
+            "end": work.end,
+            "calls": work.calls,
             "written": True,
             "objective": None,
         }
 
-    async def _read_contents(self, case: LedgerCase, answers: bool = False) -> dict[str, bytes]:
-        """Return the files as they were when the case first began; a resumed case starts from the same files."""
+    @property
+    def _solver_text(self) -> str:
+        seconds = f"{self.runner.limits.cpu_s:g} s"
+        return (
+            "Use PuLP, Pyomo, highspy, OR-Tools, gurobipy, linopy or SciPy, as far as they are installed, for at most "
+            f"{seconds}. There is no network, and no other process can be started."
+        )
+
+    def _state_of(self, folder: Path) -> FolderState:
+        return FolderState(folder.name, "", folder, self.settings)
+
+    def _find_program(self, state: FolderState) -> str:
+        try:
+            return state.program
+        except WorkspaceError:
+            return ""
+
+    async def _read_base(self, case: LedgerCase, records: bool = False) -> dict[str, str]:
+        """Return ids of the files as they were when the case first began; a resumed case starts from the same files."""
 
         async def save_now() -> dict[str, str]:
-            contents = self.folder.read_contents("docs", "data", "src")
-            if answers and not are_stale(self.folder.list_files()):
-                contents |= self.folder.read_contents(*(name.rstrip("/") for name in RECORDS))
-            return {path: self.versions.save_content(content) for path, content in contents.items()}
+            files = self.folder.list_files()
+            patterns = self.settings.task_patterns
+            paths = [path for path in files if any(fnmatch.fnmatch(path, pattern) for pattern in patterns)]
+            if records and not are_stale(files):
+                paths += [path for path in files if path.startswith(RECORDS)]
+            return self.versions.save_files(self.folder.folder, paths)
 
-        hashes: dict[str, str] = await self.study.run_once(case, "files", save_now)
-        return {path: self.versions.read_content(name) or b"" for path, name in hashes.items()}
+        return dict(await self.study.run_once(case, "files", save_now))
 
-    def _keep_refused(
-        self, name: str, contents: Mapping[str, bytes], changed: Mapping[str, bytes]
-    ) -> dict[str, list[str | None]]:
-        """Store the files of a refused draft; return ids of contents before and after by path."""
-        after = {path: self.versions.save_content(content) for path, content in changed.items()}
-        before = {path: self.versions.save_content(contents[path]) for path in changed if path in contents}
-        both = {
-            f"{side}/{path}": blob for side, ids in (("before", before), ("after", after)) for path, blob in ids.items()
+    def _make_draft(self, case: LedgerCase, base: Mapping[str, str]) -> Draft:
+        folder = self.folder.draft_folder(case.name)
+        self.versions.write_files(base, folder)
+        return Draft(folder, base)
+
+    def _prepare(self, draft: Draft, request: ChangeRequest, plan: Mapping[str, Any]) -> None:
+        """Put the request, the plan and new figures into a draft."""
+        new = [entry for entry in plan["data"] if isinstance(entry, dict)]
+        contents = {
+            request.path: request.text.encode("utf-8", "replace"),
+            PLAN: f"{json.dumps(plan, indent=1, ensure_ascii=False)}\n".encode(),
         }
+        if new and (FIGURES in draft.base or not self.settings.data):
+            old = read_bytes(draft.folder / FIGURES) if FIGURES in draft.base else b""
+            contents[FIGURES] = encode_like(add_parameters(decode_text(old, FIGURES), new), old)
+        for path, content in contents.items():
+            (draft.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (draft.folder / path).write_bytes(content)
+
+    async def _check_last(self, session: ToolSession, work: AgentWork, check: BuildCheck) -> tuple[str, ...]:
+        """Check a program that was not submitted; return the errors that prevent writing it."""
+        if session.submitted is not None or not work.path:
+            return ()
+        return (await asyncio.to_thread(check, work.path)).errors
+
+    def _keep_refused(self, name: str, draft: Draft) -> dict[str, list[str | None]]:
+        """Store the files of a refused draft; return ids of contents before and after by path."""
+        changed = self._changed_files(draft)
+        pairs = {path: [draft.base.get(path), after] for path, after in changed.items()}
+        both = {f"after/{path}": after for path, (_, after) in pairs.items() if after}
+        both |= {f"before/{path}": before for path, (before, _) in pairs.items() if before}
         self.versions.keep_contents(name, both)
-        return {path: [before.get(path), after[path]] for path in changed}
+        return pairs
 
-    async def _run_submission(self, draft: Path, program: str) -> ProgramRun | None:
-        if program:
-            return await asyncio.to_thread(self.runner.run, draft, program)
-        return None
+    def _changed_files(self, draft: Draft) -> dict[str, str | None]:
+        """Return ids of new contents of a draft by path; None for a file that was deleted."""
+        files = self._state_of(draft.folder).list_files()
+        paths = [path for path in files if path != PLAN and not path.startswith(f"{REQUESTS}/")]
+        present = self.versions.save_files(draft.folder, paths)
+        changed: dict[str, str | None] = {path: blob for path, blob in present.items() if draft.base.get(path) != blob}
+        return changed | dict.fromkeys(path for path in draft.base if path not in present)
 
-    async def _ask_plan(self, case: LedgerCase, request: str, contents: Mapping[str, bytes]) -> dict[str, Any]:
-        files_text = "".join(f"=== {path}\n{_bounded_text(path, content)}\n" for path, content in contents.items())
+    async def _ask_plan(self, case: LedgerCase, request: str, old: FolderState) -> dict[str, Any]:
+        files = old.list_files()
+        files_text = "".join(f"=== {path}\n{_bounded_text(path, file)}\n" for path, file in files.items())
         answer = await ask_until_read(
             lambda messages, _: case.ask("planner", messages, TEMPERATURE),
             [Message("user", fill_prompt("plan", request=request, files=files_text))],
             lambda text: _parse_plan(extract_json(text)),
         )
-        return answer.value or {
-            "summary": "no plan that can be read came",
-            "rows": [],
-            "data": [],
-            "edits": [],
-            "objective": "",
-        }
+        return answer.value or dict(NO_PLAN)
 
-    async def _check_preservation(
-        self, draft: Path, program: str, neutral: Mapping[str, str], contents: Mapping[str, bytes], before: ProgramRun
-    ) -> bool | None:
-        """Test whether the former optimum holds at the plan's neutral values; return None if the plan has none.
-
-        Existing figures get their former values, because a request may change them. The test first resets the parameter
-        table and all other tables. If the program needs additions in other tables, it resets only the parameter table.
-        """
-        value = before.printed_objective.value
-        if not neutral or value is None or not program:
-            return None
-        former = tables.read_table(decode_text(contents.get(FIGURES, b""), FIGURES)).table
-        if former:
-            values = {row[0].strip(): row[1] for row in former.rows if len(row) > 1}
-        else:
-            values = {}
-        table = with_values(decode_text(read_bytes(draft / FIGURES), FIGURES), {**neutral, **values})
-        others = {path: text for path, text in contents.items() if path.startswith("data/") and path != FIGURES}
-        changed = any(read_bytes(file) != others[path] for path, file in list_files(draft).items() if path in others)
-        trials: list[dict[str, str | bytes]] = [{FIGURES: table, **others}] if changed else []
-        trials.append({FIGURES: table})
-        for files in trials:
-            run = await asyncio.to_thread(self.runner.run, draft, program, files)
-            tolerance = PRESERVED + _run_gap(before) + _run_gap(run)
-            after = run.printed_objective.value
-            if after is not None and is_within_tolerance(after, value, tolerance):
-                return True
-        return False
-
-    def _summarise(self, agent_work: AgentWork, run: ProgramRun | None, verb: str, request: str) -> dict[str, Any]:
-        summary = {"path": agent_work.path, "calls": agent_work.calls, "end": agent_work.end}
+    def _summarise(self, work: AgentWork, run: ProgramRun | None, verb: str, request: str) -> dict[str, Any]:
+        summary = {"path": work.path, "calls": work.calls, "end": work.end}
         return summary | _describe_result(run) | {"verb": verb, "request": request, "written": False}
+
+    def _compare(self, check: RevisionCheck, run_before: ProgramRun) -> dict[str, Any]:
+        """Return the parts of a result that compare the versions."""
+        comparison = check.comparison
+        planned, unplanned = check.edits
+        entries = comparison.entries if comparison else ()
+        return {
+            "plan": dict(check.plan),
+            "before": run_before.objective if run_before.has_solution else None,
+            "change": _describe_gap(run_before, check.run),
+            "preserved": check.preserved,
+            "differences": [*check.missing_rows(), *map(describe_entry, entries[:MOST])],
+            "data_edits": [str(edit) for edit in planned[:MOST_EDITS]],
+            "unplanned_edits": [str(edit) for edit in unplanned[:MOST_EDITS]],
+            "missing": list(check.missing),
+            "comparison": comparison.model_dump(mode="json") if comparison else None,
+        }
 
     def _write_draft(
         self,
         case: LedgerCase,
-        session: ToolSession,
-        contents: Mapping[str, bytes],
+        draft: Draft,
         result: dict[str, Any],
         author_and_reason: tuple[str, str],
         run: ProgramRun,
+        request: ChangeRequest | None = None,
     ) -> None:
         """Write the changes of a draft into the workspace as one version; files that the user changed since are kept.
 
         The result states whether the draft was written, or which files the user changed since the verb began.
         """
-        changed = _changed_contents(session, contents)
-        now = {path: self.versions.read_file(path) for path in changed}
-        result["clashes"] = [path for path, new in changed.items() if now[path] not in (contents.get(path), new)]
-        result["draft"] = str(session.folder)
+        changed = self._changed_files(draft)
+        files = self.folder.list_files()
+        now = self.versions.save_files(self.folder.folder, [path for path in changed if path in files])
+        result["clashes"] = [path for path, new in changed.items() if now.get(path) not in (draft.base.get(path), new)]
+        result["draft"] = str(draft.folder)
         if not result["clashes"]:
-            self.versions.write_version(changed, *author_and_reason, verb=case.name)
-            write_records_of(self.folder, run, session.list_files())
+            contents: dict[str, str | bytes | None] = {
+                path: self.versions.read_content(blob) for path, blob in changed.items()
+            }
+            if request is not None:
+                contents[request.path] = request.render()
+            self.versions.write_version(contents, *author_and_reason, verb=case.name)
+            write_records_of(self.folder, run, self.folder.list_files())
             result["written"] = True
 
-    def _request_path(self, case: LedgerCase, request: str) -> str:
+    def _write_request(self, case: LedgerCase, request: ChangeRequest, author: str) -> None:
+        reason = f"request {case.name}" if author == "request" else f"{case.name} was not written"
+        self.versions.write_version({request.path: request.render()}, "request", reason, verb=case.name)
+
+    def _request_path(self, case: LedgerCase, text: str) -> str:
         """Return the path for a request: an unused name, or the file that already contains the request."""
-        text, path, count = f"{request.rstrip()}\n".encode(), f"docs/{case.name}.md", 1
-        while self.versions.read_file(path) not in (None, text):
+        path, count = f"{REQUESTS}/{case.name}.md", 1
+        known = {ChangeRequest(path, status, text).render().encode() for status in RequestStatus}
+        while self.versions.read_file(path) not in {None, *known}:
             count += 1
-            path = f"docs/{case.name}-{count}.md"
+            path = f"{REQUESTS}/{case.name}-{count}.md"
         return path
 
 
 def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
     """Return the result entries for the program of a draft; with an end reason only if there is no objective."""
     if run is None:
-        return {"objective": None, "standing": "", "run": "no program was left", "rows": {}}
+        return {"objective": None, "standing": "", "run": "no program was left"}
     entries = {
-        "objective": _objective_of(run),
+        "objective": run.objective if run.has_solution else None,
         "standing": run.standing,
         "run": describe_run(run),
-        "rows": row_figures(run),
     }
     if run.has_solution:
         return entries
     last = run.last_model
-    if last is None or last.milp is None or last.solution is None or last.solution.status.has_point:
-        return entries | {"end": "the program of the draft printed no result"}
+    if last is None or last.milp is None or last.solution is None or last.has_point:
+        return entries | {"end": "the program of the draft has no result"}
     status = last.solution.status
-    if status is SolveStatus.INFEASIBLE:
-        conflict = list(describe_conflict(last.milp))
-    else:
-        conflict = []
+    conflict = list(describe_conflict(last.milp)) if status is SolveStatus.INFEASIBLE else []
     return entries | {
         "end": f"the model of the draft is {last.solution.standing}",
         "standing": str(status),
@@ -300,46 +353,12 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
     }
 
 
-def _objective_of(run: ProgramRun) -> float | None:
-    """Return the printed objective; None if its model has no point."""
-    if run.has_solution:
-        return run.printed_objective.value
-    return None
-
-
 def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
     """Describe how far the change of the optimum is proven; empty if both optima are proven."""
     if run_after is None or not (run_before.standing and run_after.standing):
         return ""
     old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
-    if find_change_span(old, new) is not None:
-        return describe_change(old, new)
-    return ""
-
-
-def _list_data_edits(
-    session: ToolSession, contents: Mapping[str, bytes], plan: Mapping[str, Any]
-) -> tuple[list[str], list[str]]:
-    drafted = {path: read_bytes(place) for path, place in session.list_files().items()}
-    files = [
-        {path: content for path, content in each.items() if path.startswith("data/")} for each in (contents, drafted)
-    ]
-    planned, unplanned = split_edits(list_edits(*files), plan)
-    return [str(edit) for edit in planned[:MOST_EDITS]], [str(edit) for edit in unplanned[:MOST_EDITS]]
-
-
-def _changed_contents(session: ToolSession, contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the new or changed files of a draft by path."""
-    drafted = {path: read_bytes(place) for path, place in session.list_files().items() if path != "plan.json"}
-    return {path: content for path, content in drafted.items() if contents.get(path) != content}
-
-
-def _neutral_values(new_parameters: list[dict[str, Any]]) -> dict[str, str]:
-    return {
-        str(parameter["name"]).strip(): str(parameter["neutral"])
-        for parameter in new_parameters
-        if parameter.get("name") and _is_number(parameter.get("neutral"))
-    }
+    return describe_change(old, new) if find_change_span(old, new) is not None else ""
 
 
 def failure_request(ran: ProgramRun) -> str:
@@ -349,53 +368,17 @@ def failure_request(ran: ProgramRun) -> str:
         raise WorkspaceError("the program runs and its model has a solution: there is nothing to mend; use --request")
     mend = "Mend the program or, where the figures are wrong, say so. What was seen:"
     lines = ["# The last run failed", "", mend, "", describe_run(ran)]
-    if last is not None and last.milp is not None and last.solution is not None and not last.solution.status.has_point:
+    if last is not None and last.milp is not None and last.solution is not None and not last.has_point:
         is_infeasible = last.solution.status is SolveStatus.INFEASIBLE
         remarks = (f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])
         lines += ["", *(describe_conflict(last.milp) if is_infeasible else remarks)]
     return "\n".join(lines) + "\n"
 
 
-def _run_gap(ran: ProgramRun) -> float:
-    """Return the relative gap of a run's objective; 0 if it is proven."""
-    if ran.last_model:
-        solution = ran.last_model.solution
-    else:
-        solution = None
-    if solution and solution.status is SolveStatus.FEASIBLE:
-        return solution.gap or 0.0
-    return 0.0
-
-
-def _describe_differences(run_before: ProgramRun, run_after: ProgramRun | None) -> list[str]:
-    old, new = run_before.last_model, run_after.last_model if run_after else None
-    if old is None or new is None or old.milp is None or new.milp is None:
-        return []
-    return list(list_changes(old.milp, new.milp))[:MOST]
-
-
-def _missing_rows(plan: Mapping[str, Any], run_after: ProgramRun | None) -> list[str]:
-    """Describe the rows that a plan adds but the revised program does not contain under that name."""
-    if run_after:
-        model = run_after.last_model
-    else:
-        model = None
-    if model is None or model.milp is None:
-        return []
-    names = [_comparable_name(row.name) for row in model.milp.rows]
-    planned = [str(row.get("name", "")) for row in plan["rows"] if isinstance(row, dict) and row.get("change") == "add"]
-    missing = [name for name in planned if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names)]
-    return [f"the plan adds {one_line(name, 60)!r}, and no row of the program has this name" for name in missing[:MOST]]
-
-
-def _comparable_name(name: str) -> str:
-    return re.sub(r"\W+", "_", name).strip("_").lower()
-
-
-def _bounded_text(path: str, content: bytes) -> str:
-    """Return the beginning of a file for a prompt; empty for a file that is not a text."""
+def _bounded_text(path: str, file: Path) -> str:
+    """Return the beginning of a file for a prompt; a remark for a file that is not a text."""
     try:
-        text = decode_text(content, path)
+        text = decode_text(read_bytes(file), path)
     except WorkspaceError as problem:
         return f"({problem})"
     if len(text) <= MOST_SHOWN:
@@ -412,10 +395,3 @@ def _parse_plan(value: Any) -> dict[str, Any]:
     if not all(isinstance(entries, list) for entries in lists.values()):
         raise ReplyError("rows, data and edits of the plan must be lists of objects")
     return {**plan, **{name: entries[:100] for name, entries in lists.items()}}
-
-
-def _is_number(value: object) -> bool:
-    try:
-        return math.isfinite(float(str(value)))
-    except ValueError:
-        return False

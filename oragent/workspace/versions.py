@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -223,6 +224,27 @@ class Versions:
         """Store a content and return its id."""
         return self.repository.git("hash-object", "-w", "--stdin", content=content).decode().strip()
 
+    def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
+        """Store the contents of files of any folder, and return their ids by path; nothing is committed."""
+        wanted = [path for path in paths if "\n" not in path]
+        if not wanted:
+            return {}
+        text = "".join(f"{folder.resolve()}/{path}\n" for path in wanted).encode(errors="surrogateescape")
+        ids = self.repository.git("hash-object", "-w", "--no-filters", "--stdin-paths", content=text)
+        return dict(zip(wanted, ids.decode().split(), strict=True))
+
+    def write_files(self, blobs: Mapping[str, str], folder: Path) -> None:
+        """Write contents by path into a new folder; a folder of this name is replaced."""
+        contents = self.repository.read_blobs(blobs.values()) if blobs else {}
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            for path, blob in blobs.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(contents[blob])
+        except OSError as error:
+            raise WorkspaceError(f"cannot write {shorten_path(folder)}: {error.strerror}; make room for it") from None
+
     def keep_contents(self, name: str, blobs: Mapping[str, str]) -> None:
         """Store contents by path under a name, so that git never removes them as unused."""
         commit = self._commit("", dict(blobs), "draft", name, "", "")
@@ -272,10 +294,7 @@ class Versions:
             times[path] = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
             if known.get(path, ())[:3] != times[path]:
                 changed.append(path)
-        text = "".join(f"{self.folder.resolve()}/{path}\n" for path in changed).encode(errors="surrogateescape")
-        words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-        hashed = self.repository.git(*words, content=text).decode().split() if changed else []
-        blobs = dict(zip(changed, hashed, strict=True))
+        blobs = self.save_files(self.folder, changed)
         present = {path: blobs.get(path) or str(known[path][3]) for path in paths}
         newest = max((entry[2] for entry in times.values()), default=0)
         settled = {path: [*times[path], blob] for path, blob in present.items() if times[path][2] < newest - RACE_NS}

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from oragent.evals.workspace.agents import PROMPTS, FileInterface, Manner, system_prompt
+from oragent.evals.workspace.agents import PROMPTS, TRACKS, FileInterface, Manner, Track, system_prompt
 from oragent.evals.workspace.views import RevisionView, WorkspaceTask
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import TRACKS, Track, fill_prompt
+from oragent.workspace.roles import fill_prompt
 
 FOLDER = Path(__file__).parent / "golden"
 
@@ -22,7 +22,7 @@ def prompts() -> dict[str, str]:
                       answer="The $limit binds.", evidence="=== docs/a.md\nA limit.\n"),
         "flat": fill_prompt("flat", PROMPTS, form="Answer in Markdown.", files="=== docs/a.md\nA limit.\n"),
         "plan": fill_prompt("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
-        "change": fill_prompt("change", request="docs/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
+        "change": fill_prompt("change", request="requests/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
     }  # fmt: skip
     found |= {f"reviser_{one.name.lower()}": system_prompt(task(Mode.REVISE, one), Manner()) for one in RevisionView}
     return found

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.sandbox.sandbox import Sandbox
@@ -38,7 +39,13 @@ def test_the_page_of_an_infeasible_record_shows_the_conflict_and_all_commands_wo
     with Sandbox(1) as box:
         command.run_program(tmp_path, "", screen, box)
         request = command.VerbRequest(tmp_path, sandbox=box)
+        # A question changes no file, and an infeasible model has no solution, for which all verbs exit with 3.
         assert command.ask_question(request, "conflict", screen) == 3
+    assert "rye_ordered" in out.getvalue()
+    # Neither a run nor a question is a step that undo takes back; it says so in one line.
+    for reverse, word in ((command.undo_verb, "undo"), (command.redo_verb, "redo")):
+        with pytest.raises(WorkspaceError, match=f"nothing to {word}"):
+            reverse(tmp_path, screen)
     assert command.write_report(tmp_path, screen) == 0
     page = (tmp_path / "report.html").read_text()
     assert "<dd>–<small>infeasible</small>" in page

@@ -3,9 +3,11 @@
 import pytest
 
 from oragent.evals.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt, release_label
+from oragent.evals.workspace.printed import Backing, ProgramAttempt
+from oragent.milp.capture.program import ProgramOutcome
 from oragent.milp.model import Sense
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing, ProgramAttempt, StopReason, is_within_tolerance
+from oragent.workspace.objective import is_within_tolerance
 
 REFERENCE = Reference("or_space_001_revise", Mode.REVISE, 1, "toy", 200.0)
 ORIGINAL = 100.0
@@ -27,9 +29,9 @@ def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
 @pytest.mark.parametrize(
     ("one", "outcome"),
     [
-        (ProgramAttempt(StopReason.TIMEOUT, "OBJECTIVE_VALUE: 200"), AttemptOutcome.TIMEOUT),
-        (ProgramAttempt(StopReason.MEMORY), AttemptOutcome.MEMORY),
-        (ProgramAttempt(StopReason.ERROR, "OBJECTIVE_VALUE: 200", "Traceback"), AttemptOutcome.RUNTIME_ERROR),
+        (ProgramAttempt(ProgramOutcome.TIME, "OBJECTIVE_VALUE: 200"), AttemptOutcome.TIMEOUT),
+        (ProgramAttempt(ProgramOutcome.MEMORY), AttemptOutcome.MEMORY),
+        (ProgramAttempt(ProgramOutcome.ERROR, "OBJECTIVE_VALUE: 200", "Traceback"), AttemptOutcome.RUNTIME_ERROR),
         (ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", objectives=()), AttemptOutcome.NO_MODEL),
         (ProgramAttempt(stdout="done", status="Infeasible", objectives=(200.0,)), AttemptOutcome.NO_OBJECTIVE),
         (ProgramAttempt(stdout="OBJECTIVE_VALUE: nan", objectives=(200.0,)), AttemptOutcome.NO_OBJECTIVE),
@@ -53,7 +55,7 @@ def test_the_first_kind_that_holds_is_the_kind(one: ProgramAttempt, outcome: Att
 
 def test_kinds_are_tried_in_the_order_in_which_they_are_listed() -> None:
     everything = [
-        {"stop": StopReason.TIMEOUT}, {"stop": StopReason.MEMORY}, {"stop": StopReason.ERROR}, {"objectives": ()}, {"stdout": ""},
+        {"stop": ProgramOutcome.TIME}, {"stop": ProgramOutcome.MEMORY}, {"stop": ProgramOutcome.ERROR}, {"objectives": ()}, {"stdout": ""},
         {"status": "Infeasible"}, {"status": "Unbounded"}, {"status": "Not Solved"},
     ]  # fmt: skip
     found = []
@@ -89,14 +91,14 @@ def test_the_published_rule_marks_a_value_without_a_model_and_lets_it_pass(
         (attempt(5.0), "WrongValue"),
         (ProgramAttempt(), "EmptyOutput"),
         (ProgramAttempt(stdout="done"), "WrongValue"),
-        (ProgramAttempt(StopReason.ERROR, stderr="Traceback\nTypeError: x\n"), "TypeError"),
-        (ProgramAttempt(StopReason.ERROR, stderr="NameError: x"), "NameError"),
+        (ProgramAttempt(ProgramOutcome.ERROR, stderr="Traceback\nTypeError: x\n"), "TypeError"),
+        (ProgramAttempt(ProgramOutcome.ERROR, stderr="NameError: x"), "NameError"),
         (
-            ProgramAttempt(StopReason.ERROR, stderr="ModuleNotFoundError: No module named 'gurobipy'"),
+            ProgramAttempt(ProgramOutcome.ERROR, stderr="ModuleNotFoundError: No module named 'gurobipy'"),
             "module_not_found",
         ),
-        (ProgramAttempt(StopReason.ERROR, stderr="ZeroDivisionError"), "RuntimeError"),
-        (ProgramAttempt(StopReason.TIMEOUT), "RuntimeError"),
+        (ProgramAttempt(ProgramOutcome.ERROR, stderr="ZeroDivisionError"), "RuntimeError"),
+        (ProgramAttempt(ProgramOutcome.TIME), "RuntimeError"),
     ],
 )
 def test_the_release_s_labels_stand_beside_ours(one: ProgramAttempt, label: str) -> None:

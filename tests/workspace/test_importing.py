@@ -10,10 +10,10 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.audit import audit_release
 from oragent.evals.workspace.grading import workspace_id
 from oragent.evals.workspace.importing import import_release, read_release
+from oragent.evals.workspace.printed import Backing
+from oragent.evals.workspace.release_records import read_version
 from oragent.evals.workspace.views import RevisionNote, RevisionView, Trace, search_labels
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing
-from oragent.workspace.records import read_version
 from tests.workspace.release import PUBLIC, needs_release, optimum, put, rubric, synthetic
 
 

@@ -55,8 +55,8 @@ def test_a_revision_moves_the_optimum_and_its_neutral_values_bring_the_original_
     neutral = {one.name: f"{one.neutral:.10g}" for one in known.figures}
     rows = tuple((row[0], neutral.get(row[0], row[1]), *row[2:]) for row in table.rows)
     files = {"src/p.py": known.programs[1], "data/general_parameters.csv": write_table(CsvTable(table.header, rows))}
-    assert runner.run(view, "src/p.py", files).printed_objective.value == pytest.approx(known.optimum)
-    assert runner.run(view, "src/p.py", {"src/p.py": known.programs[1]}).printed_objective.value == pytest.approx(
+    assert runner.run(view, "src/p.py", files).objective == pytest.approx(known.optimum)
+    assert runner.run(view, "src/p.py", {"src/p.py": known.programs[1]}).objective == pytest.approx(
         known.revised_optimum)  # fmt: skip
 
 

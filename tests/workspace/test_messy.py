@@ -15,7 +15,7 @@ from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, layout, read_table, tables
-from oragent.workspace.folder import WorkspaceFolder, add_parameters, with_values
+from oragent.workspace.folder import WorkspaceFolder, add_parameters
 from oragent.workspace.reading import decode_text
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import ToolSession
@@ -90,7 +90,7 @@ def test_the_folder_is_checked_run_and_restored_byte_by_byte(dairy, box):
         first = versions.save_snapshot("begin")
     before = {path: file.read_bytes() for path, file in WorkspaceFolder(dairy).list_files().items()}
     assert command.run_program(dairy, "", screen, box) == 0, out.getvalue()
-    assert "printed objective: 60659.4966" in out.getvalue()  # by hand: 1250, 963.559 and 1800.5 kg
+    assert "model solved: optimal, objective 60659.4966" in out.getvalue()  # by hand: 1250, 963.559 and 1800.5 kg
     (dairy / "data/sorten.csv").write_bytes(b"broken")
     command.restore_version(dairy, first, "data/sorten.csv", screen)
     assert {path: (dairy / path).read_bytes() for path in before} == before
@@ -219,8 +219,6 @@ def test_parameters_are_added_and_changed_in_the_dialect_of_the_table():
         add_parameters("Parameter_Name,Value\nx,1", [{"name": "y", "value": "2"}])
         == "Parameter_Name,Value\nx,1\ny,2,,\n"
     )
-    changed = tables.read_table(with_values(FIGURES, {"Lagerkosten": "0"})).table
-    assert [row[1] for row in changed.rows] == ["45000.0", "0"]
 
 
 def test_a_file_above_16_mib_is_read_and_its_head_described(tmp_path):
@@ -297,11 +295,11 @@ def test_a_workbook_in_a_workspace_is_shown_and_read_in_the_sandbox(dairy, box):
     )
     screen, out = terminal()
     assert file_commands.check_workspace(dairy, screen) == 0, out.getvalue()
-    session = ToolSession(dairy, ProgramRunner(box), ("src",))
+    session = ToolSession(dairy, ProgramRunner(box), ("src/*",))
     shown = session.call_tool(ToolCall("1", "show_table", {"path": "data/k.xlsx"}))
     assert "sheet Bedarf\n3 rows, 3 columns" in shown
     assert "read_table('data/k.xlsx', sheet='Bedarf')" in shown
-    assert "printed objective: 4.7" in session.call_tool(ToolCall("1", "run", {"path": "src/modell.py"}))
+    assert "model solved: optimal, objective 4.7" in session.call_tool(ToolCall("1", "run", {"path": "src/modell.py"}))
     assert "Emmentaler" in session.call_tool(ToolCall("1", "search", {"text": "emmentaler"}))
 
 

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.agents import ReleaseRunner
 from oragent.evals.workspace.grading import AttemptOutcome, Reference, grade_attempt
+from oragent.evals.workspace.printed import Backing, attempt_of, find_backing, parse_run
 from oragent.milp import SolveStatus, solve
+from oragent.milp.capture import stage
+from oragent.milp.capture.program import ProgramOutcome
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing, StopReason
 from oragent.workspace.records import write_records
-from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.runner import ProgramRun, ProgramRunner
 from tests.workspace.release import put
 
 DATA = "Parameter_Name,Value,Unit,Context_Description\ncapacity,10.5,kg,what the van carries\n"
@@ -49,6 +52,10 @@ def runner() -> Iterator[ProgramRunner]:
         yield ProgramRunner(box, Limits(cpu_s=20.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=2.0))
 
 
+def backing_of(ran: ProgramRun) -> Backing:
+    return find_backing(parse_run(ran), [model.objective for model in ran.models])
+
+
 def folder(tmp_path: Path, program: str, **more: str) -> Path:
     put(
         tmp_path / "w",
@@ -60,10 +67,10 @@ def folder(tmp_path: Path, program: str, **more: str) -> Path:
 @pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
 def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
     ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver=solver)), "src/program.py")
-    assert (ran.stop, ran.backing, ran.printed_objective.value) == (StopReason.ENDED, Backing.MODEL, 23.0)
+    assert (ran.stop, backing_of(ran), ran.objective) == (ProgramOutcome.ENDED, Backing.MODEL, 23.0)
     assert ran.last_model.milp.name == "van"
     assert ran.last_model.relaxed.objective == 23.5
-    assert grade_attempt(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).is_passed
+    assert grade_attempt(attempt_of(ran), Reference("one", Mode.BUILD, 1, "one", 23.0)).is_passed
 
 
 def test_helpers_of_the_release_are_found(tmp_path, runner):
@@ -73,34 +80,33 @@ def test_helpers_of_the_release_are_found(tmp_path, runner):
         + "import utils\np = LpProblem('p', LpMaximize)\nx = LpVariable.dicts('x', range(2), 0, utils.HIGH)\n"
         + "p += lpSum(x.values())\np.solve(GUROBI_CMD(msg=0))\nprint('OBJECTIVE_VALUE:', value(p.objective))\n"
     )
-    ran = runner.run(folder(tmp_path, program, **{"src/utility_code.py": "HIGH = 3\n"}), "src/program.py")
-    assert (ran.printed_objective.value, ran.backing) == (6.0, Backing.MODEL), ran.stderr
+    of_release = ReleaseRunner(runner.sandbox, runner.limits)
+    ran = of_release.run(folder(tmp_path, program, **{"src/utility_code.py": "HIGH = 3\n"}), "src/program.py")
+    assert (parse_run(ran).value, backing_of(ran)) == (6.0, Backing.MODEL), ran.stderr
 
 
 @pytest.mark.parametrize(
     ("program", "backing"),
     [
         (HIGHSPY, Backing.MODEL),
-        (READ + MODEL + "def build_problem():\n    return problem\n", Backing.MODEL),
-        (READ + MODEL + "PROBLEM = problem\n", Backing.MODEL),
         (READ + MODEL + "problem.solve()\nprint('OBJECTIVE_VALUE:', 22)\n", Backing.OTHER),
         (READ + MODEL + "problem.solve()\nprint('OBJECTIVE_VALUE: 23.4')\n", Backing.OTHER),
         ("print('OBJECTIVE_VALUE:', 23)\n", Backing.NONE),
     ],
 )
 def test_a_printed_value_is_backed_by_a_model_or_marked(tmp_path, runner, program, backing):
-    assert runner.run(folder(tmp_path, program), "src/program.py").backing is backing
+    assert backing_of(runner.run(folder(tmp_path, program), "src/program.py")) is backing
 
 
 def test_data_come_from_the_working_folder_too(tmp_path, runner):
     program = "import csv\nprint('OBJECTIVE_VALUE:', list(csv.reader(open('./data/general_parameters.csv')))[1][1])\n"
-    assert runner.run(folder(tmp_path, program), "src/program.py").printed_objective.value == 10.5
+    assert "OBJECTIVE_VALUE: 10.5" in runner.run(folder(tmp_path, program), "src/program.py").stdout
 
 
 def test_what_a_program_writes_stays_in_the_copy(tmp_path, runner):
     place = folder(tmp_path, "import os\nopen('new.txt', 'w').write('1')\nos.remove('docs/a.md')\n")
     ran = runner.run(place, "src/program.py")
-    assert (dict(ran.changed), ran.removed) == ({"new.txt": b"1"}, ("docs/a.md",))
+    assert ran.stop is ProgramOutcome.ENDED, ran.stderr
     assert (place / "docs/a.md").is_file()
     assert not (place / "new.txt").exists()
 
@@ -114,31 +120,30 @@ def test_only_the_last_of_many_models_are_kept(tmp_path, runner):
 @pytest.mark.parametrize(
     ("program", "stop", "outcome"),
     [
-        ("while True: pass\n", StopReason.TIMEOUT, AttemptOutcome.TIMEOUT),
-        ("import time\ntime.sleep(60)\n", StopReason.TIMEOUT, AttemptOutcome.TIMEOUT),
-        ("x = ['a' * 10**7 for _ in range(1000)]\n", StopReason.MEMORY, AttemptOutcome.MEMORY),
-        ("1 / 0\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
-        ("import os\nos._exit(3)\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
-        ("import os\nos.abort()\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
-        ("def f(:\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
-        ("print('OBJECTIVE_VALUE: nan')\n", StopReason.ENDED, AttemptOutcome.NO_OBJECTIVE),
-        ("print('nothing')\n", StopReason.ENDED, AttemptOutcome.NO_OBJECTIVE),
-        (READ + MODEL + "problem += x >= 9\nproblem.solve()\nprint('OBJECTIVE_VALUE: 23')\n", StopReason.ENDED, AttemptOutcome.INFEASIBLE),
-        ("import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\np += pulp.LpVariable('x', 0)\np.solve()\nprint('OBJECTIVE_VALUE: 23')\n", StopReason.ENDED, AttemptOutcome.UNBOUNDED),
+        ("while True: pass\n", ProgramOutcome.TIME, AttemptOutcome.TIMEOUT),
+        ("import time\ntime.sleep(60)\n", ProgramOutcome.TIME, AttemptOutcome.TIMEOUT),
+        ("x = ['a' * 10**7 for _ in range(1000)]\n", ProgramOutcome.MEMORY, AttemptOutcome.MEMORY),
+        ("1 / 0\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("import os\nos._exit(3)\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("import os\nos.abort()\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("def f(:\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("print('OBJECTIVE_VALUE: nan')\n", ProgramOutcome.ENDED, AttemptOutcome.NO_OBJECTIVE),
+        ("print('nothing')\n", ProgramOutcome.ENDED, AttemptOutcome.NO_OBJECTIVE),
+        (READ + MODEL + "problem += x >= 9\nproblem.solve()\nprint('OBJECTIVE_VALUE: 23')\n", ProgramOutcome.ENDED, AttemptOutcome.INFEASIBLE),
+        ("import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\np += pulp.LpVariable('x', 0)\np.solve()\nprint('OBJECTIVE_VALUE: 23')\n", ProgramOutcome.ENDED, AttemptOutcome.UNBOUNDED),
     ],
 )  # fmt: skip
 def test_a_failure_is_data(tmp_path, runner, program, stop, outcome):
     quick = ProgramRunner(runner.sandbox, Limits(cpu_s=2.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=1.0))
     ran = quick.run(folder(tmp_path, program), "src/program.py")
     assert ran.stop is stop
-    assert grade_attempt(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
+    assert grade_attempt(attempt_of(ran), Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
 
 
 HOSTILE = {
     "fork": "import os\nos.fork()",
     "start": "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'true'])",
     "become": "import os\nos.execv('/bin/true', ['true'])",
-    "thread": "import threading\nthreading.Thread(target=print).start()",
     "socket": "import socket\nsocket.socket()",
     "up": "import os\nos.listdir(os.path.join(os.getcwd(), '..', '..'))",
     "read": "open({secret!r}).read()",
@@ -154,18 +159,23 @@ def test_a_hostile_program_gets_nowhere(tmp_path, runner, deed):
     secret.parent.mkdir(mode=0o700)
     secret.write_text("the label")
     ran = runner.run(folder(tmp_path, deed.format(secret=str(secret)) + "\nprint('did it')\n"), "src/program.py")
-    assert ran.stop is StopReason.ERROR
+    assert ran.stop is ProgramOutcome.ERROR
     assert "did it" not in ran.stdout
     assert secret.read_text() == "the label"
 
 
 def test_what_a_program_leaves_behind_leads_nowhere(tmp_path, runner):
-    program = "import os\nos.symlink('/etc/passwd', 'leak.txt')\nos.makedirs('.oragent/solves', exist_ok=True)\nos.mkfifo('pipe')\nopen('.oragent/solves/000001.json', 'w').write('{\"data\": 5}')\n"
+    folder_of_solves = stage.SOLVES
+    program = (
+        f"import os\nos.symlink('/etc/passwd', 'leak.txt')\nos.mkfifo('pipe')\nos.makedirs('{folder_of_solves}', exist_ok=True)\n"
+        f"open('{folder_of_solves}/000001.json', 'w').write('{{\"data\": 5}}')\n"
+        f"os.symlink('/etc/passwd', '{folder_of_solves}/000002.json')\n"
+    )
     ran = runner.run(folder(tmp_path, program), "src/program.py")
-    assert ran.stop is StopReason.ENDED
-    assert dict(ran.changed) == {}
-    assert [model.milp for model in ran.models] == [None]
-    assert ran.models[0].note
+    assert ran.stop is ProgramOutcome.ENDED, ran.stderr
+    assert {model.milp for model in ran.models} == {None}
+    assert all(model.note for model in ran.models)
+    assert ran.objective is None
 
 
 def test_a_link_in_the_folder_is_refused(tmp_path, runner):
@@ -214,7 +224,7 @@ def test_the_program_finds_no_label_anywhere(tmp_path, runner, monkeypatch):
     monkeypatch.setenv("ORAGENT_LABEL", word)
     put(tmp_path, {"vault/rubrics.jsonl": word, "views/other/docs/a.md": word})
     ran = runner.run(folder(tmp_path, ran_walk(word, tmp_path)), "src/program.py")
-    assert ran.stop is StopReason.ENDED, ran.stderr
+    assert ran.stop is ProgramOutcome.ENDED, ran.stderr
     assert ran.stdout.startswith("seen 0 "), ran.stdout
     again = runner.run(folder(tmp_path / "control", ran_walk(word, tmp_path), **{"docs/b.md": word}), "src/program.py")
     assert again.stdout.startswith("seen 1 "), "what lies in the view is seen, so that the walk does look"
@@ -234,7 +244,7 @@ def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runn
         slack = record["constraints"]["places"]
         assert slack["slack"] == pytest.approx(8 - again.activities["places"])
         assert slack["dual_value"] == (None if whole else pytest.approx(again.duals["places"]))
-        assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.printed_objective.value
+        assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.objective
 
 
 def test_duals_in_records_are_finite_differences(tmp_path, runner):
@@ -243,4 +253,4 @@ def test_duals_in_records_are_finite_differences(tmp_path, runner):
     base = runner.run(place, "src/program.py")
     dual = json.loads(write_records(base)["solver_records/van.solution.json"])["constraints"]["weight"]["dual_value"]
     moved = runner.run(place, "src/program.py", {"data/general_parameters.csv": DATA.replace("10.5", "10.6")})
-    assert dual == pytest.approx((moved.printed_objective.value - base.printed_objective.value) / 0.1)
+    assert dual == pytest.approx((moved.objective - base.objective) / 0.1)

@@ -27,9 +27,10 @@ from oragent.workspace.comparing import rule_of
 from oragent.workspace.folder import write_program
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill_prompt, track_text, work_in_session
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
 from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
-from oragent.workspace.runner import LIMITS, ProgramRunner
+from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent.workspace.settings import LIMITS
 from oragent.workspace.tools import ToolSession
 
 # Folder of prompts that only benchmarks use.
@@ -48,6 +49,50 @@ SHOWN = {
 
 
 AGENTS = ("oracle", "copy", "planted")
+# Line that a program of the benchmark prints.
+OUTPUT = """ It prints its objective as the last line of this form:
+
+OBJECTIVE_VALUE: 123.45"""
+# Helper modules that programs of the public release import: their Gurobi is PuLP, whose solver is HiGHS.
+HELPERS = {
+    "gurobi_pulp_compat.py": "import pulp\n"
+    "globals().update({name: value for name, value in vars(pulp).items() if not name.startswith('__')})\n",
+    "gurobi_execution_record.py": "def install_gurobi_objective_recorder(*args, **kwargs):\n    pass\n",
+}
+# Names of modules in questions and the names under which programs import them.
+SECOND_NAMES = {"utils.py": "utility_code.py"}
+
+
+class Track(StrEnum):
+    """Solver interface that a program must use."""
+
+    PULP = "pulp-highs"
+    HIGHSPY = "highspy"
+
+
+TRACKS = {
+    Track.PULP: "Use PuLP (import pulp). Any solver may be named: HiGHS runs in its place, on one thread, for at most "
+    "120 s. There is no network, and no other process can be started.",
+    Track.HIGHSPY: "Use highspy (import highspy) directly, on one thread, for at most 120 s. There is no network, and "
+    "no other process can be started.",
+}
+
+
+class ReleaseRunner(ProgramRunner):
+    """Runner that adds the helper modules of the public release to a program's folder."""
+
+    def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
+        """Run a program on a copy of a folder."""
+        place = program.rpartition("/")[0]
+        prefix = f"{place}/" if place else ""
+        helpers: dict[str, str | bytes] = {f"{prefix}{name}": text for name, text in HELPERS.items()}
+        for name, source in SECOND_NAMES.items():
+            if (folder / prefix / source).is_file():
+                helpers[f"{prefix}{name}"] = read_bytes(folder / prefix / source)
+        present = list_files(folder)
+        return super().run(
+            folder, program, {path: text for path, text in helpers.items() if path not in present} | dict(files or {})
+        )
 
 
 class FileInterface(StrEnum):
@@ -71,7 +116,12 @@ def system_prompt(task: WorkspaceTask, manner: Manner) -> str:
     role = ROLES[task.mode]
     if task.mode is Mode.EXPLAIN:
         return fill_prompt(role)
-    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": track_text(manner.track, manner.seconds)}
+    values = {
+        "place": f"{PROGRAM[task.mode]}/{NAME}",
+        "track": TRACKS[manner.track].replace("120 s", f"{manner.seconds:g} s"),
+    }
+    if task.mode is Mode.BUILD:
+        values["output"] = OUTPUT
     if task.variant is not None:
         values["shown"] = SHOWN[task.variant]
     return fill_prompt(role, PROMPTS if task.mode is Mode.REVISE else PRODUCT_PROMPTS, **values)

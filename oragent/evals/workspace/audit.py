@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import Prediction, grade_predictions, predict_unrevised, workspace_id
 from oragent.evals.workspace.importing import Release
+from oragent.evals.workspace.printed import Backing
+from oragent.evals.workspace.release_records import VersionRecords, read_version
 from oragent.evals.workspace.rubric import coverage_points, exact_decisions
 from oragent.evals.workspace.views import RevisionView, fitting_variant
 from oragent.workspace import tables
 from oragent.workspace.layout import FileRole, Mode, Workspace
-from oragent.workspace.objective import Backing, relative_error
+from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import read_text
-from oragent.workspace.records import VersionRecords, read_version
 
 PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
 

@@ -32,8 +32,9 @@ from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
-from oragent.workspace.roles import AgentWork, Track
-from oragent.workspace.runner import LIMITS, ProgramRunner
+from oragent.workspace.roles import AgentWork
+from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.settings import LIMITS
 from oragent.workspace.tools import ToolSession
 
 TERMS = BenchTerms(
@@ -179,7 +180,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         if view is None:
             raise WorkspaceError(f"no views in {self.root}; expected those of a set")
         source = f"open({str(first.resolve())!r}, 'rb').read(1)\n"
-        ran = ProgramRunner(self.sandbox).run(view, "src/try.py", {"src/try.py": source})
+        ran = agents.ReleaseRunner(self.sandbox).run(view, "src/try.py", {"src/try.py": source})
         if ran.code:
             return ()
         return (self.labels.title,)
@@ -192,8 +193,8 @@ class WorkspaceBenchmark(CaseBenchmark):
         tasks = {task.name: task for task in self.tasks(cell.subject)}
         names = {"": contestant["agent"]} | ({agents.JUDGE: judge} if judge else {})
         players = {role: self.given_models.get(name, name) for role, name in names.items()}
-        runner = ProgramRunner(self.sandbox, LIMITS)
-        manner = agents.Manner(agents.FileInterface(contestant["interface"]), Track(contestant["track"]))
+        runner = agents.ReleaseRunner(self.sandbox, LIMITS)
+        manner = agents.Manner(agents.FileInterface(contestant["interface"]), agents.Track(contestant["track"]))
 
         async def run_case(case: LedgerCase) -> object:
             desk = cell_folder / "desks" / case.name
@@ -215,7 +216,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         if agent in agents.AGENTS:
             work_done = await asyncio.to_thread(agents.attempt_task, agent, task, folder, labels.instance, runner)
         else:
-            writable = (PROGRAM[task.mode],) if task.mode in PROGRAM else ()
+            writable = (f"{PROGRAM[task.mode]}/*",) if task.mode in PROGRAM else ()
             work_done = await agents.run_task(case, task, ToolSession(folder, runner, writable), manner)
         record = await self._score_work(case, task, folder, work_done, labels, runner)
         self._keep_work(case, task.name, folder, desk.parents[1], work_done)

@@ -16,13 +16,12 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.requests import BenchRequest
 from oragent.evals.workspace import across_modes, tables
-from oragent.evals.workspace.agents import FileInterface
+from oragent.evals.workspace.agents import FileInterface, Track
 from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
 from oragent.evals.workspace.outputs import prediction_scores, question_floor
 from oragent.evals.workspace.views import RevisionView, fitting_subject
 from oragent.llm.model import Model
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import Track
 
 MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers", "timeout_s"))
 IN_A_TERMINAL = (

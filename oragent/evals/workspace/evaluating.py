@@ -10,13 +10,14 @@ from typing import Any
 from oragent.evals.workspace.exact_instances import ExactInstance
 from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, grade_attempt, release_label
 from oragent.evals.workspace.judging import RubricJudgement, score_answer
+from oragent.evals.workspace.printed import Backing, attempt_of, graded_model, parse_run
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.views import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.workspace import tables
 from oragent.workspace.comparing import ModelDifference, compare_models, rule_of
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import Backing, is_within_tolerance
+from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import list_files, read_text
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable, locate_cell
@@ -53,8 +54,9 @@ def grade_program(
         nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
         return _make_record(task, nothing, "ApiException", labels)
     ran = runner.run(folder, path)
-    graded = grade_attempt(ran.attempt, labels.reference, labels.original)
-    record = _make_record(task, graded, release_label(ran.attempt, graded), labels)
+    attempt = attempt_of(ran)
+    graded = grade_attempt(attempt, labels.reference, labels.original)
+    record = _make_record(task, graded, release_label(attempt, graded), labels)
     differences = _compare_with_exact(task, ran, labels)
     record["differences"] = [str(difference) for difference in differences[:MOST]]
     if graded.is_passed:
@@ -68,7 +70,7 @@ def grade_program(
         else:
             record["preserved"] = None
         record["kept"] = _kept_share(folder, path)
-    record["seconds_run"] = ran.wall_s
+    record["seconds_run"] = ran.cpu_s
     return record
 
 
@@ -83,7 +85,7 @@ def is_equivalent(
     known = labels.instance
     if known is None:
         return None
-    last = ran.last_model
+    last = graded_model(ran)
     if last is not None and last.milp is not None and not compare_models(last.milp, _exact_model(task, known)):
         return True
     if task.mode is Mode.REVISE:
@@ -96,7 +98,7 @@ def is_equivalent(
         texts = {name: tables.write_table(table) for name, table in changed.items()}
         data = {name: tables.write_table(table) for name, table in whole.items()} | texts
         exact = {f"exact/data/{name}": text for name, text in data.items()} | {"exact/src/program.py": source}
-        reference = runner.run(task.view, "exact/src/program.py", exact).printed_objective.value
+        reference = parse_run(runner.run(task.view, "exact/src/program.py", exact)).value
         if task.mode is Mode.REVISE:
             before = known.revised_optimum
         else:
@@ -104,7 +106,7 @@ def is_equivalent(
         if reference is None or is_within_tolerance(reference, before, 10 * PRESERVED):
             continue
         after = runner.run(folder, path, {f"{prefix}data/{name}": text for name, text in texts.items()})
-        value = after.printed_objective.value
+        value = parse_run(after).value
         return value is not None and is_within_tolerance(value, reference, PRESERVED)
     return None
 
@@ -186,7 +188,7 @@ def check_preserved(folder: Path, path: str, labels: InstanceLabels, runner: Pro
         return None
     neutral = {figure.name: figure.neutral for figure in instance.figures}
     ran = runner.run(folder, path, {table_path: tables.write_table(_with_values(table, neutral))})
-    value = ran.printed_objective.value
+    value = parse_run(ran).value
     return value is not None and is_within_tolerance(value, instance.optimum, PRESERVED)
 
 
@@ -225,7 +227,7 @@ def _make_record(task: WorkspaceTask, grading: Grade, label: str, labels: Instan
 
 def _compare_with_exact(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
     """Compare the submitted model with the exact one, if it is known."""
-    instance, last = labels.instance, ran.last_model
+    instance, last = labels.instance, graded_model(ran)
     if instance is None or last is None or last.milp is None:
         return ()
     locate = partial(locate_cell, _figure_tables(task, instance))
@@ -250,7 +252,7 @@ def _figure_tables(task: WorkspaceTask, instance: ExactInstance) -> dict[str, Cs
 
 def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
     """List the operations of an incomplete revision that the submitted model lacks."""
-    instance, last = labels.instance, ran.last_model
+    instance, last = labels.instance, graded_model(ran)
     if task.mode is not Mode.REVISE or instance is None or last is None or last.milp is None:
         return []
     differences = compare_models(last.milp, instance.revised)

@@ -13,18 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.printed import Backing, PrintedObjective, ProgramAttempt, find_backing, parse_objective
 from oragent.evals.workspace.rubric import collect_once
 from oragent.milp import Sense
-from oragent.workspace import objective, tables
+from oragent.milp.capture.program import ProgramOutcome
+from oragent.workspace import tables
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import (
-    Backing,
-    PrintedObjective,
-    ProgramAttempt,
-    StopReason,
-    is_within_tolerance,
-    relative_error,
-)
+from oragent.workspace.objective import is_within_tolerance, relative_error
 from oragent.workspace.reading import finite_number, read_jsonl, read_text, shorten, shorten_path
 
 # Relative tolerance of the public release.
@@ -141,7 +136,7 @@ def grade_attempt(
         original: Reference of the version before the revision. None for build.
         demand_model: Whether a program that solves no model fails; by the published rule it passes.
     """
-    printed = objective.parse_objective(attempt.stdout)
+    printed = parse_objective(attempt.stdout)
     stopped = _early_failure(attempt, printed, demand_model)
     value = printed.value
     if stopped or value is None:
@@ -151,7 +146,7 @@ def grade_attempt(
     if attempt.objectives is None:
         mark = None
     else:
-        mark = objective.find_backing(printed, attempt.objectives)
+        mark = find_backing(printed, attempt.objectives)
     return Grade(reference.workspace_id, outcome, error <= STRICT, value, error, printed.note, mark)
 
 
@@ -182,9 +177,9 @@ def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_mo
     """Return the first kind of failure that precedes the comparison of values; None if there are not any."""
     status = attempt.status.casefold()
     kinds = {
-        AttemptOutcome.TIMEOUT: attempt.stop is StopReason.TIMEOUT,
-        AttemptOutcome.MEMORY: attempt.stop is StopReason.MEMORY,
-        AttemptOutcome.RUNTIME_ERROR: attempt.stop is StopReason.ERROR,
+        AttemptOutcome.TIMEOUT: attempt.stop is ProgramOutcome.TIME,
+        AttemptOutcome.MEMORY: attempt.stop is ProgramOutcome.MEMORY,
+        AttemptOutcome.RUNTIME_ERROR: attempt.stop is ProgramOutcome.ERROR,
         AttemptOutcome.NO_MODEL: demand_model and attempt.objectives == (),
         AttemptOutcome.NO_OBJECTIVE: printed.value is None,
         AttemptOutcome.INFEASIBLE: status == "infeasible",
@@ -204,7 +199,7 @@ def release_label(attempt: ProgramAttempt, grade: Grade) -> str:
         return ""
     if grade.outcome is AttemptOutcome.NO_ATTEMPT:
         return "ApiException"
-    if attempt.stop is not StopReason.ENDED:
+    if attempt.stop is not ProgramOutcome.ENDED:
         last = (attempt.stderr.strip().splitlines() or [""])[-1].partition(":")[0]
         names = {
             "TypeError": "TypeError",

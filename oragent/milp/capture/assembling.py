@@ -47,7 +47,8 @@ def assemble(read: ReadModel) -> AssembledModel:
     rows = group_members(read.rows, read.row_keys, read.row_sets, "row", drops_counters=True)
     pool = SetPool(read)
     pool.resolve([*columns, *rows])
-    variables = tuple(_family(VariableFamily, group, pool) for group in columns)
+    families = (_family(VariableFamily, group, pool) for group in columns)
+    variables = tuple(replace(family, unit=read.units.get(family.name, "")) for family in families)
     row_families = tuple(_family(RowFamily, group, pool) for group in rows)
     is_lower = np.isfinite(read.row_low)
     rhs = np.where(is_lower, read.row_low, read.row_high)
@@ -60,9 +61,9 @@ def assemble(read: ReadModel) -> AssembledModel:
     }
     parameters, cells, vectors, matched = _link_data(read, pool, parts, variables, row_families)
     relations = np.where(read.row_low == read.row_high, EQUAL, np.where(is_lower, AT_LEAST, AT_MOST))
-    objective = IndexedObjective(
-        "objective", Sense.MAXIMIZE if read.maximize else Sense.MINIMIZE, vectors["cost"], read.constant
-    )
+    sense = Sense.MAXIMIZE if read.maximize else Sense.MINIMIZE
+    unit = read.units.get("objective", "")
+    objective = IndexedObjective("objective", sense, vectors["cost"], read.constant, unit)
     model = IndexedModel(
         name=read.name,
         sets=tuple(pool.used.values()),

@@ -1,6 +1,7 @@
 """Run an untrusted program in the sandbox and return its models, solved again outside of its process."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +14,7 @@ from oragent.milp.arrays import FEASIBLE
 from oragent.milp.capture.assembling import assemble
 from oragent.milp.capture.reading import ReadModel, ReadPoint, read_model, read_point
 from oragent.milp.capture.recorder import POINT
-from oragent.milp.capture.stage import SOLVES
+from oragent.milp.capture.stage import OPENED, SOLVES
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.plain import plain
@@ -28,6 +29,8 @@ STAGE_NAME = ".oragent_stage.py"
 SOLUTION_FILES = ("solution.json", "solution.csv")
 # Maximum size of a program, in bytes.
 LARGEST_PROGRAM = 4 << 20
+# Maximum bytes of the list of opened files.
+MOST_BYTES = 1 << 20
 # Maximum number of threads: solvers start one per processor.
 MOST_THREADS = 256
 PROGRAM_LIMITS = Limits(
@@ -122,6 +125,8 @@ class CapturedProgram:
     peak_mb: float = 0.0
     # Solution files that it wrote, by name.
     files: Mapping[str, bytes] = field(default_factory=dict)
+    # Files of the data folder that the program opened, as it claims.
+    opened: tuple[str, ...] = ()
 
     @property
     def last_model(self) -> IndexedModel | None:
@@ -138,6 +143,8 @@ def capture_program(
     limits: Limits = PROGRAM_LIMITS,
     solve_s: float | None = 60.0,
     sandbox: Sandbox | None = None,
+    works_in_folder: bool = False,
+    files: Mapping[str, str] | None = None,
 ) -> CapturedProgram:
     """Run a program in the sandbox, capture each model that it solves, and solve these again here.
 
@@ -152,6 +159,9 @@ def capture_program(
         limits: Limits of the run.
         solve_s: Seconds for solving each captured model again; None for no solve.
         sandbox: To run it in; one of its own by default.
+        works_in_folder: Whether the data folder is a copy for this run: the program works in it and may change it, and
+            sees no other folders than Python's.
+        files: Texts that replace files of the data folder.
 
     Raises:
         MilpError: The program cannot be read, or does not lie in the data folder.
@@ -163,32 +173,31 @@ def capture_program(
     name = program.relative_to(folder).as_posix() if program.is_relative_to(folder) else program.name
     command = Command(
         (PYTHON, STAGE_NAME, name, str(limits.cpu_s), *arguments),
-        {STAGE_NAME: STAGE.read_text(encoding="utf-8"), name: source},
+        {name: source, **(files or {}), STAGE_NAME: STAGE.read_text(encoding="utf-8")},
         limits=limits,
+        folder=folder if works_in_folder else None,
         bring=(f"{SOLVES}/*", *SOLUTION_FILES),
+        libraries_only=works_in_folder,
     )
-    # as root_dir it stays readable where root becomes nobody
-    beside = CompanionFolder(folder, (name,))
-    if sandbox is not None:
-        ended = sandbox(command, root_dir=folder, companion_folder=beside)
-    else:
-        with Sandbox(warm=False) as own:
-            ended = own(command, root_dir=folder, companion_folder=beside)
+    with ExitStack() as stack:
+        box = sandbox or stack.enter_context(Sandbox(warm=False))
+        if works_in_folder:
+            ended = box(command, warm_up=STAGE)
+        else:
+            # as root_dir it stays readable where root becomes nobody
+            ended = box(command, root_dir=folder, companion_folder=CompanionFolder(folder, (name, *(files or {}))))
     models = tuple(_read_models(ended, solve_s))
     reason = ended.reason
     if not reason and not models:
         reason = SOLVES_NOTHING
-    return CapturedProgram(
-        _outcome_of(ended),
-        models,
-        ended.code,
-        ended.stdout,
-        ended.stderr,
-        reason,
-        ended.cpu_s,
-        ended.peak_mb,
-        {name: ended.files[name] for name in SOLUTION_FILES if name in ended.files},
-    )
+    output = (ended.code, ended.stdout, ended.stderr, reason, ended.cpu_s, ended.peak_mb)
+    solutions = {name: ended.files[name] for name in SOLUTION_FILES if name in ended.files}
+    return CapturedProgram(_outcome_of(ended), models, *output, solutions, _read_opened(ended))
+
+
+def _read_opened(ended: CommandResult) -> tuple[str, ...]:
+    text = ended.files.get(f"{SOLVES}/{OPENED}", b"")[:MOST_BYTES].decode("utf-8", "surrogateescape")
+    return tuple(dict.fromkeys(line for line in text.splitlines() if not line.startswith(SOLVES)))
 
 
 def _read_program(path: Path) -> str:

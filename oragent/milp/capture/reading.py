@@ -17,6 +17,7 @@ MOST_MEMBERS = 3_000_000
 MOST_ENTRIES = 20_000_000
 MOST_TABLES = 1000
 LONGEST = 500
+LONGEST_UNIT = 20
 # Maximum number of labels of a key.
 WIDEST = 12
 TARGETS = ("cost", "rhs", "entry", "low", "high")
@@ -71,6 +72,8 @@ class ReadModel:
     row_sets: dict[str, tuple[str, ...]]
     tables: list[ReadTable]
     links: ReadLinks
+    # Units by family of variables, and of ``objective``.
+    units: dict[str, str]
     missing: tuple[str, ...]
 
 
@@ -126,6 +129,7 @@ def read_model(content: bytes) -> ReadModel:
             row_sets={_text(name): _labels(sets) for name, sets in data["family_sets"]["rows"].items()},
             tables=[_table(table) for table in data["tables"][:MOST_TABLES]],
             links=_links(data["links"]),
+            units={_text(name): _text(unit)[:LONGEST_UNIT] for name, unit in data["units"].items()},
             missing=tuple(_text(reason) for reason in data["missing"][:20]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as problem:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,7 +65,11 @@ class Recorder:
         self.count += 1
         try:
             with self.quiet():
-                text = make().to_text()
+                snapshot = make()
+            units = vars(sys.modules["__main__"]).get("UNITS")
+            if isinstance(units, dict):
+                snapshot.units = {str(name): str(unit) for name, unit in units.items()}
+            text = snapshot.to_text()
         except Exception as problem:
             reason = f"it cannot be read: {type(problem).__name__}: {str(problem)[:300]}"
             text = Snapshot(framework, missing=[reason]).to_text()

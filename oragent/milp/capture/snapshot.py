@@ -81,6 +81,8 @@ class Snapshot:
     family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
     tables: list[DataTable] = field(default_factory=list)
     links: SnapshotLinks = field(default_factory=SnapshotLinks)
+    # Units by family of variables, and of ``objective``, that the program defines in ``UNITS``.
+    units: dict[str, str] = field(default_factory=dict)
     # Omitted parts of the model, one line each; if there are any, the snapshot is incomplete.
     missing: list[str] = field(default_factory=list)
 

@@ -19,6 +19,9 @@ from oragent.sandbox.isolation import seccomp
 
 # Folder of recorded solves, below the working folder.
 SOLVES = ".oragent_solves"
+# File with the names of opened files, in that folder, and their maximum number.
+OPENED = "opened.log"
+MOST_OPENED = 2000
 CAPTURE = "oragent.milp.capture"
 # Module whose import installs a recorder, by the module of ``recorders`` that has it.
 LIBRARIES = {
@@ -44,9 +47,31 @@ def main(arguments: list[str]) -> None:
     sys.path[0] = str(program.parent)
     os.environ["MPLBACKEND"] = "agg"
     sys.excepthook = _print_program_error
+    _record_opened_files(Path.cwd())
     with suppress(OSError):
         seccomp.install_filter(seccomp.thread_filter())
     runpy.run_path(str(program), run_name="__main__")
+
+
+def _record_opened_files(folder: Path) -> None:
+    """Write the names of the files below a folder that the program opens, one per line."""
+    (folder / SOLVES).mkdir(exist_ok=True)
+    target = os.open(folder / SOLVES / OPENED, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    prefix = f"{folder}{os.sep}"
+    seen: set[str] = set()
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in ("open", "sqlite3.connect"):
+            return
+        name = arguments[0]
+        if isinstance(name, str | bytes | os.PathLike):
+            text = os.fsdecode(name).removeprefix("file:").partition("?")[0]
+            path = os.path.normpath(os.path.join(os.getcwd(), text))
+            if path.startswith(prefix) and path not in seen and len(seen) < MOST_OPENED:
+                seen.add(path)
+                os.write(target, f"{path.removeprefix(prefix)}\n".encode(errors="surrogateescape"))
+
+    sys.addaudithook(note)
 
 
 def _print_program_error(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:

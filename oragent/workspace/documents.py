@@ -1,0 +1,108 @@
+"""Texts of documents in other formats than plain text: Word, PDF and e-mail.
+
+A PDF is read in a child process with limits on time and memory, by ``pypdf``.
+"""
+
+import email
+import email.policy
+import importlib.util
+import io
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from html import unescape
+from pathlib import Path
+
+from oragent._base.errors import WorkspaceError
+
+FORMATS = (".docx", ".pdf", ".eml")
+# Maximum bytes of the text of a document.
+MOST_TEXT = 8 << 20
+# Limits of the process that reads a PDF.
+CPU_S, MEMORY, WALL_S = 20, 1 << 30, 120
+BODY = "word/document.xml"
+TOKEN = re.compile(r"<w:t(?: [^>]*)?>(?P<text>[^<]*)</w:t>|(?P<tab><w:tab/>|</w:tc>)|(?P<line></w:p>|<w:br/>|</w:tr>)")
+HEADERS = ("From", "To", "Cc", "Date", "Subject")
+TAG = re.compile(r"<[^<>]{0,2000}>")
+CHILD = "import sys; from oragent.workspace.documents import print_pdf; print_pdf(int(sys.argv[1]), int(sys.argv[2]))"
+
+
+def document_text(content: bytes, suffix: str) -> str | None:
+    """Return the text of a document; None for a format that is plain text.
+
+    Raises:
+        WorkspaceError: The document is broken, too large, or needs a package that is not installed.
+    """
+    if suffix == ".docx":
+        return _word_text(content)
+    if suffix == ".pdf":
+        return _pdf_text(content)
+    if suffix == ".eml":
+        return _mail_text(content)
+    return None
+
+
+def _word_text(content: bytes) -> str:
+    """Return the text of a Word document: a line for each paragraph, tabs between the cells of a table."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(BODY) as member:
+            body = member.read(MOST_TEXT + 1)
+    except (zipfile.BadZipFile, KeyError, RuntimeError, OSError, NotImplementedError, EOFError):
+        raise WorkspaceError("is no Word document; save it again as .docx, or as plain text") from None
+    if len(body) > MOST_TEXT:
+        raise WorkspaceError(f"holds more than {MOST_TEXT >> 20} MiB of text; split it")
+    parts = []
+    for token in TOKEN.finditer(body.decode("utf-8", "replace")):
+        if token["text"] is not None:
+            parts.append(unescape(token["text"]))
+        else:
+            parts.append("\n" if token["line"] else "\t")
+    return re.sub(r"\n\t", "\t", "".join(parts))
+
+
+def _mail_text(content: bytes) -> str:
+    """Return the headers of an e-mail that readers need, and its text."""
+    message = email.message_from_bytes(content[:MOST_TEXT], policy=email.policy.default)
+    body = message.get_body(("plain", "html"))
+    try:
+        text = "" if body is None else str(body.get_content())
+    except (LookupError, UnicodeError, KeyError, ValueError):
+        raise WorkspaceError("is an e-mail in an unknown encoding; save its text") from None
+    if body is not None and body.get_content_type() == "text/html":
+        text = unescape(TAG.sub("", text))
+    heads = [f"{name}: {' '.join(str(message[name]).split())}" for name in HEADERS if message[name]]
+    return "\n".join([*heads, "", text.replace("\r\n", "\n")]) if heads else text
+
+
+def _pdf_text(content: bytes) -> str:
+    if importlib.util.find_spec("pypdf") is None:
+        raise WorkspaceError("is a PDF: pip install pypdf, or save its text")
+    environment = {"PYTHONPATH": os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)}
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", CHILD, str(CPU_S), str(MEMORY)],
+            input=content,
+            capture_output=True,
+            env=environment,
+            timeout=WALL_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkspaceError(f"is a PDF that is not read within {WALL_S} s; save its text") from None
+    if ended.returncode:
+        raise WorkspaceError("is a PDF that cannot be read; save its text")
+    return ended.stdout[:MOST_TEXT].decode("utf-8", "replace")
+
+
+def print_pdf(cpu_s: int, memory: int) -> None:
+    """Print the text of the PDF on standard input, page by page, within limits."""
+    import resource
+
+    import pypdf
+
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    reader = pypdf.PdfReader(io.BytesIO(sys.stdin.buffer.read()))
+    for number, page in enumerate(reader.pages, 1):
+        sys.stdout.write(f"page {number}\n{page.extract_text()}\n")

@@ -1,0 +1,228 @@
+"""Checks of a program that an agent submits: it runs, planned edits were made, and former rules are kept."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import MilpError, OragentError, WorkspaceError
+from oragent._base.text_format import one_line
+from oragent.milp.operations.results import DiffEntry
+from oragent.milp.plain import number, plain
+from oragent.milp.references import format_figure
+from oragent.milp.solution import SolveStatus
+from oragent.workspace.cells import CellChange, CellReference, locate_cell
+from oragent.workspace.data_changes import DataFiles, EditPlan, entry_text
+from oragent.workspace.data_edits import CellEdit, is_same_text
+from oragent.workspace.model_verbs import verify_revision
+from oragent.workspace.reading import read_bytes
+from oragent.workspace.records import describe_conflict
+from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent.workspace.sources import FolderState, OpenedModel
+from oragent.workspace.tools import FIGURES, SubmissionFindings, describe_run
+from oragent.workspace.verb_results import ComparisonResult
+
+# Maximum number of findings of one kind.
+MOST = 40
+
+
+@dataclass
+class BuildCheck:
+    """Check of a new program in a draft, with the result of the last one."""
+
+    runner: ProgramRunner
+    # Draft of the agent.
+    state: FolderState
+    # Paths that the draft had at the beginning.
+    base: Mapping[str, str]
+    # Last run of the submitted program.
+    run: ProgramRun | None = None
+
+    def __call__(self, path: str) -> SubmissionFindings:
+        """Run the submitted program and return what fails."""
+        self.run = self.runner.run(self.state.folder, path)
+        helpers = tuple(list_unused_helpers(self.state.list_files(), self.base, path))
+        return SubmissionFindings(tuple(self._describe_failure()), helpers)
+
+    def _describe_failure(self) -> Iterator[str]:
+        assert self.run is not None
+        if self.run.has_solution:
+            return
+        last = self.run.last_model
+        if last is None or last.solution is None or last.has_point:
+            yield describe_run(self.run)
+            return
+        yield f"the model of the program is {last.solution.standing}"
+        if last.milp is not None and last.solution.status is SolveStatus.INFEASIBLE:
+            yield from describe_conflict(last.milp)
+
+
+@dataclass
+class RevisionCheck(BuildCheck):
+    """Check of a revised program in a draft."""
+
+    # Files before the revision, with the program as it was.
+    old: FolderState | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the requirement has to say what changes.
+    edits_documents: bool = True
+    comparison: ComparisonResult | None = None
+    # Planned edits that were not made.
+    missing: tuple[str, ...] = ()
+    # Planned and other edits of data.
+    edits: tuple[Sequence[CellEdit], Sequence[CellEdit]] = ((), ())
+    old_run: ProgramRun | None = None
+
+    def __call__(self, path: str) -> SubmissionFindings:
+        """Run the program, compare it with the former one, and compare the edits of data with the plan."""
+        found = super().__call__(path)
+        assert self.old is not None
+        self.state = FolderState(self.state.revision, "", self.state.folder, self.state.settings, path)
+        self._audit_data(self.old)
+        errors = [*found.errors, *(f"a planned edit was not made: {text}" for text in self.missing[:MOST])]
+        warnings = [*found.warnings, *self._list_warnings(self.old)]
+        return SubmissionFindings(tuple(errors), tuple(warnings))
+
+    @property
+    def preserved(self) -> bool | None:
+        """Return whether the former optimum holds; None if that was not tested or depends on missing neutral values."""
+        if self.comparison is None or self.comparison.preservation is None:
+            return None
+        holds = self.comparison.preservation.holds
+        former = self.comparison.preservation.former.value
+        if former is None or (holds is False and not neutral_cells(self.plan, self.state.folder)):
+            return None
+        return holds
+
+    def run_old(self) -> ProgramRun:
+        """Run the former program once."""
+        assert self.old is not None
+        if self.old_run is None:
+            self.old_run = self.runner.run(self.old.folder, self.old.program)
+        return self.old_run
+
+    def _list_warnings(self, old: FolderState) -> Iterator[str]:
+        assert self.run is not None
+        self.comparison = None
+        if self.run.has_solution:
+            try:
+                neutral = neutral_cells(self.plan, self.state.folder)
+                self.comparison = verify_revision(old, self.state, neutral, open_model=self._open)
+            except (MilpError, WorkspaceError) as problem:
+                yield f"the versions cannot be compared: {problem}"
+        if self.preserved is False and self.comparison and self.comparison.preservation:
+            kept = self.comparison.preservation
+            yield (
+                f"at former and neutral values the optimum is {format_figure(kept.objective)}, and it was "
+                f"{format_figure(kept.former)}: a former rule or figure was changed"
+            )
+        yield from (f"an edit of data is not in the plan: {edit}" for edit in self.edits[1][:MOST])
+        yield from self.missing_rows()
+        paths = [path for path in self.base if path.startswith("docs/")]
+        if self.edits_documents and paths and not self._has_edited(paths, old):
+            yield "no document in docs/ says what the request changes: edit the requirement"
+
+    def _has_edited(self, paths: Sequence[str], old: FolderState) -> bool:
+        files = {path: file for path, file in self.state.list_files().items() if path.startswith("docs/")}
+        if set(files) != set(paths):
+            return True
+        return any(read_bytes(files[path]) != read_bytes(old.folder / path) for path in paths)
+
+    def _audit_data(self, old: FolderState) -> None:
+        plan = EditPlan.of_tree(self.plan)
+        edits = DataFiles.between(old, self.state).list_edits()
+        self.edits = plan.split(edits)
+        self.missing = tuple(text for text in plan.missing(edits) if not self._stands_already(text))
+
+    def _stands_already(self, text: str) -> bool:
+        """Return True if a planned value was there before, so that no edit was needed."""
+        for entry in (*self.plan.get("data", ()), *self.plan.get("edits", ())):
+            if isinstance(entry, dict) and entry_text(entry) == text:
+                path, row = str(entry.get("path") or FIGURES), str(entry.get("row") or entry.get("name"))
+                cell = CellReference(path, "", (row,), str(entry.get("column") or "Value"))
+                try:
+                    located = locate_cell(read_bytes(self.state.folder / path), cell)
+                except OragentError:
+                    return False
+                return is_same_text(located.text, str(entry.get("value", "")))
+        return False
+
+    def _open(self, state: FolderState) -> OpenedModel:
+        """Open a state's model by a run in the shared sandbox; runs of both versions are reused."""
+        if state is self.old:
+            run = self.run_old()
+        elif state is self.state and self.run is not None:
+            run = self.run
+        else:
+            run = self.runner.run(state.folder, state.program)
+        last = run.last_model
+        if last is None or last.indexed is None:
+            raise MilpError(f"{plain(state.program, 160)}: {describe_run(run).splitlines()[0]}")
+        return OpenedModel(state, last.indexed, last.framework)
+
+    def missing_rows(self) -> Iterator[str]:
+        """Describe the rows that the plan adds but the revised program does not contain under that name."""
+        last = self.run.last_model if self.run else None
+        if last is None or last.milp is None:
+            return
+        names = [_comparable_name(row.name) for row in last.milp.rows]
+        rows = (row for row in self.plan.get("rows", ()) if isinstance(row, dict) and row.get("change") == "add")
+        for name in [str(row.get("name", "")) for row in rows][:MOST]:
+            if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names):
+                yield f"the plan adds {one_line(name, 60)!r}, and no row of the program has this name"
+
+
+def neutral_cells(plan: Mapping[str, Any], folder: Path) -> list[CellChange]:
+    """Return the neutral values of a plan as changes of cells; those of cells that the draft lacks are left out."""
+    changes = []
+    for entry in (*plan.get("data", ()), *plan.get("edits", ())):
+        if not isinstance(entry, dict) or not _is_number(entry.get("neutral")):
+            continue
+        path, row = str(entry.get("path") or FIGURES), str(entry.get("row") or entry.get("name") or "").strip()
+        change = CellChange(CellReference(path, "", (row,), str(entry.get("column") or "Value")), str(entry["neutral"]))
+        try:
+            locate_cell(read_bytes(folder / path), change.cell)
+        except OragentError:
+            continue
+        changes.append(change)
+    return changes
+
+
+def list_unused_helpers(files: Mapping[str, Path], base: Mapping[str, str], program: str) -> Iterator[str]:
+    """Describe new Python files that no other file imports."""
+    texts = {path: read_bytes(file).decode("utf-8", "replace") for path, file in files.items() if path.endswith(".py")}
+    for path in texts:
+        if path in base or path == program:
+            continue
+        pattern = re.compile(rf"\b(?:import|from)\b[^\n]*\b{re.escape(Path(path).stem)}\b")
+        if not any(pattern.search(text) for other, text in texts.items() if other != path):
+            yield f"{path} is used by no program: delete it"
+
+
+def describe_entry(entry: DiffEntry) -> str:
+    """Describe a difference of two models in one line."""
+    form = {"added": "new {}: {}", "removed": "{} {} is gone"}.get(entry.change, "{} {} changed")
+    text = form.format(entry.of, plain(entry.name, 60))
+    if entry.members > 1:
+        text += f" ({entry.members} members)"
+    moves = [
+        f"{plain(name, 60)} {'none' if old is None else number(old)} → {'none' if new is None else number(new)}"
+        for name, old, new in entry.largest[:3]
+        if entry.change == "changed"
+    ]
+    text += f": {'; '.join(moves)}" if moves else ""
+    if entry.effect is not None and entry.effect.value is not None:
+        text += f"; alone it changes the optimum by {format_figure(entry.effect)}"
+    return text
+
+
+def _comparable_name(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower()
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return abs(float(str(value))) < float("inf")
+    except ValueError:
+        return False
