@@ -59,6 +59,7 @@ HEAVY = {
     "starlette",
     "uvicorn",
     "pyomo",
+    "pypdf",
     "tensorboardX",
     "mlflow",
     "wandb",

@@ -9,6 +9,7 @@ import importlib.util
 import io
 import os
 import re
+import resource
 import subprocess
 import sys
 import zipfile
@@ -97,8 +98,6 @@ def _pdf_text(content: bytes) -> str:
 
 def print_pdf(cpu_s: int, memory: int) -> None:
     """Print the text of the PDF on standard input, page by page, within limits."""
-    import resource
-
     import pypdf
 
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))

@@ -311,7 +311,8 @@ class ToolSession:
             return f"write_parameters: line {citations[0].number} of {citations[0].path} does not state {value}"
         files = self.list_files()
         old = read_bytes(files[FIGURES]) if FIGURES in files else b""
-        entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {citations[0]}".strip()}
+        place = f"[{citations[0].path}:{citations[0].number}]"
+        entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {place}".strip()}
         text = decode_text(old, FIGURES)
         after = add_parameters(text, [entry])
         if after == text:
