@@ -296,6 +296,8 @@ def bench_workspace(
             judgements=judgements,
             modes=tuple(chosen),
             penalty_max=penalty_max,
+            judge=judge,
+            folder=outputs / "judged",
         )
         raise typer.Exit(score_command(scoring, console))
     views = [name.removeprefix("revise-") for name in map(str, RevisionView)]

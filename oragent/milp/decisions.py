@@ -255,10 +255,21 @@ class Block:
         return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
 
 
-def layout_families(families: Sequence[DecisionFamily], most_columns: int = 12) -> tuple[Block, ...]:
-    """Lay out families: those with two indices as tables of rows by columns, others as lists."""
+def layout_families(
+    families: Sequence[DecisionFamily], most_columns: int = 12, pivots: bool = False
+) -> tuple[Block, ...]:
+    """Lay out families: those with two indices as tables of rows by columns, others as lists.
+
+    With ``pivots``, families with more indices are tables too: one index across, the others as labels of the rows.
+    """
     single = [family for family in families if not family.index_count]
-    tables = [_grid_block(family, most_columns) or _list_block(family) for family in families if family.index_count]
+    tables = [
+        _grid_block(family, most_columns)
+        or (_pivot_block(family, most_columns) if pivots else None)
+        or _list_block(family)
+        for family in families
+        if family.index_count
+    ]
     if single:
         return (_singles_block(single), *tables)
     return tuple(tables)
@@ -303,6 +314,29 @@ def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
     rows = tuple((plain(label), *(cells.get((label, column), "") for column in across)) for label in down)
     shown = sum((label, column) in family.entries for label in down for column in across)
     return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
+
+
+def _pivot_block(family: DecisionFamily, most_columns: int) -> Block | None:
+    """Return a table with one of three or more indices across; None if a list is better."""
+    used = family.nonzero_values
+    if family.index_count < 3 or not used:
+        return None
+    places = reversed(range(family.index_count))
+    at = next((place for place in places if 2 <= len(family.used_labels(place)) <= most_columns), None)
+    if at is None:
+        return None
+    across = family.used_labels(at)
+    keys = list(dict.fromkeys(index[:at] + index[at + 1 :] for index in used))
+    if len(keys) * len(across) > 4 * len(used) + most_columns:
+        return None
+    rows, shown = [], 0
+    for key in keys:
+        indices = [(*key[:at], column, *key[at:]) for column in across]
+        shown += sum(index in family.entries for index in indices)
+        cells = (figure(used.get(index, 0.0)) if index in family.entries else "" for index in indices)
+        rows.append((*map(plain, key), *cells))
+    heads = (*[""] * len(keys[0]), *map(plain, across))
+    return Block(_family_title(family), heads, tuple(rows), len(keys[0]), len(family.entries) - shown)
 
 
 def _list_block(family: DecisionFamily) -> Block:

@@ -16,6 +16,7 @@ from oragent.milp.plain import amount, rounded
 from oragent.milp.solution import Solution, SolveStatus
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.workspace import tables
+from oragent.workspace.change_requests import list_requests
 from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs
 from oragent.workspace.layout import TABLES
@@ -23,7 +24,7 @@ from oragent.workspace.reading import finite_number, read_text
 from oragent.workspace.records import CODES, read_current
 from oragent.workspace.table_labels import list_table_labels
 from oragent.workspace.undoing import list_verbs_in_force
-from oragent.workspace.versions import Versions
+from oragent.workspace.versions import SHORT, Versions
 
 MOST_LINES = 300
 # Maximum number of versions whose changes are shown; the last ones are kept.
@@ -83,7 +84,8 @@ def render_page(folder: Path) -> str:
                 if version.verb and version.verb not in in_force and not version.is_foreign
             },
             rows=_list_row_figures(record),
-            questions=_answered_questions(files, verbs),
+            questions=_answered_questions(files, verbs, versions.tip),
+            requests=list_requests(files),
             differences=last.get("differences", ()),
             data_edits=last.get("data_edits", ()),
             unplanned=last.get("unplanned_edits", ()),
@@ -141,7 +143,7 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
         return ()
     variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
     labels = list_table_labels(files)
-    return layout_families(tuple(map(fold_family, group_families(variables, values, labels))))
+    return layout_families(tuple(map(fold_family, group_families(variables, values, labels))), pivots=True)
 
 
 def _read_file(files: Mapping[str, Path], path: str) -> str:
@@ -266,8 +268,8 @@ def _list_row_figures(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [(name, *("–" if one is None else rounded(one) for one in values)) for name, *values in figures]
 
 
-def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) -> list[dict[str, Any]]:
-    """Return questions with their answers, and whether each citation still holds."""
+def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase], tip: str) -> list[dict[str, Any]]:
+    """Return questions with their answers and versions, and whether each citation still holds."""
     questions = []
     for verb in verbs:
         if verb.result["verb"] == "ask":
@@ -275,7 +277,9 @@ def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase]) ->
             broken = {str(item.citation) for item in check_citations(answer, files)}
             cited = [(str(item), str(item) not in broken) for item in dict.fromkeys(find_citations(answer))]
             blocks = list(_split_answer(answer))
-            questions.append({"question": verb.result["request"], "blocks": blocks, "cited": cited})
+            revision = str(verb.result.get("revision") or "")
+            entry = {"question": verb.result["request"], "blocks": blocks, "cited": cited}
+            questions.append(entry | {"revision": revision[:SHORT], "is_current": revision == tip})
     return questions
 
 

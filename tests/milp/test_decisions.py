@@ -68,3 +68,16 @@ def test_a_table_has_rows_by_columns_and_counts_what_it_leaves_out() -> None:
     narrow = print_tables([table], 16, 20)  # as a list
     assert [line.split() for line in narrow[1:4]] == [["a", "p", "1,234.5"], ["b", "q", "3"], ["b", "r", "2"]]
     assert "6 more" in " ".join(narrow)
+
+
+def test_three_indices_are_a_pivot_if_asked_for() -> None:
+    names = [f"ship[{i},{j},{k}]" for i in ("A", "B") for j in ("X", "Y") for k in ("w1", "w2", "w3")]
+    values = {name: float(number) for number, name in enumerate(names)} | {names[4]: 0.0}
+    (plain,) = layout_families(made(names, (), values))
+    assert len(plain.rows) == 10
+    (table,) = layout_families(made(names, (), values), pivots=True)
+    assert (table.labels, table.heads) == (2, ("", "", "w1", "w2", "w3"))
+    assert table.rows == (
+        ("A", "X", "0", "1", "2"), ("A", "Y", "3", "0", "5"), ("B", "X", "6", "7", "8"), ("B", "Y", "9", "10", "11")
+    )  # fmt: skip
+    assert table.zeros == 0

@@ -19,7 +19,7 @@ def prompts() -> dict[str, str]:
         "builder_highspy": system_prompt(task(Mode.BUILD), Manner(FileInterface.FLAT, Track.HIGHSPY)),
         "explainer": system_prompt(task(Mode.EXPLAIN), Manner()),
         "judge": fill_prompt("judge", PROMPTS, penalty="12", criteria="- c2: Says why.", exact="- c1.e1: hit", question="What binds?",
-                      answer="The $limit binds.", evidence="=== docs/a.md\nA limit.\n"),
+                      answer="The $limit binds.", mark="=== answer 0123 ===", evidence="=== docs/a.md\nA limit.\n"),
         "flat": fill_prompt("flat", PROMPTS, form="Answer in Markdown.", files="=== docs/a.md\nA limit.\n"),
         "plan": fill_prompt("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
         "change": fill_prompt("change", request="requests/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),

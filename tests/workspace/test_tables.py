@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.tables import _pass_interval
 from oragent.workspace import tables
 from oragent.workspace.tables import ColumnKind, CsvTable
 
@@ -90,3 +91,12 @@ def test_numbers_are_read_without_guessing(cell: str, value: float | None) -> No
 def test_a_cell_that_never_ends_is_said() -> None:
     with pytest.raises(WorkspaceError, match="cannot be cut into cells"):
         tables.read_table('item\n"' + "x" * 200_000)
+
+
+def test_pass_rates_have_exact_binomial_intervals() -> None:
+    # Clopper and Pearson: 0 of 20 gives 1 - 0.025 ** (1 / 20) as the upper end.
+    interval = _pass_interval([0.0] * 20)
+    assert (interval.mean, interval.low) == (0.0, 0.0)
+    assert interval.high == pytest.approx(100 * (1 - 0.025 ** (1 / 20)))
+    half = _pass_interval([100.0] * 10 + [0.0] * 10)
+    assert half.low < 30 < 50 == half.mean < 70 < half.high

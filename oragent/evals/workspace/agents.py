@@ -25,7 +25,7 @@ from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.workspace.citations import check_citations
 from oragent.workspace.comparing import rule_of
 from oragent.workspace.folder import write_program
-from oragent.workspace.layout import Mode
+from oragent.workspace.layout import Mode, sha256_of
 from oragent.workspace.reading import decode_text, list_files, read_bytes, shorten_path
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
 from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
@@ -211,6 +211,8 @@ async def judge_answer(
         exact=exact or "none",
         question=rubric.question,
         answer=answer,
+        # An answer cannot contain its own hash.
+        mark=f"=== answer {sha256_of(answer.encode('utf-8', 'replace'))[:16]} ===",
         evidence=evidence,
     )
     judged = await ask_until_read(

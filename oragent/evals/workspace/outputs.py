@@ -4,9 +4,11 @@ A word in place of a file selects trivial outputs as a baseline for scores: ``re
 predictions, ``short``, ``questions`` and ``empty`` as answers, ``all`` and ``none`` as judgements.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -15,11 +17,16 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.bench.driver import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace import grading, judging
+from oragent.evals.workspace.agents import JUDGE, judge_answer
 from oragent.evals.workspace.audit import audit_release, predict_from_records
 from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
 from oragent.evals.workspace.rubric import Rubric, read_answers
-from oragent.evals.workspace.views import RevisionNote, RevisionView
-from oragent.workspace.layout import Mode
+from oragent.evals.workspace.views import RevisionNote, RevisionView, list_tasks
+from oragent.ledger.case import LedgerCase
+from oragent.ledger.study import open_study
+from oragent.llm.model import Model
+from oragent.llm.model_settings import RuntimeWords
+from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.reading import shorten
 
 PREDICTIONS = ("records", "originals")
@@ -42,6 +49,10 @@ class Outputs:
     modes: tuple[Mode, ...] = ()
     # Largest penalty of a judge.
     penalty_max: float = 12.0
+    # Model that judges answers without judgements. Empty means that predicates decide.
+    judge: str = ""
+    # Folder in which the replies of the judge are recorded.
+    folder: Path = Path("outputs/workspace-judged")
 
 
 def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
@@ -54,8 +65,8 @@ def import_command(root: Path, out: Path | None, variant: RevisionView, note: Re
     return 0
 
 
-def score_command(outputs: Outputs, console: Console) -> int:
-    """Score external predictions and answers."""
+def score_command(outputs: Outputs, console: Console, model: Model | None = None) -> int:
+    """Score external predictions and answers; ``model`` replaces the judge of a server."""
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
@@ -67,7 +78,10 @@ def score_command(outputs: Outputs, console: Console) -> int:
         console.print(rich_table(prediction_table(scores, floor)))
         _print_lines(console, outcome_lines(scores))
     if outputs.answers:
-        explained = explain_scores(labels, outputs.answers, outputs.judgements, outputs.penalty_max)
+        if outputs.judge and not outputs.judgements:
+            explained = asyncio.run(_judged_scores(labels, outputs, model))
+        else:
+            explained = explain_scores(labels, outputs.answers, outputs.judgements, outputs.penalty_max)
         console.print(Text(f"{labels.title}: answers", style="bold"))
         console.print(rich_table(answer_table(explained, question_floor(labels))))
     return 0
@@ -138,6 +152,34 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
     """
     texts = _load_answers(labels.rubrics, answers)
     judged = _load_judgements(labels.rubrics, judgements, texts, penalty_max)
+    results = judging.score_all(labels.rubrics, texts, judged)
+    return Explained(results, *judging.mean_scores(results))
+
+
+async def _judged_scores(labels: LabelSet, outputs: Outputs, model: Model | None) -> Explained:
+    """Let the judge decide on each answer with the evidence of its question; replies are recorded and paid once."""
+    texts = _load_answers(labels.rubrics, outputs.answers)
+    views = {task.number: task.view for task in list_tasks(outputs.root, Mode.EXPLAIN)}
+
+    async def judge(case: LedgerCase) -> dict[str, Any]:
+        rubric = labels.rubrics[case.name]
+        evidence = judging.gather_evidence(open_workspace(views[rubric.number], Mode.EXPLAIN))
+        given = await judge_answer(case, rubric, texts.get(case.name, ""), evidence, outputs.penalty_max)
+        marks = None if given.marks is None else vars(given.marks)
+        return {"decisions": dict(given.decisions), "reasons": dict(given.reasons), "marks": marks}
+
+    runtime = RuntimeWords((), {"model.name": outputs.judge}).read_runtime((JUDGE,))
+    names = sorted(labels.rubrics)
+    async with open_study(outputs.folder, runtime, model=model) as study:
+        finished = [case for case in await study.run_cases(names, judge) if case is not None]
+        if len(finished) < len(names):
+            raise WorkspaceError(f"not all answers were judged: {study.stop_reason}; the same command goes on")
+    judged = {
+        case.name: judging.RubricJudgement(
+            case.result["decisions"], case.result["reasons"], judging.JudgePoints(**case.result["marks"])
+        )
+        for case in finished
+    }
     results = judging.score_all(labels.rubrics, texts, judged)
     return Explained(results, *judging.mean_scores(results))
 

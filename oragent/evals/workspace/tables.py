@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent._base.statistics import bootstrap_mean
+from oragent._base.statistics import MeanInterval, bootstrap_mean
 from oragent.evals.bench.cases import MeasuredCases, case_table
 from oragent.evals.bench.result import ModeScores
 from oragent.evals.bench.tables import TextTable
@@ -84,7 +84,10 @@ def _case_points(subject: str, case: FinishedCase) -> float:
 
 
 def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
-    """Return one row per agent, with a bootstrap interval over instances and the cost."""
+    """Return one row per agent: the score with its interval over instances, and the cost.
+
+    The interval of a pass rate is the exact binomial one, that of points a bootstrap interval.
+    """
     explain = subject == Mode.EXPLAIN
     columns = ("coverage", *PARTS, "citations that fail") if explain else PROGRAM_HEADS
     heads = (
@@ -107,7 +110,7 @@ def _score_row(agent: MeasuredAgent, explain: bool, width: int) -> tuple[str, ..
     cases = agent.cases
     if not cases:
         return (agent.contestant, f"0 of {agent.total}", *("–",) * (width + 8))
-    interval = bootstrap_mean(agent.points)
+    interval = bootstrap_mean(agent.points) if explain else _pass_interval(agent.points)
     results = [case.result for case in cases]
     cells = _answer_cells(results) if explain else _program_cells(results)
     named = [result["named"] for result in results if result["named"] is not None]
@@ -124,6 +127,16 @@ def _score_row(agent: MeasuredAgent, explain: bool, width: int) -> tuple[str, ..
         format_money(sum(case.spent.money for case in cases)),
         f"{sum(result['seconds'] for result in results):.1f}",
     )
+
+
+def _pass_interval(points: Sequence[float]) -> MeanInterval:
+    """Return the pass rate in percent with its exact binomial interval (Clopper & Pearson 1934) at 95 %."""
+    # Imported here because it is slow to import.
+    from scipy.stats import binomtest
+
+    passed = sum(value > 0 for value in points)
+    exact = binomtest(passed, len(points)).proportion_ci(0.95, "exact")
+    return MeanInterval(100.0 * passed / len(points), 100.0 * float(exact.low), 100.0 * float(exact.high))
 
 
 def _program_cells(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

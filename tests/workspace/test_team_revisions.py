@@ -1,0 +1,111 @@
+"""Revisions of adopted repositories of teams by a scripted model; each optimum is computed again by other means."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oragent._base.terminal import Terminal
+from oragent.llm.callable import Scripted
+from oragent.llm.model import Message, Request
+from oragent.sandbox.sandbox import Sandbox
+from oragent.workspace import command
+from oragent.workspace.adopting import adopt_folder
+from oragent.workspace.folder import finished_verbs
+from tests.workspace import teams
+from tests.workspace.test_command import call
+from tests.workspace.test_team_repositories import mix_optimum, shipments_optimum, shop_optimum
+
+pytest.importorskip("pyomo")
+pytest.importorskip("ortools")
+pytest.importorskip("gurobipy")
+pytest.importorskip("openpyxl")
+RULES = f"<<<<<<< SEARCH\n    # rules\n=======\n    {teams.SHARE}>>>>>>> REPLACE\n"
+FEW = (
+    "<<<<<<< SEARCH\nmodel.maximize(sum(value * take[name] for name, (value, _) in items.items()))\n=======\n"
+    "model.add(sum(take.values()) <= 1)\n"
+    "model.maximize(sum(value * take[name] for name, (value, _) in items.items()))\n>>>>>>> REPLACE\n"
+)
+CHAIRS = '<<<<<<< SEARCH\nmodel.optimize()\n=======\nmodel.addConstr(make["chair"] >= 6, name="chairs")\nmodel.optimize()\n>>>>>>> REPLACE\n'
+
+
+def edit(path: str, row: str, column: str, value: str, **more: str) -> dict[str, str]:
+    return {"path": path, "row": row, "column": column, "value": value, **more}
+
+
+def shipments() -> tuple[Any, ...]:
+    first = [call("set_cell", cell="inputs/plants.csv[Metz, capacity]", value="45"), call("submit", path="plan.py")]
+    second = [call("write_file", path="inputs/rules.csv", text="rule,value\nshare,0.6\n"),
+              call("edit", path="plan.py", edits=RULES), call("submit", path="plan.py")]  # fmt: skip
+    plans = [[edit("inputs/plants.csv", "Metz", "capacity", "45")],
+             [edit("inputs/rules.csv", "share", "value", "0.6", neutral="0")]]  # fmt: skip
+    optima = [shipments_optimum([40, 30, 20], [70, 60]), shipments_optimum([40, 30, 20], [70, 45]),
+              shipments_optimum([40, 30, 20], [70, 45], 0.6)]  # fmt: skip
+    return teams.make_shipments, [first, second], plans, optima
+
+
+def shop() -> tuple[Any, ...]:
+    first = [call("set_cell", cell="shop.db#items[rope, value]", value="170"), call("submit", path="pack.py")]
+    second = [call("edit", path="pack.py", edits=FEW), call("submit", path="pack.py")]
+    items = [(name, 170 if name == "rope" else value, weight) for name, value, weight in teams.ITEMS]
+    plans = [[edit("shop.db", "2", "value", "170")], []]
+    plans[0][0]["row"] = "3"
+    return teams.make_shop, [first, second], plans, [shop_optimum(teams.ITEMS, 50), shop_optimum(items, 50), 170.0]
+
+
+def mix() -> tuple[Any, ...]:
+    first = [call("set_cell", cell="mix.xlsx#Limits[hours, value]", value="47"), call("submit", path="model.py")]
+    second = [call("edit", path="model.py", edits=CHAIRS), call("submit", path="model.py")]
+    rest = [
+        (name, profit, hours, market - 6 if name == "chair" else market)
+        for name, profit, hours, market in teams.PRODUCTS
+    ]
+    optima = [mix_optimum(teams.PRODUCTS, 60), mix_optimum(teams.PRODUCTS, 47), 6 * 30 + mix_optimum(rest, 47 - 6 * 3)]
+    return teams.make_mix, [first, second], [[edit("mix.xlsx", "hours", "value", "47")], []], optima
+
+
+def replying(steps: list[Message], plan: list[dict[str, str]]) -> Scripted:
+    def reply(request: Request, number: int) -> Message:
+        if request.role == "planner":
+            return Message("assistant", json.dumps({"summary": "a change", "rows": [], "data": [], "edits": plan}))
+        done = sum(message.role == "assistant" for message in request.messages)
+        return steps[min(done, len(steps) - 1)]
+
+    return Scripted(reply)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [shipments, shop, mix])
+def test_a_team_revises_twice_and_takes_both_back(case: Callable[[], tuple[Any, ...]], tmp_path: Path) -> None:
+    make, revisions, plans, optima = case()
+    folder = make(tmp_path / "team")
+    adopt_folder(folder, write=True)
+    settings = (folder / "workspace.yaml").read_text()
+    (folder / "workspace.yaml").write_text(settings.replace("- inputs/demand.csv", "- inputs/*.csv"))
+    teams.commit(folder, "Adopt")
+    state, index = teams.state_of(folder), (folder / ".git/index").read_bytes()
+    contents = {
+        path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts
+    }
+    (tmp_path / "request.md").write_text("Please change it.\n")
+    out = io.StringIO()
+    with Sandbox(1) as box:
+        for steps, plan in zip(revisions, plans, strict=True):
+            wanted = command.VerbRequest(folder, model=replying(steps, plan), sandbox=box)
+            code = command.revise_program(wanted, tmp_path / "request.md", False, True, Terminal(file=out, width=160))
+            assert code == 0, out.getvalue()
+    found = [verb.result for verb in finished_verbs(folder)]
+    assert [result["before"] for result in found] == pytest.approx(optima[:2])
+    assert [result["objective"] for result in found] == pytest.approx(optima[1:])
+    assert all(result["missing"] == [] == result["unplanned_edits"] for result in found)
+    assert (folder / ".git/index").read_bytes() == index
+    for _ in range(2):
+        command.undo_verb(folder, Terminal(file=out))
+    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.name in contents and ".git" not in path.parts
+            and ".oragent" not in path.parts} == contents  # fmt: skip
+    assert (folder / ".git/index").read_bytes() == index
+    # Asking git for the status renews the times in the index.
+    assert teams.state_of(folder)[:3] == state[:3]
