@@ -23,11 +23,121 @@ from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
 from tests.workspace.teams import begin, state_of
 
-EDIT = """    problem += rye <= p["most_rye"], "rye_sold"
+EDIT = """<<<<<<< SEARCH
     return problem, rye, wheat
+=======
+    problem += rye <= p["most_rye"], "rye_sold"
+    return problem, rye, wheat
+>>>>>>> REPLACE
 """
 LINE = STORY.splitlines()[2]
-STATES = f"@pytest.mark.slow
+STATES = f"<<<<<<< SEARCH\n{LINE}\n=======\n{LINE}\nAt most `most_rye` loaves of rye are sold.\n>>>>>>> REPLACE\n"
+PLAN = {
+    "summary": "rye is limited by what can be sold", "objective": "nothing",
+    "rows": [{"name": "rye_sold", "change": "add", "why": "limit"}],
+    "data": [{"name": "most_rye", "value": "40", "unit": "loaves", "meaning": "that can be sold", "neutral": "1000"}],
+}  # fmt: skip
+ANSWER = 'Row rye_sold binds at 40 loaves [data/general_parameters.csv, row most_rye, column Value = 40] [docs/a.md:3 "Loaves of rye"].'
+
+
+SHARED: list[Sandbox] = []
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing of ours catches it."""
+
+
+def call(name: str, **arguments: object) -> Message:
+    return Message("assistant", "", (ToolCall("1", name, arguments),))
+
+
+def baker(seen: list[str], kill_at: int | None = None) -> Scripted:
+    """A model that does the right thing; it may be killed at a call."""
+    steps = {
+        "builder": [call("list_files"), call("read_file", path="docs/a.md"), call("write_file", path="src/bakery.py", text=PROGRAM),
+                    call("run", path="src/bakery.py"), call("submit", path="src/bakery.py")],
+        "planner": [Message("assistant", json.dumps(PLAN))],
+        "reviser": [call("read_file", path="src/bakery.py"), call("edit", path="src/bakery.py", edits=EDIT),
+                    call("edit", path="docs/a.md", edits=STATES), call("run", path="src/bakery.py"),
+                    call("submit", path="src/bakery.py")],
+        "explainer": [call("search", text="most_rye"), call("submit", answer=ANSWER)],
+    }  # fmt: skip
+
+    def reply(request: Request, number: int) -> Message:
+        if kill_at is not None and number == kill_at:
+            raise Killed
+        seen.append(request.key)
+        done = sum(message.role == "assistant" for message in request.messages)
+        return steps[request.role][min(done, len(steps[request.role]) - 1)]
+
+    return Scripted(reply)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def box() -> Iterator[None]:
+    with Sandbox(1) as shared:
+        SHARED.append(shared)
+        yield
+        SHARED.clear()
+
+
+def wanting(home: Path, model: Scripted | None = None) -> command.VerbRequest:
+    return command.VerbRequest(home, model=model, sandbox=SHARED[0])
+
+
+def running(home: Path, screen: Terminal) -> int:
+    return command.run_program(home, "", screen, SHARED[0])
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    put(tmp_path / "bakery", {"docs/a.md": STORY, "data/general_parameters.csv": DATA})
+    (tmp_path / "request.md").write_text("No more than 40 loaves of rye can be sold.\n")
+    return tmp_path / "bakery"
+
+
+def console() -> tuple[Terminal, io.StringIO]:
+    out = io.StringIO()
+    return Terminal(file=out, width=200, color_system=None, force_terminal=False), out
+
+
+def all_three(home: Path, model: Scripted) -> str:
+    screen, out = console()
+    wanted = wanting(home, model)
+    done = {one.name for one in finished_verbs(home)}
+    if "build-1" not in done:
+        assert command.build_program(wanted, screen) == 0, out.getvalue()
+    if "revise-1" not in done:
+        assert command.revise_program(wanted, home.parent / "request.md", False, False, screen) == 0, out.getvalue()
+    if "ask-1" not in done:
+        assert command.ask_question(wanted, "What limits rye?", screen) == 0
+    return out.getvalue()
+
+
+def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
+    said = all_three(home, baker([]))
+    assert "model solved: optimal, objective 400" in said
+    assert "new rows: rye_sold; alone it changes the optimum by -60" in said
+    assert "objective: 400 to 340; at neutral values the former optimum holds" in said
+    assert "does not hold" not in said
+    screen, out = console()
+    file_commands.list_versions(home, screen)
+    authors = [line.split()[3] for line in out.getvalue().splitlines()]
+    assert [one for one in authors if one != "person"] == ["builder", "request", "reviser"]
+    assert (home / "requests/revise-1.md").read_text().startswith("---\nstatus: done\n---\n")
+    assert "At most `most_rye` loaves" in (home / "docs/a.md").read_text()
+    with Versions(home) as versions:
+        revision = next(one for one in versions.list_versions() if one.author == "reviser")
+        text = versions.describe_diff(revision.id)
+        assert '+    problem += rye <= p["most_rye"], "rye_sold"' in text
+        assert "+most_rye,40,loaves,that can be sold" in text
+    page = (home / "report.html").read_text()
+    assert "rye_sold" in page
+    assert "<script" not in page
+    assert "What limits rye?" in page
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0, 3, 5, 8, 12])
 def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
     seen: list[str] = []

@@ -3,6 +3,8 @@
 import io
 from dataclasses import replace
 
+import pytest
+
 from oragent._base.terminal import Terminal
 from oragent.milp.capture.program import ProgramOutcome
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
