@@ -22,6 +22,9 @@ LOOK_S = 0.25
 HASTY_S = 10.0
 # Consecutive failures after which no more workers are started.
 HASTY = 5
+# With this option a worker ends when its standard input closes, which happens when its parent ends.
+WITH_PARENT = "--with-parent"
+CONFIGURATION: dict[str, Any] = {"distributed.worker.http.routes": [], "distributed.admin.system-monitor.disk": False}
 
 
 @dataclass
@@ -125,11 +128,6 @@ def last_line(log: IO[bytes]) -> str:
     if lines:
         return escape_text(lines[-1])[:300]
     return "they print nothing"
-
-
-# With this option a worker ends when its standard input closes, which happens when its parent ends.
-WITH_PARENT = "--with-parent"
-CONFIGURATION: dict[str, Any] = {"distributed.worker.http.routes": [], "distributed.admin.system-monitor.disk": False}
 
 
 def main(words: list[str]) -> None:

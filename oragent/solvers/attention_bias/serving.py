@@ -45,6 +45,17 @@ LIMIT = 1e30
 STARTS = frozenset((1, 8, ALL))
 WORDS = frozenset(("network", "points", "demands", "bias", "starts", "augment", "bfloat16", "rebuilds"))
 Floats = NDArray[np.float32]
+MOST_LINES = 256
+CHUNK = 1 << 20
+# Limit of the instances kept on the device, in bytes.
+KEPT_BYTES = 256 << 20
+# Number of evaluations served at once, by type of device; processors gain nothing from sharing.
+SHARED = {"cuda": 4}
+# Maximum number of nodes in all instances of a request that is computed with others; a larger one fills the device.
+MOST_SHARED = 5_000
+HELLO = b"ready"
+# Message prefix on the control socket, before the number of seconds; the new socket is attached to it.
+NEW = b"line "
 
 
 class Refused(ValueError):
@@ -145,19 +156,6 @@ def _expect_array(values: Any, shape: tuple[int, ...], least: float, maximum: fl
     slack = 1e-6 * max(abs(least), abs(maximum))
     if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= maximum + slack):
         raise Refused("numbers out of range")
-
-
-MOST_LINES = 256
-CHUNK = 1 << 20
-# Limit of the instances kept on the device, in bytes.
-KEPT_BYTES = 256 << 20
-# Number of evaluations served at once, by type of device; processors gain nothing from sharing.
-SHARED = {"cuda": 4}
-# Maximum number of nodes in all instances of a request that is computed with others; a larger one fills the device.
-MOST_SHARED = 5_000
-HELLO = b"ready"
-# Message prefix on the control socket, before the number of seconds; the new socket is attached to it.
-NEW = b"line "
 
 
 @dataclass(eq=False)
