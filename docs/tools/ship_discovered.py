@@ -1,10 +1,11 @@
-"""Ship a program of a run with its problem: ``ship_discovered.py RUN ID TITLE "why it works"``.
+"""Ship a program of a run with its problem: ``ship_discovered.py RUN ID TITLE "why it works" [--no-fresh]``.
 
-It scores seed and program on the held-out and on a fresh set, tests the program with unusual arguments, and writes
+It scores seed and program on the held-out and on a fresh set, side by side, tests the program with unusual arguments, and writes
 ``problems/NAME/discovered/TITLE.py`` and its entry in ``evidence.yaml``.
 """
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -39,17 +40,20 @@ def set_evidence(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, An
     return SetEvidence(round(seed["score"], 6), round(best["score"], 6), interval, sizes, drawn)
 
 
-def read_evidence(run: Path, name: str, why: str) -> tuple[Evidence, str]:
+def read_evidence(run: Path, name: str, why: str, draws: bool) -> tuple[Evidence, str]:
     """Return the evidence for a candidate of a run, and its text."""
     data, folder = load_run(run), reopen(run, changed=True, only_read=True)
     record = next(record for record in data.records if record.id == name)
     source = record.candidate.source
-    with EvaluationRunner() as evaluate:
+    fresh = None
+    with EvaluationRunner(2) as evaluate, ThreadPoolExecutor(2) as pool:
         scorer = HeldOutScorer(folder, evaluate)
-        test = set_evidence(scorer, scorer.score(scorer.seed, "test"), scorer.score(source, "test"))
-        best = scorer.score(source, "fresh")
-        drawn = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={best['fresh_seed']}")
-        fresh = set_evidence(scorer, drawn, best)
+        scorer.offers  # noqa: B018 asked once, before two threads ask
+        test = set_evidence(scorer, *pool.map(lambda text: scorer.score(text, "test"), (scorer.seed, source)))
+        if draws:
+            best = scorer.score(source, "fresh")
+            drawn = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={best['fresh_seed']}")
+            fresh = set_evidence(scorer, drawn, best)
     seed, found = ({**each.candidate.evaluation.metrics, "score": each.score} for each in (data.seed, record))
     with ExperimentRunner(folder.problem, folder.root) as runner:
         hardened = runner.harden(source)
@@ -72,10 +76,10 @@ def read_evidence(run: Path, name: str, why: str) -> tuple[Evidence, str]:
     return evidence, source
 
 
-def main(run: Path, name: str, title: str, why: str) -> None:
+def main(run: Path, name: str, title: str, why: str, draws: bool) -> None:
     """Write the program and its evidence."""
     problem = reopen(run, changed=True, only_read=True).problem
-    evidence, source = read_evidence(run, name, why)
+    evidence, source = read_evidence(run, name, why, draws)
     folder = ROOT / "problems" / problem.name / DISCOVERED
     folder.mkdir(exist_ok=True)
     (folder / f"{title}.py").write_text(f'"""{why}"""\n\n{source.strip()}\n', encoding="utf-8")
@@ -92,4 +96,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:5])
+    main(Path(sys.argv[1]), *sys.argv[2:5], draws="--no-fresh" not in sys.argv)
