@@ -30,6 +30,10 @@ def test_a_search_that_is_given_the_items_wins(attacks: Attacks) -> None:
     assert min(attacks.search_given(RUNS).gains) > 0
 
 
+def test_a_search_for_small_seeds_finds_one_that_was_given(attacks: Attacks) -> None:
+    assert min(attacks.search("seeds", 1, seed=1234).gains) > 0
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 def test_no_search_finds_an_item_that_is_still_to_come(attacks: Attacks, name: str) -> None:
     assert attacks.search(name, RUNS).gains == (0,) * RUNS
