@@ -27,6 +27,7 @@ from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.native import Library
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
+from oragent.sandbox.isolation.modules import find_hidden_modules
 from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"
@@ -36,9 +37,8 @@ MOST_FILES = 1 << 20
 EXIT_UNCONFINED = 78
 # exit code of a guest without memory for a message
 EXIT_OF_MEMORY = 77
-# package of the harness, and its parts that generate and score instances
+# package of the harness
 PROJECT = "oragent"
-FORGOTTEN = ("oragent.domains", "oragent.solvers")
 # message of Python 3.11 if a call finds no memory
 NO_FRAME = "error return without exception set"
 
@@ -135,8 +135,7 @@ def forget_project(helpers: Collection[str], state: Callable[..., Any] | None) -
         state: Class whose module stays usable; None: no such class.
     """
     kept = state.__module__ if state is not None else ""
-    names = [name for name in sys.modules if name.startswith(FORGOTTEN) or name in helpers]
-    for name in (*names, "__main__"):
+    for name in (*find_hidden_modules(), *helpers, "__main__"):
         module = sys.modules.pop(name, None)
         if module is not None and name != kept:
             # functions that something still refers to are of no use without their globals

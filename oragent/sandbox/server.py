@@ -30,6 +30,7 @@ from oragent.sandbox import warm_script
 from oragent.sandbox.isolation import kernel, namespaces, probe_mechanisms
 from oragent.sandbox.isolation.guest import prepare_confinement
 from oragent.sandbox.isolation.mechanisms import Mechanism
+from oragent.sandbox.isolation.modules import remember_modules
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path
@@ -166,6 +167,7 @@ def _run_zygote(
         if script is not None and setting.companion_folder:
             warm_script.import_helpers(script, setting.companion_folder)
         prepare_confinement(setting.needed)
+        remember_modules()
         if Mechanism.SECCOMP in setting.mechanisms:
             for is_persistent in (False, True):
                 # Compile the filters once for all children.
