@@ -1,20 +1,14 @@
-"""Classes of models, products of variables, and the choice of a solver."""
+"""Classes of models, and products of variables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from oragent._base.errors import MilpError
 from oragent.milp.features import QuadraticRow, QuadraticTerm
+from oragent.milp.general_solving import solve_general
 from oragent.milp.model import Milp, Relation
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solvers.protocol import SolverOptions
-from oragent.milp.solving import solve
+from oragent.milp.solution import Solution
 
-# Solver for nonconvex quadratic models and for indicators without bounds.
-GENERAL_SOLVER = "scip"
-# Half the width of a box around a solution, relative to its values.
-BOX = 0.1
 # Relation of a check with alternative cases.
 ANY = "any"
 
@@ -68,38 +62,8 @@ def restore_products(milp: Milp, pairs: Mapping[str, Sequence[str]]) -> Milp:
 
 
 def solve_model(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
-    """Solve a model by HiGHS, or by SCIP if HiGHS does not support it.
-
-    Raises:
-        MilpError: SCIP is needed and OR-Tools is not installed.
-    """
-    if not milp.features:
-        return solve(milp, limit_s, gap, duals=False)
-    try:
-        solution = solve(milp, limit_s, gap, duals=False)
-    except MilpError:
-        return solve(milp, duals=False, solver=GENERAL_SOLVER, options=SolverOptions(limit_s, gap))
-    if solution.status is SolveStatus.FEASIBLE and not milp.has_integers:
-        return _prove_convex(milp, solution, limit_s, gap)
-    return solution
-
-
-def _prove_convex(milp: Milp, solution: Solution, limit_s: float, gap: float) -> Solution:
-    """Return the optimum within a box around a solution of HiGHS, if it lies strictly inside the box.
-
-    HiGHS solves only convex quadratic models, so an optimum inside the box is the optimum of the model. Its bound
-    is infinite if a variable has no bound and its reduced cost is not exactly zero.
-    """
-    sides = {name: BOX * (1.0 + abs(value)) for name, value in solution.values.items()}
-    variables = []
-    for variable in milp.variables:
-        value, side = solution.values[variable.name], sides[variable.name]
-        variables.append(replace(variable, low=max(variable.low, value - side), high=min(variable.high, value + side)))
-    boxed = solve(replace(milp, variables=tuple(variables)), limit_s, gap, duals=False)
-    is_inside = all(abs(boxed.values.get(name, 0.0) - solution.values[name]) < side / 2 for name, side in sides.items())
-    if boxed.status is SolveStatus.OPTIMAL and is_inside:
-        return boxed
-    return solution
+    """Solve a model of any class; see ``oragent.milp.general_solving``."""
+    return solve_general(milp, limit_s, gap)
 
 
 def describe_class(milp: Milp) -> str:

@@ -11,6 +11,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.capture.families import CapturedGroup, SetPool, group_members
 from oragent.milp.capture.matching import MatchedFigures, Matcher
 from oragent.milp.capture.reading import ReadLinks, ReadModel
+from oragent.milp.features import FurtherObjective
 from oragent.milp.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
 from oragent.milp.linked import LinkedVector, Links
 from oragent.milp.model import LARGEST, NO_BOUND, Sense
@@ -63,14 +64,16 @@ def assemble(read: ReadModel) -> AssembledModel:
     relations = np.where(read.row_low == read.row_high, EQUAL, np.where(is_lower, AT_LEAST, AT_MOST))
     sense = Sense.MAXIMIZE if read.maximize else Sense.MINIMIZE
     unit = read.units.get("objective", "")
-    objective = IndexedObjective("objective", sense, vectors["cost"], read.constant, unit)
+    quadratic = read.features.quadratic
+    objective = IndexedObjective("objective", sense, vectors["cost"], read.constant, unit, quadratic=quadratic)
     model = IndexedModel(
         name=read.name,
         sets=tuple(pool.used.values()),
         parameters=parameters,
         variables=variables,
         rows=row_families,
-        objectives=(objective,),
+        objectives=(objective, *(_further_objective(goal, len(read.columns)) for goal in read.features.goals)),
+        features=replace(read.features, quadratic=(), goals=()),
         cells=cells,
         low=vectors["low"],
         high=vectors["high"],
@@ -84,6 +87,16 @@ def assemble(read: ReadModel) -> AssembledModel:
         flat_rows=_flat(read.rows),
     )
     return AssembledModel(model.check(), matched)
+
+
+def _further_objective(goal: FurtherObjective[int], count: int) -> IndexedObjective:
+    cost = np.zeros(count)
+    for column, value in goal.terms.items():
+        cost[column] = value
+    numbers = LinkedVector.of_numbers(cost)
+    return IndexedObjective(
+        goal.name, goal.sense, numbers, goal.constant, weight=goal.weight, priority=goal.priority, slack=goal.slack
+    )
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:

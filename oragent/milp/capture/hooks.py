@@ -16,19 +16,29 @@ class ImportHook(importlib.abc.MetaPathFinder):
 
     def __init__(self, installers: Mapping[str, Install]) -> None:
         self._installers = dict(installers)
+        # Modules that the other finders search now.
+        self._searched: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the module's own spec with a loader that calls the installer."""
-        install = self._installers.pop(fullname, None)
-        if install is None:
+        if fullname not in self._installers or fullname in self._searched:
             return None
-        spec = importlib.util.find_spec(fullname)
+        self._searched.add(fullname)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._searched.discard(fullname)
         if spec is None or spec.loader is None:
             return spec
-        spec.loader = _InstallingLoader(spec.loader, install)
+        # A program may search a module without importing it, so the installer stays until the import.
+        spec.loader = _InstallingLoader(spec.loader, lambda module: self._installers.pop(fullname, _nothing)(module))
         return spec
+
+
+def _nothing(module: ModuleType) -> None:
+    """Do nothing."""
 
 
 class _InstallingLoader(importlib.abc.Loader):

@@ -15,11 +15,11 @@ from oragent.milp.capture.assembling import assemble
 from oragent.milp.capture.reading import ReadModel, ReadPoint, read_model, read_point
 from oragent.milp.capture.recorder import POINT
 from oragent.milp.capture.stage import OPENED, SOLVES
+from oragent.milp.general_solving import solve_general
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_names import to_milp
 from oragent.milp.plain import plain
 from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -265,7 +265,7 @@ def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> Capture
     model = captured.model
     assert model is not None
     claim = captured.claim
-    solution = solve(to_milp(model, flat=False), solve_s, duals=False)
+    solution = solve_general(to_milp(model, flat=False), solve_s)
     captured = replace(captured, status=solution.status, objective=solution.objective)
     if claim.values is None:
         return replace(captured, verdict=ClaimVerdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")
@@ -281,6 +281,8 @@ def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> Capture
         return replace(captured, verdict=ClaimVerdict.FALSE, reason=reason)
     if solution.objective is None:
         return replace(captured, verdict=ClaimVerdict.OPEN, reason=solution.note)
+    if any(goal.weight for goal in model.objectives[1:]):
+        return replace(captured, verdict=ClaimVerdict.OPEN, reason="several objectives: only the first was compared")
     sign = arrays.sense.sign
     if solution.status is SolveStatus.OPTIMAL and _is_same(value, solution.objective):
         return replace(captured, verdict=ClaimVerdict.OPTIMAL, reason="")

@@ -8,19 +8,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from oragent._base.errors import MilpError
+from oragent.milp.as_json import validation_line
 from oragent.milp.capture.snapshot import FORMAT, MemberKey
+from oragent.milp.features import ModelFeatures
 
 MOST_BYTES = 64 << 20
 MOST_MEMBERS = 3_000_000
 MOST_ENTRIES = 20_000_000
 MOST_TABLES = 1000
+# Maximum number of parts other than linear rows, and of terms in them.
+MOST_PARTS = 1_000_000
 LONGEST = 500
 LONGEST_UNIT = 20
 # Maximum number of labels of a key.
 WIDEST = 12
 TARGETS = ("cost", "rhs", "entry", "low", "high")
+FEATURES = TypeAdapter(ModelFeatures[int])
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class ReadModel:
     # Units by family of variables, and of ``objective``.
     units: dict[str, str]
     missing: tuple[str, ...]
+    features: ModelFeatures[int]
 
 
 @dataclass(frozen=True)
@@ -131,9 +138,39 @@ def read_model(content: bytes) -> ReadModel:
             links=_links(data["links"]),
             units={_text(name): _text(unit)[:LONGEST_UNIT] for name, unit in data["units"].items()},
             missing=tuple(_text(reason) for reason in data["missing"][:20]),
+            features=_features(data["features"], count),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as problem:
         raise MilpError(f"no model as a recorder writes it ({type(problem).__name__})") from None
+
+
+def _features(data: Any, count: int) -> ModelFeatures[int]:
+    """Read parts other than linear rows, whose columns must exist; soft rows are not read."""
+    if not isinstance(data, Mapping) or _size(data, MOST_PARTS) < 0:
+        raise ValueError("more parts than are read")
+    try:
+        features = FEATURES.validate_python(data)
+    except ValidationError as problem:
+        raise MilpError(validation_line(problem, "features")) from None
+    named = list(features.keys())
+    if features.soft_rows or any(not 0 <= column < count for column in named):
+        raise ValueError("a part names a column that is not there")
+    if any(len(part.name) > LONGEST for part in (*features.parts, *features.goals)):
+        raise ValueError("a name is too long")
+    return features
+
+
+def _size(data: Any, room: int) -> int:
+    """Return the remaining room after counting nested lists and dicts; -1 if it is used up."""
+    waiting = [data]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping | list):
+            room -= len(part)
+            if room < 0:
+                return -1
+            waiting.extend(part.values() if isinstance(part, Mapping) else part)
+    return room
 
 
 def read_point(content: bytes, count: int) -> ReadPoint:

@@ -28,18 +28,32 @@ POINT = ".point.json"
 class Recorder:
     """Records the solves of one program.
 
+    A process that runs one function of a program, rather than a whole program, gives no folder: install the recorder
+    of a library once (``recorders.from_pulp.install(pulp, recorder)``), call ``begin`` before each run, and read
+    ``files`` after it.
+
     Args:
-        folder: Folder for the files; it is created.
+        folder: Folder for the files; it is created. None keeps them in ``files``.
         program_folder: Folder of the program's files, whose frames belong to the program.
         limit_s: CPU seconds of the process, after which it is killed.
+        gap: Relative gap at which each solve stops; None for the program's own.
     """
 
-    def __init__(self, folder: Path, program_folder: str, limit_s: float) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._limit_s = folder, limit_s
+    def __init__(self, folder: Path | None, program_folder: str, limit_s: float, gap: float | None = None) -> None:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        # Texts by name of the file, if there is no folder: ``000001.json``, and the point in ``000001.point.json``.
+        self.files: dict[str, str] = {}
         self._depth = 0
+        self.begin(limit_s, gap, program_folder)
+
+    def begin(self, limit_s: float, gap: float | None = None, program_folder: str = "") -> None:
+        """Forget all models, and set the limits of the solves that follow."""
+        self._limit_s, self.gap = limit_s, gap
         self._sizes: dict[int, int] = {}
         self.count = 0
+        self.files.clear()
         self.places = PlaceLog(program_folder)
 
     @property
@@ -57,8 +71,9 @@ class Recorder:
             self._depth -= 1
 
     def remaining_s(self) -> float:
-        """CPU seconds available for a solve that starts now; at least one."""
-        return max(1.0, 0.9 * (self._limit_s - time.process_time()))
+        """CPU seconds available for a solve that starts now; at least a second, or a tenth of a shorter limit."""
+        least = min(1.0, 0.1 * self._limit_s)
+        return max(least, 0.9 * (self._limit_s - time.process_time()))
 
     def record(self, framework: str, make: Callable[[], Snapshot]) -> int:
         """Write a snapshot, or the reason why it failed; return its number."""
@@ -75,15 +90,25 @@ class Recorder:
             text = Snapshot(framework, missing=[reason]).to_text()
         if len(text) > MOST_BYTES // 2:
             text = Snapshot(framework, missing=[f"it takes {len(text):,} bytes, more than are read"]).to_text()
-        path = self._folder / f"{self.count:06}.json"
-        path.write_text(text, encoding="utf-8")
+        self._write(f"{self.count:06}.json", text)
         self._sizes[self.count] = len(text)
         while len(self._sizes) > MOST_MODELS or sum(self._sizes.values()) > MOST_BYTES:
             oldest = min(self._sizes)
             del self._sizes[oldest]
             for ending in (".json", POINT):
-                (self._folder / f"{oldest:06}{ending}").unlink(missing_ok=True)
+                self._remove(f"{oldest:06}{ending}")
         return self.count
+
+    def _write(self, name: str, text: str) -> None:
+        if self._folder is None:
+            self.files[name] = text
+        else:
+            (self._folder / name).write_text(text, encoding="utf-8")
+
+    def _remove(self, name: str) -> None:
+        self.files.pop(name, None)
+        if self._folder is not None:
+            (self._folder / name).unlink(missing_ok=True)
 
     def claim(self, number: int, make: Callable[[], tuple[str, float | None, Sequence[float] | None]]) -> None:
         """Write status, objective and values of the columns that the solver gave to the program."""
@@ -96,7 +121,7 @@ class Recorder:
             text = json.dumps({"status": str(status), "objective": _number(objective), "values": plain})
         except Exception as problem:
             text = json.dumps({"status": f"no point: {type(problem).__name__}", "objective": None, "values": None})
-        (self._folder / f"{number:06}{POINT}").write_text(text, encoding="utf-8")
+        self._write(f"{number:06}{POINT}", text)
 
     def fill_keys(
         self,

@@ -5,8 +5,9 @@ The file that a program leaves is a claim: the program runs in the process that 
 """
 
 import json
+import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 FORMAT = 1
@@ -51,7 +52,7 @@ class SnapshotLinks:
 
 @dataclass
 class Snapshot:
-    """A linear model with ``n`` columns and ``m`` rows."""
+    """A model with ``n`` columns and ``m`` linear rows."""
 
     # Name and version of the program's library.
     framework: str
@@ -81,10 +82,16 @@ class Snapshot:
     family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
     tables: list[DataTable] = field(default_factory=list)
     links: SnapshotLinks = field(default_factory=SnapshotLinks)
+    # Parts other than linear rows, in the JSON form of ``oragent.milp.features.ModelFeatures`` by column.
+    features: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Units by family of variables, and of ``objective``, that the program defines in ``UNITS``.
     units: dict[str, str] = field(default_factory=dict)
     # Omitted parts of the model, one line each; if there are any, the snapshot is incomplete.
     missing: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # Number of parts by the name that the program gave them.
+        self._names: dict[str, int] = {}
 
     def add_column(self, name: str, low: float, high: float, integer: bool, cost: float = 0.0) -> int:
         """Add a column and return its position."""
@@ -105,9 +112,38 @@ class Snapshot:
         self.starts.append(len(self.indices))
         return len(self.rows) - 1
 
+    def add_feature(self, feature: str, /, **parts: Any) -> None:
+        """Add a part other than a linear row to a field of ``ModelFeatures``; names become unique."""
+        if "name" in parts:
+            stem = str(parts["name"] or feature.rstrip("s"))
+            count = self._names.get(stem, 0) + 1
+            self._names[stem] = count
+            parts["name"] = stem if count == 1 else f"{stem}_{count}"
+        self.features.setdefault(feature, []).append(parts)
+
+    def add_quadratic_row(
+        self, name: str, terms: dict[int, float], quadratic: list[dict[str, Any]], low: float, high: float
+    ) -> None:
+        """Add a row with quadratic terms, as ``quadratic_term`` gives them, for each of its limits."""
+        sides = [("=", low)] if low == high else [(">=", low), ("<=", high)]
+        finite = [(relation, rhs) for relation, rhs in sides if math.isfinite(rhs)]
+        for relation, rhs in finite:
+            shown = f"{name}_{'least' if relation == '>=' else 'most'}" if len(finite) > 1 else name
+            self.add_feature(
+                "quadratic_rows", name=shown, terms=terms, quadratic=quadratic, relation=relation, rhs=float(rhs)
+            )
+
     def to_text(self) -> str:
         """Return the snapshot as JSON."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, default=_to_plain)
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        parts["tables"] = list(map(asdict, self.tables))
+        parts["links"] = vars(self.links)
+        return json.dumps({"format": FORMAT, **parts}, default=_to_plain)
+
+
+def quadratic_term(first: int, second: int, value: float) -> dict[str, Any]:
+    """Return the product of two columns with a coefficient, for features."""
+    return {"first": first, "second": second, "value": float(value)}
 
 
 def _to_plain(value: Any) -> Any:

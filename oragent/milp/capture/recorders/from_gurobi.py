@@ -4,18 +4,14 @@ import math
 from typing import Any
 
 from oragent.milp.capture.recorder import Recorder
+from oragent.milp.capture.recorders.gurobi_features import add_features
 from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
 STATUSES = {2: "optimal", 3: "infeasible", 4: "infeasible or unbounded", 5: "unbounded", 9: "time limit"}
-# Counts of a model's nonlinear parts.
-NOT_LINEAR = {
-    "NumSOS": "special-ordered sets",
-    "NumQConstrs": "quadratic rows",
-    "NumGenConstrs": "general constraints (min, max, indicator and others)",
-    "NumQNZs": "a quadratic objective",
-    "NumPWLObjVars": "a piecewise linear objective",
-}
+# Counts of parts that are not captured.
+NOT_CAPTURED = {"NumPWLObjVars": "a piecewise linear objective", "NumScenarios": "scenarios"}
+RELATIONS = {"<": "<=", ">": ">=", "=": "="}
 
 
 def install(gurobipy: Any, recorder: Recorder) -> None:
@@ -35,6 +31,9 @@ def install(gurobipy: Any, recorder: Recorder) -> None:
         self.update()
         number = recorder.record(version, lambda: snapshot(self))
         with recorder.quiet():
+            self.Params.TimeLimit = min(self.Params.TimeLimit, recorder.remaining_s())
+            if recorder.gap is not None:
+                self.Params.MIPGap = recorder.gap
             result = model_class.optimize(self, *arguments)
         recorder.claim(number, lambda: _claim(self))
         return result
@@ -72,20 +71,21 @@ def _snapshot(
     gurobipy: Any, model: Any, version: str, recorder: Recorder, families: list[tuple[str, str, Any]]
 ) -> Snapshot:
     snapshot = Snapshot(version, model.ModelName or "", model.ModelSense == -1, float(model.ObjCon))
-    found = {what: getattr(model, attribute, None) for attribute, what in NOT_LINEAR.items()}
+    found = {what: getattr(model, attribute, None) for attribute, what in NOT_CAPTURED.items()}
     for what, count in found.items():
         if count:
             snapshot.missing.append(what)
-    if model.NumObj > 1:
-        snapshot.missing.append("several objectives")
     variables = model.getVars()
     for variable in variables:
-        if variable.VType in "SN":
-            snapshot.missing.append("semi-continuous variables")
         low, high = _bound(variable.LB), _bound(variable.UB)
         if variable.VType == "B":
             low, high = max(low, 0.0), min(high, 1.0)
-        snapshot.add_column(_name(variable, "VarName"), low, high, variable.VType in "BI", variable.Obj)
+        column = snapshot.add_column(
+            _name(variable, "VarName"), low, high, variable.VType in "BIN", 0.0 if model.NumObj > 1 else variable.Obj
+        )
+        if variable.VType in "SN":
+            snapshot.add_feature("semi_continuous", variable=column)
+    add_features(gurobipy, model, snapshot)
     matrix = model.getA().tocsr()
     for row in model.getConstrs():
         snapshot.rows.append(_name(row, "ConstrName"))
@@ -174,4 +174,6 @@ def _claim(model: Any) -> tuple[str, float | None, list[float] | None]:
     status = STATUSES.get(model.Status, f"status {model.Status}")
     if not model.SolCount:
         return status, None, None
-    return status, float(model.ObjVal), model.getAttr("X", model.getVars())
+    # With several objectives it is the value of another one than the snapshot's first.
+    objective = None if model.NumObj > 1 else float(model.ObjVal)
+    return status, objective, model.getAttr("X", model.getVars())

@@ -1,12 +1,14 @@
 """Recorder of highspy."""
 
 import math
+import os
+import sys
 from typing import Any
 
 import numpy as np
 
 from oragent.milp.capture.recorder import Recorder, package_version
-from oragent.milp.capture.snapshot import MemberKey, Snapshot
+from oragent.milp.capture.snapshot import MemberKey, Snapshot, quadratic_term
 from oragent.milp.capture.tables import flat_key, label_text
 
 COLUMN_ADDERS = ("addVariable", "addVar", "addVars", "addCol", "addCols", "addIntegral", "addBinary", "addBinaries")
@@ -17,6 +19,7 @@ def install(highspy: Any, recorder: Recorder) -> None:
     """Watch the solver, families of variables, and constraints."""
     version = package_version(highspy)
     engine = highspy.Highs
+    _take_banner(engine)
     keys: dict[int, dict[int, MemberKey]] = {}
     row_keys: dict[int, dict[int, MemberKey]] = {}
     _watch_families(engine, recorder, keys)
@@ -25,6 +28,7 @@ def install(highspy: Any, recorder: Recorder) -> None:
     recorder.watch_additions(engine, ROW_ADDERS, "rows", lambda model: int(model.getNumRow()))
 
     def snapshot(model: Any, *arguments: Any, **named: Any) -> Snapshot:
+        _limit(model, recorder)
         taken = _snapshot(highspy, model, version)
         given = keys.get(id(model), {}), row_keys.get(id(model), {})
 
@@ -40,6 +44,27 @@ def install(highspy: Any, recorder: Recorder) -> None:
     for name in ("minimize", "maximize"):
         # they set the objective, then call a solve that is recorded
         setattr(engine, name, _plain(getattr(engine, name)))
+
+
+def _take_banner(engine: Any) -> None:
+    """Make the first solver of the process without output: from version 1.16 HiGHS then prints a banner."""
+    sys.stdout.flush()
+    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 1)
+        engine()
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(null)
+
+
+def _limit(model: Any, recorder: Recorder) -> None:
+    """Limit a solve to the remaining time, and to the gap of the run."""
+    requested = model.getOptionValue("time_limit")[1]
+    model.setOptionValue("time_limit", float(min(requested, model.getRunTime() + recorder.remaining_s())))
+    if recorder.gap is not None:
+        model.setOptionValue("mip_rel_gap", float(recorder.gap))
 
 
 def _plain(method: Any) -> Any:
@@ -110,14 +135,16 @@ def _snapshot(highspy: Any, model: Any, version: str) -> Snapshot:
     snapshot = Snapshot(version, str(problem.model_name_ or ""), maximize, float(problem.offset_))
     count, rows = problem.num_col_, problem.num_row_
     kinds = list(problem.integrality_)
-    if any(kind not in (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger) for kind in kinds):
-        snapshot.missing.append("semi-continuous variables")
+    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kSemiInteger)
+    for at, kind in enumerate(kinds):
+        if kind in (highspy.HighsVarType.kSemiContinuous, highspy.HighsVarType.kSemiInteger):
+            snapshot.add_feature("semi_continuous", variable=at)
     if model.getHessianNumNz():
-        snapshot.missing.append("a quadratic objective")
+        _add_hessian(snapshot, highspy, model.getModel().hessian_)
     names, row_names = list(problem.col_names_), list(problem.row_names_)
     low, high, cost = list(problem.col_lower_), list(problem.col_upper_), list(problem.col_cost_)
     for at in range(count):
-        integer = bool(kinds) and kinds[at] == highspy.HighsVarType.kInteger
+        integer = bool(kinds) and kinds[at] in whole
         name = names[at] if at < len(names) else ""
         snapshot.add_column(name, _bound(low[at]), _bound(high[at]), integer, cost[at])
     snapshot.rows = [row_names[at] if at < len(row_names) else "" for at in range(rows)]
@@ -132,6 +159,17 @@ def _snapshot(highspy: Any, model: Any, version: str) -> Snapshot:
     snapshot.starts = [int(start) for start in starts]
     snapshot.indices, snapshot.values = indices.tolist(), values.tolist()
     return snapshot
+
+
+def _add_hessian(snapshot: Snapshot, highspy: Any, hessian: Any) -> None:
+    """Add the objective's quadratic terms; HiGHS holds a triangle or all of Q in x'Qx / 2."""
+    starts, rows, values = list(hessian.start_), list(hessian.index_), list(hessian.value_)
+    is_triangle = hessian.format_ == highspy.HessianFormat.kTriangular
+    for column in range(hessian.dim_):
+        for place in range(starts[column], starts[column + 1]):
+            factor = 1.0 if is_triangle and rows[place] != column else 0.5
+            if values[place]:
+                snapshot.add_feature("quadratic", **quadratic_term(column, int(rows[place]), factor * values[place]))
 
 
 def _matrix(problem: Any) -> tuple[Any, Any, Any]:

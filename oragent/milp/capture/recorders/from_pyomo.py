@@ -5,16 +5,15 @@ import math
 from typing import Any
 
 from oragent.milp.capture.recorder import Recorder, package_version
-from oragent.milp.capture.snapshot import DataTable, MemberKey, Snapshot
+from oragent.milp.capture.snapshot import DataTable, MemberKey, Snapshot, quadratic_term
+from oragent.milp.capture.snapshot_solving import solve_snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
 # Components that a linear model does not have.
 NOT_LINEAR = {
-    "SOSConstraint": "special-ordered sets",
     "Disjunction": "disjunctions",
     "LogicalConstraint": "logical constraints",
     "Complementarity": "complementarity",
-    "Piecewise": "piecewise functions",
 }
 SOLVER = "appsi_highs"
 TIME_OPTIONS = ("time_limit", "timelimit", "TimeLimit", "seconds", "sec", "tmlim")
@@ -116,12 +115,26 @@ class RecordingSolver:
         """Record and solve."""
         if model is None:
             model = self._model
-        number = self._recorder.record(_version(), lambda: take_snapshot(model, self._recorder))
+        snapshots: list[Snapshot] = []
+
+        def take() -> Snapshot:
+            snapshots.append(take_snapshot(model, self._recorder))
+            return snapshots[0]
+
+        number = self._recorder.record(_version(), take)
+        given = {**self.options, **dict(named.get("options") or {})}
+        requested = [float(given[name]) for name in TIME_OPTIONS if name in given]
+        seconds = min([self._recorder.remaining_s(), *requested])
+        if self._recorder.gap is not None:
+            given["mipgap"] = self._recorder.gap
+        if snapshots and snapshots[0].features and not snapshots[0].missing:
+            with self._recorder.quiet():
+                result = self._solve_features(model, snapshots[0], seconds, bool(named.get("load_solutions", True)))
+            self._recorder.claim(number, lambda: _claim(model, str(result.solver.termination_condition)))
+            return result
         with self._recorder.quiet():
             solver = self._make()
-            given = {**self.options, **dict(named.get("options") or {})}
-            seconds = [float(given[name]) for name in TIME_OPTIONS if name in given]
-            solver.config.time_limit = min([self._recorder.remaining_s(), *seconds])
+            solver.config.time_limit = seconds
             for name in GAP_OPTIONS:
                 if name in given:
                     solver.config.mip_gap = float(given[name])
@@ -133,6 +146,21 @@ class RecordingSolver:
             elif named.get("load_solutions", True):
                 logging.getLogger("pyomo").warning("no solution: %s", _condition_of(result))
         self._recorder.claim(number, lambda: _claim(model, _condition_of(result)))
+        return result
+
+    def _solve_features(self, model: Any, snapshot: Snapshot, seconds: float, is_loaded: bool) -> Any:
+        """Solve a model with parts other than linear rows, and set the values of its variables."""
+        from pyomo.environ import Var
+        from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
+
+        solution = solve_snapshot(snapshot, seconds, self._recorder.gap)
+        result = SolverResults()
+        result.solver.status = SolverStatus.ok
+        result.solver.termination_condition = getattr(TerminationCondition, solution.status)
+        if solution.values and is_loaded:
+            variables = model.component_data_objects(Var, descend_into=True)
+            for variable, value in zip(variables, solution.values, strict=True):
+                variable.set_value(value, skip_validation=True)
         return result
 
 
@@ -150,7 +178,7 @@ def _condition_of(result: Any) -> str:
 
 def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
     """Read columns, rows, parameters and sets of a model."""
-    from pyomo.environ import Constraint, Objective, Param, Var, minimize, value
+    from pyomo.environ import Constraint, Objective, Param, SOSConstraint, Var, minimize, value
 
     snapshot = Snapshot(_version(), str(model.name))
     for kind, what in NOT_LINEAR.items():
@@ -177,6 +205,9 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
         given[0][column] = _member_key(variable)
         _add_sets(snapshot, "variables", variable.parent_component())
     reader = _Reader(snapshot, columns, cells)
+    for ordered in model.component_data_objects(SOSConstraint, active=True, descend_into=True):
+        members = {columns[id(variable)]: float(weight) for variable, weight in ordered.get_items()}
+        snapshot.add_feature("ordered_sets", name=ordered.name, kind=int(ordered.level), members=members)
     objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
     if len(objectives) > 1:
         snapshot.missing.append("several objectives")
@@ -254,52 +285,66 @@ class _Reader:
         self._snapshot, self._columns, self._cells = snapshot, columns, cells
 
     def read_objective(self, objective: Any) -> None:
-        """Fill in costs and the constant."""
+        """Fill in costs, quadratic terms and the constant."""
         from pyomo.environ import value
 
-        terms = self._linear_terms(objective.expr, f"a nonlinear objective ({objective.name})")
-        if terms is None:
+        parts = self._parts(objective.expr, f"a nonlinear objective ({objective.name})")
+        if parts is None:
             return
-        constant, variables, figures = terms
-        self._snapshot.constant = float(value(constant))
-        for variable, figure in zip(variables, figures, strict=True):
+        self._snapshot.constant = float(value(parts.constant))
+        for variable, figure in zip(parts.linear_vars, parts.linear_coefs, strict=True):
             column = self._columns[id(variable)]
             self._snapshot.cost[column] += float(value(figure))
             self._link("cost", column, figure, 1.0)
+        for term in self._quadratic(parts):
+            self._snapshot.add_feature("quadratic", **term)
 
     def read_row(self, row: Any) -> int | None:
-        """Add a row; None for one that is not linear."""
+        """Add a row; return None for one that is not linear."""
         from pyomo.environ import value
 
-        terms = self._linear_terms(row.body, f"nonlinear rows ({row.parent_component().name})")
-        if terms is None:
+        parts = self._parts(row.body, f"nonlinear rows ({row.parent_component().name})")
+        if parts is None:
             return None
-        constant, variables, figures = terms
-        offset = float(value(constant))
+        offset = float(value(parts.constant))
         low = -math.inf if row.lower is None else float(value(row.lower)) - offset
         high = math.inf if row.upper is None else float(value(row.upper)) - offset
         numbers: dict[int, float] = {}
-        for variable, figure in zip(variables, figures, strict=True):
+        for variable, figure in zip(parts.linear_vars, parts.linear_coefs, strict=True):
             column = self._columns[id(variable)]
             numbers[column] = numbers.get(column, 0.0) + float(value(figure))
+        quadratic = self._quadratic(parts)
+        if quadratic:
+            self._snapshot.add_quadratic_row(row.name, numbers, quadratic, low, high)
+            return None
         first = len(self._snapshot.indices)
         position = self._snapshot.add_row(row.name, numbers, low, high)
         places = {column: first + at for at, column in enumerate(numbers)}
-        for variable, figure in zip(variables, figures, strict=True):
+        for variable, figure in zip(parts.linear_vars, parts.linear_coefs, strict=True):
             self._link("entry", places[self._columns[id(variable)]], figure, 1.0)
         if low == high or math.isinf(low) or math.isinf(high):
             self._link("rhs", position, row.upper if row.upper is not None else row.lower, 1.0)
-            self._link("rhs", position, constant, -1.0)
+            self._link("rhs", position, parts.constant, -1.0)
         return position
 
-    def _linear_terms(self, expression: Any, what: str) -> tuple[Any, list[Any], list[Any]] | None:
+    def _parts(self, expression: Any, what: str) -> Any:
+        """Return linear and quadratic parts of an expression; None for one that is neither."""
         from pyomo.repn import generate_standard_repn
 
         parts = generate_standard_repn(expression, compute_values=False)
-        if parts.nonlinear_expr is not None or parts.quadratic_vars:
+        if parts.nonlinear_expr is not None:
             self._snapshot.missing.append(what)
             return None
-        return parts.constant, list(parts.linear_vars), list(parts.linear_coefs)
+        return parts
+
+    def _quadratic(self, parts: Any) -> list[dict[str, Any]]:
+        from pyomo.environ import value
+
+        return [
+            quadratic_term(self._columns[id(first)], self._columns[id(second)], float(value(figure)))
+            for (first, second), figure in zip(parts.quadratic_vars, parts.quadratic_coefs, strict=True)
+            if float(value(figure))
+        ]
 
     def _link(self, target: str, place: int, expression: Any, sign: float) -> None:
         """Note the cells that a figure refers to, if it is linear in them."""

@@ -1,0 +1,64 @@
+"""Solve a model of any class: by HiGHS, or by SCIP if HiGHS does not support it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from oragent._base.errors import MilpError
+from oragent.milp.model import Milp
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solvers.protocol import SolverOptions
+from oragent.milp.solving import solve
+
+# Solver for nonconvex quadratic models and for indicators without bounds.
+GENERAL_SOLVER = "scip"
+# Half the width of a box around a solution, relative to its values.
+BOX = 0.1
+
+
+def solve_general(
+    milp: Milp,
+    limit_s: float | None = None,
+    gap: float = 0.0,
+    *,
+    duals: bool = False,
+    start: Mapping[str, float] | None = None,
+) -> Solution:
+    """Solve a model by HiGHS, or by SCIP if HiGHS does not support it.
+
+    Args:
+        milp: The model.
+        limit_s: Wall-clock seconds; None for no limit.
+        gap: Relative gap at which the search stops.
+        duals: Whether to compute duals and ranges of a linear model.
+        start: Start point by variable.
+
+    Raises:
+        MilpError: SCIP is needed and OR-Tools is not installed.
+    """
+    if milp.is_linear:
+        return solve(milp, limit_s, gap, duals=duals, start=start)
+    try:
+        solution = solve(milp, limit_s, gap, duals=False, start=start)
+    except MilpError:
+        return solve(milp, duals=False, solver=GENERAL_SOLVER, options=SolverOptions(limit_s, gap), start=start)
+    if solution.status is SolveStatus.FEASIBLE and not milp.has_integers:
+        return _prove_convex(milp, solution, limit_s, gap)
+    return solution
+
+
+def _prove_convex(milp: Milp, solution: Solution, limit_s: float | None, gap: float) -> Solution:
+    """Return the optimum within a box around a solution of HiGHS, if it lies strictly inside the box.
+
+    HiGHS solves only convex quadratic models, so an optimum inside the box is the optimum of the model. Its bound
+    is infinite if a variable has no bound and its reduced cost is not exactly zero.
+    """
+    sides = {name: BOX * (1.0 + abs(value)) for name, value in solution.values.items()}
+    variables = []
+    for variable in milp.variables:
+        value, side = solution.values[variable.name], sides[variable.name]
+        variables.append(replace(variable, low=max(variable.low, value - side), high=min(variable.high, value + side)))
+    boxed = solve(replace(milp, variables=tuple(variables)), limit_s, gap, duals=False)
+    is_inside = all(abs(boxed.values.get(name, 0.0) - solution.values[name]) < side / 2 for name, side in sides.items())
+    if boxed.status is SolveStatus.OPTIMAL and is_inside:
+        return boxed
+    return solution
