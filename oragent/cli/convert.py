@@ -13,10 +13,17 @@ from oragent.cli.options import console
 
 def convert(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A .json, .lp or .mps file, a job shop (.jsp), a program (.py), or a run's folder.",
+        ),
     ],
     to: Annotated[
-        str, typer.Option(help="json, lp, mps, or source: pulp, pyomo, gurobipy, mathopt (default: by --out).")
+        str,
+        typer.Option(
+            help="json, lp, mps, or source: pulp, pyomo, gurobipy, mathopt; cpsat for schedules (default: by --out)."
+        ),
     ] = "",
     out: Annotated[Path | None, typer.Option(help="File to write (default: source is printed).")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder that a program may read (default: its own).")] = None,
@@ -24,7 +31,10 @@ def convert(
     """Write a model in another form: a file, or source of a modelling library that runs."""
     from oragent.milp.convert import SOURCES, convert_model, form_of, write_source
     from oragent.milp.opening import open_model
+    from oragent.milp.schedules import is_schedule
 
+    if is_schedule(model) and _convert_schedule(model, to, out):
+        return
     form = form_of(out or Path(), to)
     if out is None and form not in SOURCES:
         raise MilpError(f"--to {form} needs --out FILE; only source is printed")
@@ -37,3 +47,26 @@ def convert(
     convert_model(opened, out, form)
     publish_result({"form": form, "file": out})
     print_line(console, f"wrote {out} ({form})")
+
+
+def _convert_schedule(path: Path, to: str, out: Path | None) -> bool:
+    """Write a schedule as JSON or as a program for CP-SAT; return False for forms of its mixed-integer model."""
+    from oragent._base.files import replace_file
+    from oragent.milp.schedules import read_schedule, write_schedule
+    from oragent.milp.schedules.source import schedule_source
+
+    if to == "cpsat":
+        source = schedule_source(read_schedule(path))
+        publish_result({"form": to, "source": source})
+        if out is None:
+            console.file.write(source)
+        else:
+            replace_file(out, source)
+            print_line(console, f"wrote {out} ({to})")
+        return True
+    if out is None or (to or out.suffix.lower().lstrip(".")) != "json":
+        return False
+    write_schedule(read_schedule(path), out)
+    publish_result({"form": "json", "file": out})
+    print_line(console, f"wrote {out} (a schedule)")
+    return True

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oragent._base.errors import ConfigError
+from oragent._base.errors import ConfigError, MilpError
 from oragent._base.publishing import publish_result
 from oragent.cli.options import (
     BenchCalls,
@@ -251,8 +251,13 @@ def bench_formulate(
 
 @with_solve_options
 def solve(
+    context: typer.Context,
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A .json, .lp or .mps file, a job shop (.jsp), a program (.py), or a run's folder.",
+        ),
     ],
     explain: Annotated[
         bool, typer.Option("--explain", help="Explain what binds, what one more unit is worth, and why.")
@@ -265,10 +270,22 @@ def solve(
     *,
     limits: "SolveLimits",
 ) -> None:
-    """Solve an optimisation model and explain its solution; exit code 3 if there is none."""
+    """Solve an optimisation model or a schedule and explain its solution; exit code 3 if there is none."""
     from oragent.milp.as_json import solution_dict
     from oragent.milp.command import SolveFileRequest, solve_file
+    from oragent.milp.schedules import ScheduleRequest, is_schedule, solve_schedule_file
+    from oragent.milp.schedules.files import plan_dict
 
+    if is_schedule(model):
+        if inverse is not None:
+            raise MilpError("--inverse needs a model with an objective over variables, not a schedule")
+        # Without a choice, CP-SAT solves schedules if it is installed.
+        source = context.get_parameter_source("solver")
+        solver = limits.solver if source is not None and source.name == "COMMANDLINE" else ""
+        schedule = ScheduleRequest(model, explain, out, solver, limits.options(), limits.confirm)
+        plan = solve_schedule_file(schedule, console)
+        publish_result(plan_dict(plan))
+        raise typer.Exit(SOLVED if plan.status.has_point else UNSOLVED)
     request = SolveFileRequest(model, explain, inverse, out, limits.solver, limits.options(), limits.confirm)
     solution = solve_file(request, console)
     publish_result(solution_dict(solution))

@@ -8,20 +8,37 @@ MPS file is checked line by line before.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import highspy
 import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays, Sparse
-from oragent.milp.features import FurtherObjective, ModelFeatures, QuadraticTerm, SemiContinuous
+from oragent.milp.feature_text import (
+    ExtraRows,
+    MpsSections,
+    add_extra_rows,
+    lp_with_features,
+    mps_with_features,
+    read_goal_notes,
+    split_features,
+    take_sections,
+    with_sections,
+)
+from oragent.milp.features import (
+    FurtherObjective,
+    Indicator,
+    ModelFeatures,
+    QuadraticRow,
+    QuadraticTerm,
+    SemiContinuous,
+)
 from oragent.milp.highs import as_highs_model, quiet_engine
-from oragent.milp.linearise import linearise_milp
 from oragent.milp.lp_reader import needs_own_reader, read_lp
 from oragent.milp.model import (
     Milp,
@@ -39,6 +56,8 @@ from oragent.milp.plain import quoted
 
 # First characters of a comment.
 FORMS = {"mps": "*", "lp": "\\"}
+# Names of rows without limits that ``to_text`` adds.
+IDLE = ("idle_row",)
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
 OBJECTIVE_NAMES = {
     "lp": re.compile(
@@ -63,6 +82,7 @@ SECOND = "  \t"
 MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
 COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)
 _KINDS = highspy.HighsVarType
+NamedPart = TypeVar("NamedPart", QuadraticRow[str], Indicator[str], FurtherObjective[str])
 ORDER = ("NAME", "OBJSENSE", "OBJSENSEMAX", "OBJSENSEMIN", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC"}
 # Columns of the fields in fixed form.
@@ -73,19 +93,33 @@ MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:i
 def to_text(milp: Milp, form: str) -> str:
     """Write a model in the form ``mps`` or ``lp``; meanings and units are lost.
 
-    A quadratic objective is written. Parts such as indicators are written as linear rows, and further objectives are
-    omitted.
+    Parts other than linear rows are written as ``feature_text`` states; the others become linear rows.
 
     Raises:
-        MilpError: A part cannot be written as linear rows.
+        MilpError: A part can be written in neither way.
     """
-    if not milp.is_linear:
+    extra = None
+    if milp.features:
         try:
-            milp, _ = linearise_milp(milp, keeps_square=True)
+            milp = split_features(milp, form)
         except MilpError as problem:
             raise MilpError(f"a file of form {form} cannot hold this model, a .json file can: {problem}") from None
+        if form == "mps":
+            milp, extra = add_extra_rows(milp)
     naming = SafeNaming.for_milp(milp)
     safe = naming.apply(milp)
+    features = safe.features
+    written = ModelFeatures(quadratic=features.quadratic, semi_continuous=features.semi_continuous)
+    body = _body_of_highs(replace(safe, features=written), form)
+    if features and form == "lp":
+        body = lp_with_features(body, safe)
+    if extra is not None:
+        rows = _safe_extra(extra, safe, naming)
+        body = mps_with_features(body, rows, features.ordered_sets, safe.objective.terms)
+    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _write_notes(milp, naming, form)) + body
+
+
+def _body_of_highs(safe: Milp, form: str) -> str:
     arrays = Arrays.from_milp(safe)
     # HiGHS writes columns without coefficients incorrectly or omits them.
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
@@ -100,8 +134,21 @@ def to_text(milp: Milp, form: str) -> str:
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
         engine.writeModel(str(path))
-        body = path.read_text()
-    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _write_notes(milp, naming, form)) + body
+        return path.read_text()
+
+
+def _safe_extra(extra: ExtraRows, safe: Milp, naming: SafeNaming) -> ExtraRows:
+    """Return the rows with the names of the file; parts keep their order in the features."""
+
+    def named(names: Iterable[str], parts: Iterable[NamedPart]) -> dict[str, NamedPart]:
+        return {naming.rows.get(name, name): part for name, part in zip(names, parts, strict=True)}
+
+    features = safe.features
+    return ExtraRows(
+        named(extra.quadratic, features.quadratic_rows),
+        named(extra.indicators, features.indicators),
+        named(extra.goals, features.goals),
+    )
 
 
 def from_text(text: str, form: str) -> Milp:
@@ -114,8 +161,11 @@ def from_text(text: str, form: str) -> Milp:
         MilpError: HiGHS cannot read the text, or the text does not contain a linear model.
     """
     goals: tuple[FurtherObjective[str], ...] = ()
+    notes, sections = text, MpsSections()
     if form == "mps":
-        goals = check_mps(text)
+        check = check_mps(text)
+        goals = read_goal_notes(text, check.goals)
+        text, sections = take_sections(text, check.columns, check.rows)
     elif needs_own_reader(text):
         return _with_noted_names(read_lp(text), _read_notes(text))
     engine = quiet_engine()
@@ -139,8 +189,8 @@ def from_text(text: str, form: str) -> Milp:
             f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, a linear or "
             "quadratic objective, continuous, integer and semi-continuous variables"
         )
-    names = _read_notes(text)
-    milp = _build_milp(engine.getLp(), names["variable"], form)
+    names = _read_notes(notes)
+    milp = with_sections(_build_milp(engine.getLp(), names["variable"], form), sections)
     features = replace(milp.features, goals=goals, quadratic=_read_hessian(engine.getModel().hessian_, milp))
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         milp = replace(milp, sense=Sense.MAXIMIZE)
@@ -151,8 +201,23 @@ def from_text(text: str, form: str) -> Milp:
     else:
         stated = ""
     objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
-    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=features)
+    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=_own_names(features, names))
     return rename_milp(milp, names["variable"], names["row"])
+
+
+def _own_names(features: ModelFeatures[str], names: Mapping[str, Mapping[str, str]]) -> ModelFeatures[str]:
+    """Return features whose parts have the names of the comments for their rows."""
+    rows = names["row"]
+
+    def named(parts: tuple[NamedPart, ...]) -> tuple[NamedPart, ...]:
+        return tuple(replace(part, name=rows.get(part.name, part.name)) for part in parts)
+
+    return replace(
+        features,
+        quadratic_rows=named(features.quadratic_rows),
+        indicators=named(features.indicators),
+        goals=named(features.goals),
+    )
 
 
 def _describe_failure(log: str, sent: str) -> str:
@@ -289,8 +354,17 @@ def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
                 yield Row(free_name(f"{name} {suffix}", taken) if both else name, terms, relation, limit)
 
 
-def check_mps(text: str) -> tuple[FurtherObjective[str], ...]:
-    """Raise an error with the number and content of the line for a damaged file; return its further objectives.
+@dataclass(frozen=True)
+class CheckedMps:
+    """Names of an MPS file, and its further objectives."""
+
+    rows: set[str]
+    columns: set[str]
+    goals: tuple[FurtherObjective[str], ...]
+
+
+def check_mps(text: str) -> CheckedMps:
+    """Raise an error with the number and content of the line for a damaged file; return its names and objectives.
 
     An N row after the first one is an objective with weight 0: it is computed and not optimised.
 
@@ -311,7 +385,10 @@ def check_mps(text: str) -> tuple[FurtherObjective[str], ...]:
     for section in ("ROWS", "COLUMNS"):
         if section not in check.sections:
             raise MilpError(f"not a model in MPS form: the section {section} is missing")
-    return tuple(FurtherObjective(name, terms, weight=0.0) for name, terms in check.further.items())
+    goals = tuple(
+        FurtherObjective(name, terms, weight=0.0) for name, terms in check.further.items() if name not in IDLE
+    )
+    return CheckedMps(check.rows, check.columns, goals)
 
 
 class _MpsCheck:

@@ -464,6 +464,12 @@ class _LpReader:
                 raise MilpError(f"{quoted(words)} is not a point of PWL: expected two numbers") from None
             yield x, y
 
+    def _sense_of(self, words: dict[str, float]) -> Sense:
+        """Return the sense of an objective: a negative weight, also -0, reverses that of the file."""
+        if math.copysign(1.0, words.get("weight", 1.0)) > 0:
+            return self.sense
+        return Sense.MINIMIZE if self.sense is Sense.MAXIMIZE else Sense.MAXIMIZE
+
     def _milp(self) -> Milp:
         variables = tuple(
             Variable(
@@ -475,10 +481,10 @@ class _LpReader:
         goals = tuple(
             FurtherObjective(
                 name,
-                part.terms,
-                self.sense,
+                _without_zeros(part.terms),
+                self._sense_of(words),
                 part.constant,
-                words.get("weight", 1.0) / (base[2].get("weight", 1.0) or 1.0),
+                abs(words.get("weight", 1.0) / (base[2].get("weight", 1.0) or 1.0)),
                 round(words.get("priority", 0.0) - base[2].get("priority", 0.0)),
                 words.get("reltol", 0.0),
             )
@@ -499,5 +505,9 @@ class _LpReader:
             products=tuple(self.products),
             goals=goals,
         )
-        objective = Objective(base[1].terms, base[1].constant)
+        objective = Objective(_without_zeros(base[1].terms), base[1].constant)
         return Milp(variables, tuple(self.rows), objective, self.sense, features=features)
+
+
+def _without_zeros(terms: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in terms.items() if value}

@@ -22,6 +22,8 @@ from oragent.milp.model_values import check_choice as check_choice
 from oragent.milp.model_values import check_finite as check_finite
 from oragent.milp.model_values import check_terms as check_terms
 from oragent.milp.model_values import check_unique as check_unique
+from oragent.milp.model_values import is_plain_figure as is_plain_figure
+from oragent.milp.model_values import is_plain_text as is_plain_text
 from oragent.milp.model_values import require_name as require_name
 from oragent.milp.model_values import require_text as require_text
 from oragent.milp.plain import number, quoted
@@ -59,6 +61,28 @@ class Variable:
     meaning: str = ""
 
     def __post_init__(self) -> None:
+        # Models have up to millions of variables, and texts of errors are expensive.
+        if not self._is_plain:
+            self._check()
+
+    @property
+    def _is_plain(self) -> bool:
+        """Return True if all parts have their final types and values."""
+        low, high = self.low, self.high
+        return (
+            type(low) is float
+            and type(high) is float
+            and low <= high
+            and -NO_BOUND < low < NO_BOUND
+            and (-NO_BOUND < high < NO_BOUND or high == INFINITY)
+            and type(self.kind) is VariableKind
+            and is_plain_text(self.name)
+            and not (self.name.isspace() or self.name == "")
+            and is_plain_text(self.unit)
+            and is_plain_text(self.meaning)
+        )
+
+    def _check(self) -> None:
         require_name(self.name, "a variable")
         where = f"variable {quoted(self.name)}"
         for side in ("low", "high"):
@@ -106,6 +130,17 @@ class Row:
     meaning: str = ""
 
     def __post_init__(self) -> None:
+        if (
+            is_plain_text(self.name)
+            and not (self.name.isspace() or self.name == "")
+            and is_plain_text(self.meaning)
+            and is_plain_figure(self.rhs)
+            and type(self.relation) is Relation
+            and type(self.terms) is dict
+            and all(map(is_plain_figure, self.terms.values()))
+        ):
+            object.__setattr__(self, "terms", dict(self.terms))
+            return
         require_name(self.name, "a row")
         where = f"row {quoted(self.name)}"
         object.__setattr__(self, "terms", check_terms(self.terms, where))
@@ -266,6 +301,8 @@ def _find_named(parts: Mapping[str, NamedPart], name: str, what: str) -> NamedPa
 
 
 def _check_known(terms: Mapping[str, float], names: set[str], where: str) -> None:
+    if terms.keys() <= names:
+        return
     for name in terms:
         if name not in names:
             raise MilpError(f"{where} uses {quoted(str(name))}, no variable of the model: declare or rename it")

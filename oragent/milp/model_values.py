@@ -41,7 +41,20 @@ def check_terms(terms: object, where: str) -> dict[str, float]:
     if not isinstance(terms, Mapping):
         raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
     what = f"{where}: the coefficient of"
-    return {name: check_finite(value, f"{what} {quoted(str(name))}") for name, value in terms.items()}
+    return {
+        name: value if is_plain_figure(value) else check_finite(value, f"{what} {quoted(str(name))}")
+        for name, value in terms.items()
+    }
+
+
+def is_plain_figure(value: object) -> bool:
+    """Return True for a finite float of permitted size, which needs no further check."""
+    return type(value) is float and -LARGEST <= value <= LARGEST
+
+
+def is_plain_text(text: object) -> bool:
+    """Return True for an ASCII text, which needs no further check."""
+    return type(text) is str and text.isascii()
 
 
 def check_choice(options: type[Option], value: object, what: str) -> Option:

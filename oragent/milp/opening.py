@@ -9,9 +9,11 @@ from oragent.milp.capture.program import ProgramOutcome, capture_program
 from oragent.milp.files import read
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.indexed_files import read_indexed
-from oragent.milp.indexed_names import to_milp
+from oragent.milp.indexed_names import from_milp, to_milp
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
+from oragent.milp.schedules.files import is_schedule, read_schedule
+from oragent.milp.scheduling import schedule_to_milp
 
 PROGRAM = ".py"
 # Names of models in the folder of a run; the first existing file is used.
@@ -26,8 +28,9 @@ def open_model(
     """Read a model.
 
     Args:
-        path: ``.json``, ``.lp``, ``.mps`` (each also with ``.gz``), a Python program, or a run's folder. A program runs
-            in the sandbox; its last solved model is returned.
+        path: ``.json``, ``.lp``, ``.mps`` (the last two also with ``.gz``), a schedule (``.jsp``, or JSON with
+            intervals; as a mixed-integer model), a Python program, or a run's folder. A program runs in the sandbox;
+            its last solved model is returned.
         data_folder: Folder that a program may read; by default its own folder.
         tell: Called with one line on the captured model and its comparison with the program's claim.
 
@@ -37,9 +40,11 @@ def open_model(
     """
     if path.is_dir():
         path = _model_of_run(path)
-    if path.suffix.lower() != PROGRAM:
-        return read_indexed(path)
-    return _capture(path, data_folder, tell)
+    if is_program(path):
+        return _capture(path, data_folder, tell)
+    if is_schedule(path):
+        return from_milp(schedule_to_milp(read_schedule(path)))
+    return read_indexed(path)
 
 
 def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) -> Milp:
@@ -53,6 +58,8 @@ def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) ->
         path = _model_of_run(path)
     if is_program(path):
         return to_milp(_capture(path, None, tell))
+    if is_schedule(path):
+        return schedule_to_milp(read_schedule(path))
     return read(path)
 
 

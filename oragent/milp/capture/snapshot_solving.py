@@ -3,6 +3,7 @@
 It imports the solvers only when a model needs them: they may conflict with those of the program.
 """
 
+import importlib
 from dataclasses import dataclass
 
 from oragent.milp.capture.snapshot import Snapshot
@@ -28,12 +29,12 @@ def solve_snapshot(snapshot: Snapshot, seconds: float, gap: float | None) -> Sna
     Raises:
         MilpError: The snapshot is incomplete, or no installed solver can solve it.
     """
-    import oragent.milp  # noqa: F401  # the package first, as its parts import each other
-    from oragent.milp.capture.assembling import assemble
-    from oragent.milp.capture.reading import read_model
-    from oragent.milp.general_solving import solve_general
-    from oragent.milp.indexed_names import to_milp
-
+    # The package first, as its parts import each other.
+    importlib.import_module("oragent.milp")
+    read_model = importlib.import_module("oragent.milp.capture.reading").read_model
+    assemble = importlib.import_module("oragent.milp.capture.assembling").assemble
+    solve_general = importlib.import_module("oragent.milp.general_solving").solve_general
+    to_milp = importlib.import_module("oragent.milp.indexed_names").to_milp
     milp = to_milp(assemble(read_model(snapshot.to_text().encode())).model, flat=False)
     solution = solve_general(milp, seconds, gap or 0.0)
     values = [solution.values[variable.name] for variable in milp.variables] if solution.values else []

@@ -5,6 +5,7 @@ from pathlib import Path
 from oragent._base.errors import MilpError
 from oragent._base.files import replace_file
 from oragent.milp.convert.dialects import GurobiWriter, MathOptWriter, PulpWriter, PyomoWriter
+from oragent.milp.convert.feature_source import FeatureWriter, check_features
 from oragent.milp.convert.structure import StructureReader
 from oragent.milp.convert.writer import SourceWriter
 from oragent.milp.files import write
@@ -61,11 +62,15 @@ def write_source(model: IndexedModel, form: str) -> str:
     """Return Python source for a modelling library, with loops over sets and data where the families allow it.
 
     Raises:
-        MilpError: The form is no library of ``SOURCES``.
+        MilpError: The form is no library of ``SOURCES``, or the library cannot have a part of the model.
     """
     if form not in SOURCES:
         raise MilpError(f"{form!r} is no modelling library that can be written: expected {', '.join(SOURCES)}")
+    check_features(model, form)
+    writer = SOURCES[form](StructureReader(model).read())
     if not model.is_linear:
-        parts = ", ".join(model.feature_counts)
-        raise MilpError(f"a program for {form} holds linear rows only, and the model has {parts}: write .lp or .json")
-    return SOURCES[form](StructureReader(model).read()).write()
+        features = FeatureWriter(model, form, writer)
+        writer.objective_terms += features.objective_terms()
+        writer.statements += features.lines()
+        writer.has_features = True
+    return writer.write()

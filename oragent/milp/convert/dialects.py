@@ -146,8 +146,10 @@ class PyomoWriter(SourceWriter):
     def end(self) -> str:
         """Solve and print."""
         objective = self.name("objective", "objective")
+        # Pyomo's interface of HiGHS has no quadratic terms and no sets.
+        solver = "gurobi_direct" if self.has_features else "appsi_highs"
         return (
-            'result = pe.SolverFactory("appsi_highs").solve(m)\n'
+            f'result = pe.SolverFactory("{solver}").solve(m)\n'
             f"print(result.solver.termination_condition, pe.value(m.{objective}))"
         )
 
@@ -261,7 +263,7 @@ class MathOptWriter(SourceWriter):
         # OR-Tools' HiGHS crashes in processes that load other copies of SCIP or HiGHS.
         families = self.structure.variables
         is_mixed = any(family.is_integer or family.integer_keys for family in families)
-        solver = "GSCIP" if is_mixed else "GLOP"
+        solver = "GSCIP" if is_mixed or self.has_features else "GLOP"
         return (
             f"result = mathopt.solve(m, mathopt.SolverType.{solver})\n"
             "has_point = result.has_primal_feasible_solution()\n"

@@ -44,6 +44,10 @@ class SourceWriter(ABC):
         self.structure = structure
         self._names: dict[tuple[str, str], str] = {}
         self._used = {*TAKEN.split(), *keyword.kwlist}
+        # Terms of the objective, and statements after the rows, for parts other than linear rows.
+        self.objective_terms: list[str] = []
+        self.statements: list[str] = []
+        self.has_features = False
         self._set_of_family = {family.name: family for family in structure.variables}
         for name in structure.sets:
             self.name("set", name)
@@ -96,6 +100,7 @@ class SourceWriter(ABC):
         lines += [self.variables_text(family) for family in structure.variables]
         lines.append(self.objective_text(self._objective()))
         lines += [self.rows_text(rows) for rows in structure.rows]
+        lines += self.statements
         lines.append(f"\n{self.end()}")
         return "\n".join(lines) + "\n"
 
@@ -204,6 +209,7 @@ class SourceWriter(ABC):
                 product = _times(self.figure(family.cost), self._reference(family.name, self.member(family)))
                 loops = self.comprehension(family)
                 parts.append(f"{self.total}({product} {loops})" if loops else product)
+        parts += self.objective_terms
         if self.structure.constant:
             parts.append(number(self.structure.constant))
         return _added(parts) or f"{self.total}([])"
@@ -283,6 +289,11 @@ def _added(terms: Sequence[str]) -> str:
         return line
     rest = [f"- {term[1:]}" if term.startswith("-") else f"+ {term}" for term in terms[1:]]
     return "(\n            " + "\n            ".join([terms[0], *rest]) + "\n        )"
+
+
+def key_text(key: tuple[str, ...]) -> str:
+    """Return a key of labels as Python source."""
+    return _key(key)
 
 
 def _key(key: tuple[str, ...]) -> str:
