@@ -39,7 +39,7 @@ from oragent.milp.features import (
     SemiContinuous,
 )
 from oragent.milp.highs import as_highs_model, quiet_engine
-from oragent.milp.lp_reader import needs_own_reader, read_lp
+from oragent.milp.lp_reader import UNNAMED, needs_own_reader, read_lp
 from oragent.milp.model import (
     Milp,
     Objective,
@@ -66,8 +66,6 @@ OBJECTIVE_NAMES = {
     ),
     "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
 }
-# Default names of solvers.
-UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
 LP_REST = re.compile(r"^\s*(?:bounds?|gen\w*|int\w*|bin\w*|semi\w*|sos\d?|end)\s*$", re.MULTILINE | re.IGNORECASE)
@@ -325,7 +323,8 @@ def _with_noted_names(milp: Milp, names: Mapping[str, Mapping[str, str]]) -> Mil
     """Return the model with the names of the comments, and with variables that only comments name."""
     present = {variable.name for variable in milp.variables}
     variables = (*milp.variables, *(Variable(name) for name in names["variable"] if name not in present))
-    milp = replace(milp, variables=variables, name=names["model"].get("", ""))
+    objective = replace(milp.objective, name=names["objective"].get("", "") or milp.objective.name)
+    milp = replace(milp, variables=variables, name=names["model"].get("", ""), objective=objective)
     return rename_milp(milp, names["variable"], names["row"])
 
 

@@ -373,7 +373,7 @@ def _lp_objectives(milp: Milp) -> str:
     lines = ["Maximize multi-objectives" if milp.sense is Sense.MAXIMIZE else "Minimize multi-objectives"]
     used = {name for row in milp.rows for name in row.terms}
     costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used} | milp.objective.terms
-    own = FurtherObjective("own", costs, milp.sense, milp.objective.constant)
+    own = FurtherObjective(milp.objective.name or "obj", costs, milp.sense, milp.objective.constant)
     taken: set[str] = set()
     for goal in (own, *milp.features.goals):
         weight = goal.weight if goal.sense is milp.sense else -goal.weight

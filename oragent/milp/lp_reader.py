@@ -52,6 +52,8 @@ RELATIONS = {
 }
 MIRRORED = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.EQUAL}
 INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
+# Default names of objectives.
+UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)
 FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
 OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
 # Parts that HiGHS's reader rejects.
@@ -505,7 +507,8 @@ class _LpReader:
             products=tuple(self.products),
             goals=goals,
         )
-        objective = Objective(_without_zeros(base[1].terms), base[1].constant)
+        name = "" if UNNAMED.fullmatch(base[0]) else base[0]
+        objective = Objective(_without_zeros(base[1].terms), base[1].constant, name=name)
         return Milp(variables, tuple(self.rows), objective, self.sense, features=features)
 
 
