@@ -94,6 +94,7 @@ SITES = {
     "milp/indexed_names.py": ({"yaml.safe_load": 1}, f"corrections of the user, of bounded size: {BOUNDED}"),
     "milp/sol_files.py": ({"json.loads": 1}, BOUNDED),
     "milp/as_text.py": ({"json.loads": 1}, BOUNDED),
+    "milp/feature_text.py": ({"json.loads": 1}, BOUNDED),
     "workspace/reading.py": ({"json.loads": 1}, USER),
     "solvers/training/curve.py": ({"json.loads": 1}, OURS),
 }  # fmt: skip

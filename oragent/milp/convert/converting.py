@@ -5,7 +5,7 @@ from pathlib import Path
 from oragent._base.errors import MilpError
 from oragent._base.files import replace_file
 from oragent.milp.convert.dialects import GurobiWriter, MathOptWriter, PulpWriter, PyomoWriter
-from oragent.milp.convert.feature_source import FeatureWriter, check_features
+from oragent.milp.convert.feature_source import FeatureWriter, check_features, used_features
 from oragent.milp.convert.structure import StructureReader
 from oragent.milp.convert.writer import SourceWriter
 from oragent.milp.files import write
@@ -68,7 +68,7 @@ def write_source(model: IndexedModel, form: str) -> str:
         raise MilpError(f"{form!r} is no modelling library that can be written: expected {', '.join(SOURCES)}")
     check_features(model, form)
     writer = SOURCES[form](StructureReader(model).read())
-    if not model.is_linear:
+    if used_features(model):
         features = FeatureWriter(model, form, writer)
         writer.objective_terms += features.objective_terms()
         writer.statements += features.lines()
