@@ -12,8 +12,6 @@ from oragent._base.errors import ProblemError
 from oragent.evaluation.discovered import find_discovered, list_discovered
 from oragent.evaluation.problem import find_problem, find_project_root
 
-__all__ = ["load"]
-
 
 def load(problem: str, title: str | None = None, *, root: str | Path | None = None) -> Callable[..., Any]:
     """Return the function of a discovered program.

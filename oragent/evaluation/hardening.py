@@ -6,7 +6,6 @@ the same kind and shape, and with finite numbers if those of the seed are finite
 judged.
 """
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
+from oragent._base.safe_load import parse_json
 from oragent._base.text_format import one_line
 from oragent.evaluation.capabilities import HEURISTIC_S, INSTANCES
 from oragent.evaluation.job import Evaluation
@@ -207,7 +207,7 @@ def _read_lines(run: _ProgramRun, evaluation: Evaluation) -> str | None:
     begun = None
     for match in LINE.finditer(f"{evaluation.log}\n{evaluation.output}"):
         try:
-            data = json.loads(match[1])
+            data = parse_json(match[1])
             name = data["case"]
             if name not in CASES:
                 continue

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oragent._base.direction import Direction
+from oragent._base.safe_load import parse_json
 from oragent.search.store import RoundNote
 
 # Kind of notes: one for each program that became the best.
@@ -32,7 +33,8 @@ class PracticeScore:
     @classmethod
     def from_note(cls, note: RoundNote) -> "PracticeScore":
         """Read a note."""
-        return cls(**json.loads(note.text))
+        tree = parse_json(note.text)
+        return cls(str(tree["id"]), float(tree["val"]), float(tree["practice"]))
 
 
 def find_disagreement(notes: Sequence[RoundNote], direction: Direction, patience: int) -> str:
