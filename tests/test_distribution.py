@@ -12,7 +12,7 @@ import pytest
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
-from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
+from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner as FormulateRunner
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
-from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
+from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner
 from oragent.llm import prices
 from oragent.llm.endpoint import Endpoint
@@ -22,7 +22,7 @@ from oragent.report.pages.charts import render_figure
 
 ROOT = Path(__file__).parents[1]
 # Modules that only run in a process of the sandbox, which the products start after the check.
-IN_THE_SANDBOX = {"oragent.converse.agents.formulating"}
+IN_THE_SANDBOX = {"oragent.evals.converse.agents.formulating"}
 CHECK = """
 import importlib, sys
 

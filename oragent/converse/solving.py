@@ -127,21 +127,15 @@ def _restriction_rows(problem: DecisionProblem, restriction: Restriction) -> tup
 
 @dataclass
 class StateSolver:
-    """Solves the states of one problem with a cache; several conversations may share it.
-
-    Attributes:
-        solves: Number of solves so far, without cache hits.
-    """
+    """Solves the states of one problem with a cache; several conversations may share it."""
 
     problem: DecisionProblem
-    solves: int = 0
     _known: dict[RestrictionState, Solved] = field(default_factory=dict, repr=False)
 
     def __call__(self, state: RestrictionState) -> Solved:
         """Solve a state."""
         bare = replace(state, before=None)
         if bare not in self._known:
-            self.solves += 1
             while len(self._known) >= MOST_KEPT:
                 self._known.pop(next(iter(self._known)), None)
             self._known[bare] = self.problem.solve(bare)

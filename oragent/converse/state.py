@@ -136,10 +136,3 @@ class RestrictionState:
         if self.before is None:
             raise ConfigError("nothing to undo: the model is as it was at the beginning")
         return self.before
-
-    def follows(self, earlier: "RestrictionState") -> bool:
-        """Return True if this state is an earlier state or was derived from it."""
-        state: RestrictionState | None = self
-        while state is not None and state is not earlier:
-            state = state.before
-        return state is earlier

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import AgentAnswer, DeciderMessage, DecisionView
 from oragent.converse.decision import Solved
 from oragent.converse.problems.district import DEFAULT
@@ -16,6 +14,8 @@ from oragent.converse.problems.schools import Schools, generate_district, sfusd
 from oragent.converse.solving import StateSolver, build_model
 from oragent.converse.state import RestrictionState
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.agents.rules import RulesAgent
+from oragent.evals.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.evals.converse.evaluable_problems import read_utility_file
 from oragent.evals.converse.paradigms import Asking, dropping_requests, ranked_requests
 from oragent.evals.converse.people.person import Person

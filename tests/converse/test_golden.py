@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from oragent.converse import prompting
-from oragent.converse.agents.model_agents import ToolsAgent
-from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.agents.model_agents import ToolsAgent
+from oragent.evals.converse.conversation import Conversation, ConversationEnd, ConversationResult
 from oragent.evals.converse.people.person import Person, SchoolRole
 from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, Template, decider_prompt
 from tests.converse.worked import UTILITY, script

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from oragent.converse.agents.model_agents import MOST_ROUNDS, Blank, Formulating, ToolsAgent
-from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.converse.problems.programs import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.agents.model_agents import MOST_ROUNDS, Blank, Formulating, ToolsAgent
+from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.llm.model import Message, ToolCall
 from oragent.sandbox.sandbox import Sandbox
 from tests.converse.worked import asker

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.converse.agents.model_agents import expect_fitting_agent
-from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.agents.model_agents import expect_fitting_agent
+from oragent.evals.converse.agents.rules import RulesAgent
 
 
 def said(agent: RulesAgent, message: str) -> str:

@@ -17,9 +17,6 @@ from oragent._base.errors import ConfigError
 from oragent._base.files import file_stem
 from oragent._base.settings import STRICT
 from oragent._base.text_format import one_line
-from oragent.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
-from oragent.converse.agents.sandboxed_programs import SandboxedPrograms
-from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import is_named
@@ -28,6 +25,9 @@ from oragent.converse.solving import StateSolver
 from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
+from oragent.evals.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
+from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
+from oragent.evals.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
 from oragent.evals.converse.paradigms import RULES, Asking, Paradigm, dropping_requests, ranked_requests
 from oragent.evals.converse.scoring import COUNTS, DECIDER, VARIED, Scored, audit_conversation

@@ -13,15 +13,14 @@ from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.text_format import escape_text, one_line
-from oragent.converse.agents.model_agents import expect_fitting_agent
-from oragent.converse.conversation import LIMIT, ConversationResult, Stopping
 from oragent.converse.decision import DecisionProblem, unknown_name_error
-from oragent.converse.transcript import transcript_page
 from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse import tables
+from oragent.evals.converse.agents.model_agents import expect_fitting_agent
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
+from oragent.evals.converse.conversation import LIMIT, ConversationResult, Stopping
 from oragent.evals.converse.evaluable_problems import (
     published_of,
     read_utility_file,
@@ -31,6 +30,7 @@ from oragent.evals.converse.evaluable_problems import (
 from oragent.evals.converse.paradigms import list_contestants
 from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Style, decider_prompt
+from oragent.evals.converse.transcript import transcript_page
 from oragent.evals.requests import BenchRequest
 from oragent.ledger.study import FinishedCase
 from oragent.report.pages.charts import Drawing, fit_label, new_figure, render_figure

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.converse.agents.model_agents import AGENTS, ASKING
 from oragent.converse.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem, format_figure, unknown_name_error
 from oragent.converse.prompting import PARTS
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import EXTENDED, PAPER
+from oragent.evals.converse.agents.model_agents import AGENTS, ASKING
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
 TOLERANCE = 1e-9

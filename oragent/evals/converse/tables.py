@@ -6,10 +6,10 @@ from itertools import product
 from statistics import fmean
 
 from oragent._base.errors import ConfigError
-from oragent.converse.conversation import ConversationEnd
 from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.benchmark import ConverseBenchmark, score_case
+from oragent.evals.converse.conversation import ConversationEnd
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.scoring import COUNTS, Contrast, Scored, contrast_sides, summarize_groups, total_counts

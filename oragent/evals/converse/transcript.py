@@ -5,21 +5,17 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Template
 
-from oragent.converse.conversation import ConversationResult, Turn
 from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.problems.reply_formats import read_tables, remove_escapes
+from oragent.evals.converse.conversation import ConversationResult, Turn
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
 
-if TYPE_CHECKING:
-    pass
-
 HERE = Path(__file__).parent
-MOST_LABELLED = 12
 
 
 @dataclass(frozen=True)

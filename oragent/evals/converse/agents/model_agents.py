@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.converse.agents.rules import RulesAgent
-from oragent.converse.agents.sandboxed_programs import SandboxedPrograms, renamed_values, silent_errors
 from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.converse.problems.registry import PUBLISHED
 from oragent.converse.prompting import MOST_CALLS, blank_prompt, program_prompt, tools_prompt
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
+from oragent.evals.converse.agents.rules import RulesAgent
+from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms, renamed_values, silent_errors
 from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp.solution import Solution, SolveStatus

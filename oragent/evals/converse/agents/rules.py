@@ -4,13 +4,13 @@ import re
 from dataclasses import dataclass, field
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.converse.agents.rule_commands import HELP, RELATIONS, no_command_error, parse_figure
 from oragent.converse.decider import AgentAnswer
 from oragent.converse.decision import Solved, format_figure, goal_named
 from oragent.converse.decision_changes import describe_changes, objectives_in_words
 from oragent.converse.solving import Clash, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.agents.rule_commands import HELP, RELATIONS, no_command_error, parse_figure
 from oragent.llm.model import ToolCall
 from oragent.milp.model import Sense
 from oragent.milp.solution import SolveStatus
