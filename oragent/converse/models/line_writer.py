@@ -1,4 +1,4 @@
-"""Agent for a small language model: the JSON schema constrains its output to lines of operations, without prose."""
+"""Agent for a small language model: the JSON schema constrains its output to operations on the model, without prose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from oragent._base.safe_load import parse_json
+from oragent.converse.models.line_schema import MOST_LINES, lines_schema, write_lines
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import ROLE, LinesAgent
 from oragent.converse.models.model_prompt import describe_model
@@ -13,19 +14,10 @@ from oragent.converse.models.workbench import Workbench
 from oragent.converse.prompting import fill_template
 from oragent.llm.dialogue import ReplyText
 from oragent.llm.model import Message, Tool
-from oragent.milp.operations.registry import QUERIES
+from oragent.milp.indexed import IndexedModel
 
 # Maximum number of replies for one message: the first, and one after a refusal.
 ATTEMPTS = 2
-MOST_LINES = 4
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "lines": {"type": "array", "items": {"type": "string", "maxLength": 300}, "minItems": 1, "maxItems": MOST_LINES}
-    },
-    "required": ["lines"],
-    "additionalProperties": False,
-}
 
 
 class SchemaAsker(Protocol):
@@ -52,17 +44,15 @@ class LineWriter:
 
     async def answer(self, message: str) -> MessageRecord:
         """Answer a message with the results of the lines that the model writes."""
-        prompt = fill_template(
-            "line_writer",
-            model=describe_model(self.workbench.session.study.base),
-            queries="\n".join(f"- {entry.syntax}: {entry.summary}" for entry in QUERIES.values()),
-        )
+        model = self.workbench.model
+        prompt = fill_template("line_writer", model=describe_model(self.workbench.session.study.base))
+        schema = lines_schema(model)
         messages = [Message("system", prompt), Message("user", message)]
         agent = LinesAgent(self.workbench, self.folder)
         record = MessageRecord(said=message, note="the model wrote no line")
         for _ in range(ATTEMPTS):
-            reply = await self.asker.ask(ROLE, messages, 0.0, (), SCHEMA)
-            lines = read_lines(reply.text)
+            reply = await self.asker.ask(ROLE, messages, 0.0, (), schema)
+            lines = read_lines(reply.text, model)
             record = agent.answer("\n".join(lines)).model_copy(update={"said": message})
             if lines and not record.refused:
                 break
@@ -72,11 +62,11 @@ class LineWriter:
         return record
 
 
-def read_lines(text: str) -> list[str]:
+def read_lines(text: str, model: IndexedModel) -> list[str]:
     """Read the lines of a reply; empty if the reply is not an object of that form."""
     begin, end = text.find("{"), text.rfind("}")
     try:
-        lines = parse_json(text[begin : end + 1])["lines"]
+        operations = parse_json(text[begin : end + 1])["lines"]
     except (ValueError, KeyError, TypeError):
         return []
-    return [line for line in lines if isinstance(line, str)][:MOST_LINES] if isinstance(lines, list) else []
+    return list(write_lines(operations, model))[:MOST_LINES]

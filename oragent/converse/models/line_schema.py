@@ -1,0 +1,123 @@
+"""JSON schema of operations on one model, for a language model whose output a server can constrain.
+
+Names and labels are enumerated, so that a constrained reply is always a line that can be run:
+
+    {"do": "whatif", "changes": [{"name": "demand", "at": ["Paris", "*"], "sign": "*=", "number": 1.1}]}
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from oragent.milp.indexed import Family, IndexedModel, ParameterFamily
+from oragent.milp.reference_text import label_text, name_text
+
+# Maximum numbers of families and of labels that are enumerated; larger models get any text instead.
+MOST_FAMILIES, MOST_LABELS = 60, 200
+MOST_LINES, MOST_CHANGES = 3, 4
+ANY = "*"
+TEXT = {"type": "string", "maxLength": 120}
+# Operations without a reference, and with one.
+PLAIN = ("solve", "binding", "conflict", "repair")
+READING = ("total", "value", "price", "slack", "data", "why")
+EXTREMES = ("most", "least")
+SIGNS = ("=", "+=", "-=", "*=", "<=", ">=")
+VERBS = ("forbid", "free", "drop")
+
+
+def lines_schema(model: IndexedModel) -> dict[str, Any]:
+    """Return the schema of a reply: an object with lines, each an operation on the model."""
+    families = list(model.families())
+    if len(families) <= MOST_FAMILIES:
+        references = [_reference(model, family) for family in families]
+    else:
+        references = [{"name": TEXT, "at": {"type": "array", "items": TEXT, "maxItems": 8}}]
+    number = {"number": {"type": "number"}}
+    changes = [_object({**one, "sign": {"enum": list(SIGNS)}, **number}) for one in references]
+    changes += [_object({**one, "sign": {"enum": list(VERBS)}}) for one in references]
+    limits = {"sign": {"enum": ["<=", ">="]}, **number}
+    changes += [_object({"sum": _object(one), **limits}) for one in references if "at" in one]
+    several = {"type": "array", "items": {"anyOf": changes}, "minItems": 1, "maxItems": MOST_CHANGES}
+    operations = [_object({"do": {"enum": list(PLAIN)}}), _object({"do": {"const": "whatif"}, "changes": several})]
+    operations += [_object({"do": {"enum": list(READING)}, **one}) for one in references]
+    operations += [_object({"do": {"enum": list(EXTREMES)}, **one, "within": {"type": "number"}}) for one in references]
+    lines = {"type": "array", "items": {"anyOf": operations}, "minItems": 1, "maxItems": MOST_LINES}
+    return _object({"lines": lines})
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    required = list(properties)
+    return {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
+
+
+def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
+    """Return the properties that refer to members of a family: its name, and a label for each index."""
+    name = {"name": {"const": _qualified(model, family)}}
+    if not family.sets:
+        return name
+    labels = [ANY]
+    for index_set in map(model.index_set, dict.fromkeys(family.sets)):
+        labels += index_set.labels
+        if index_set.is_time or index_set.is_ordered:
+            labels += [f"{first}..{index_set.labels[-1]}" for first in index_set.labels[1:-1]]
+    one = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MOST_LABELS else TEXT
+    count = len(family.sets)
+    return {**name, "at": {"type": "array", "items": one, "minItems": count, "maxItems": count}}
+
+
+def _qualified(model: IndexedModel, family: Family) -> str:
+    """Return the name of a family; data are marked if another family has the same name."""
+    is_ambiguous = sum(other.name == family.name for other in model.families()) > 1
+    return f"parameters.{family.name}" if is_ambiguous and isinstance(family, ParameterFamily) else family.name
+
+
+def write_lines(operations: object, model: IndexedModel) -> Iterator[str]:
+    """Write the operations of a reply as lines; a text is a line already, and anything else is skipped."""
+    for operation in operations if isinstance(operations, list) else ():
+        if isinstance(operation, str):
+            yield operation
+        elif isinstance(operation, dict):
+            yield _line(operation, model)
+
+
+def _line(operation: Mapping[str, Any], model: IndexedModel) -> str:
+    verb = str(operation.get("do", ""))
+    if verb == "whatif":
+        changes = operation.get("changes")
+        parts = [_change(one, number, model) for number, one in enumerate(_objects(changes), 1)]
+        return f"whatif {'; '.join(parts)}"
+    if "name" not in operation:
+        return verb
+    reference = _reference_text(operation, model)
+    if verb in EXTREMES:
+        within = operation.get("within", 0)
+        return f"{verb} sum {reference}" + (f" within {within}" if within else "")
+    return f"{verb} {reference}"
+
+
+def _objects(values: object) -> list[Mapping[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+def _change(change: Mapping[str, Any], number: int, model: IndexedModel) -> str:
+    sign = str(change.get("sign", ""))
+    if isinstance(limited := change.get("sum"), dict):
+        return f"row limit{number}: sum {_reference_text(limited, model)} {sign} {change.get('number')}"
+    reference = _reference_text(change, model)
+    return f"{sign} {reference}" if sign in VERBS else f"{reference} {sign} {change.get('number')}"
+
+
+def _reference_text(reference: Mapping[str, Any], model: IndexedModel) -> str:
+    kind, dot, name = str(reference.get("name", "")).rpartition(".")
+    written = f"{kind}.{name_text(name)}" if dot and kind == "parameters" else name_text(f"{kind}{dot}{name}")
+    places: Sequence[object] = places if isinstance(places := reference.get("at"), list) else ()
+    known = {label for index_set in model.sets for label in index_set.labels}
+    return f"{written}[{', '.join(_index(str(place), known) for place in places)}]" if places else written
+
+
+def _index(place: str, known: set[str]) -> str:
+    first, dots, last = place.partition("..")
+    if place == ANY:
+        return ANY
+    if dots and place not in known:
+        return f"{label_text(first)}..{label_text(last)}"
+    return label_text(place)
