@@ -139,7 +139,7 @@ def _stem(name: str, key: Sequence[str]) -> str:
     cleaned = CLEANED_BY_PULP.sub("_", name)
     for ending in _endings(key):
         if len(name) > len(ending) and cleaned.endswith(CLEANED_BY_PULP.sub("_", ending)):
-            return name[: len(name) - len(ending)].rstrip("_ ,.-:|/[(")
+            return name[: len(name) - len(ending)].rstrip("_ ,.-:|/[({<")
     return ""
 
 

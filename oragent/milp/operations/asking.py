@@ -161,6 +161,8 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
 def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
     """Solve again with each figure a step larger and a step smaller."""
     chosen = find_slice(study.present.model, request.reference, ["rows", "parameters"])
+    # A price is a difference of optima, so that one must exist.
+    study.point(study.present)
     members = price_members(study, chosen, request.step)
     return solved(study, study.present, PriceResult(step=request.step, members=members))
 

@@ -84,7 +84,8 @@ def match_optima(first: IndexedModel, second: IndexedModel, limits: SolveLimits,
     random = np.random.default_rng(limits.seed)
     for number in range(count if kinds else 0):
         if kinds[number % len(kinds)] == "costs":
-            text = f"costs of {len(shared.columns[0])} variables"
+            size = len(shared.columns[0])
+            text = f"costs of {size} variable{'' if size == 1 else 's'}"
             arrays = _with_costs(first, second, shared, random)
         else:
             more = ", ..." if len(shared.data) > SHOWN else ""

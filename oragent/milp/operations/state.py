@@ -120,10 +120,13 @@ class ModelStudy:
         """The best point of a scenario; ``MilpError`` if it has no point."""
         outcome = self.solve(scenario)
         if outcome.point is None:
-            hint = {
-                SolveStatus.INFEASIBLE: "ask 'conflict' or 'repair'",
-                SolveStatus.UNBOUNDED: "add a bound or a row",
-            }.get(outcome.status, "allow a longer solve")
+            if outcome.status is SolveStatus.UNKNOWN:
+                ended = f" (limit: {outcome.ended_by})" if outcome.ended_by else ""
+                raise MilpError(
+                    f"no feasible point was found{ended}, so there are no values: try {continue_options(self.limits)}, "
+                    "or another --solver"
+                )
+            hint = "ask 'conflict' or 'repair'" if outcome.status is SolveStatus.INFEASIBLE else "add a bound or a row"
             raise MilpError(f"the model is {outcome.status}, so there are no values: {hint}")
         point = self.last_point(scenario)
         return outcome.point if point is None else point
