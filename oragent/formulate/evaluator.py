@@ -7,18 +7,23 @@ runs only in its own process, and its output is a claim. The captured model is s
 # isort: skip  # pins numerical libraries to one thread
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oragent.harness import CandidateError, Guest
 from oragent._base.errors import MilpError
-from oragent.formulate import model_capture, warm  # noqa: F401  # the first solve is done, our solver is in place
-from oragent.formulate.data import column_names
-from oragent.formulate.model_class import solve_model
+from oragent.formulate import warm  # noqa: F401  # the first solve is done, our solver is in place
+from oragent.formulate.data import column_names, map_leaves
+from oragent.formulate.model_class import solve_model, solve_schedule
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
+from oragent.formulate.program_call import POSITION, run_program
+from oragent.formulate.symbols import check_numbers, check_symbols
 from oragent.milp import as_json
 from oragent.milp.as_pulp import read_variable
+from oragent.milp.capture.assembling import assemble
+from oragent.milp.capture.reading import read_model
+from oragent.milp.indexed_names import to_milp
 from oragent.milp.model import Milp
 
 # Share of a call's time for the solves of the program, so that the program can still return.
@@ -45,41 +50,71 @@ def main() -> None:
 
 
 def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
-    claim = json.loads(
-        guest.run(model_capture.run_program, request["arguments"], INNER * request["limit_s"], request["gap"])
-    )
+    claim = json.loads(guest.run(run_program, request["arguments"], INNER * request["limit_s"], request["gap"]))
     if len(json.dumps(claim["returned"])) > MOST_RETURNED:
         raise CandidateError("returned too much: return the model's variables and no more", "invalid")
     models, problem = [], ""
-    for captured in claim["models"]:
+    for text in claim["models"]:
         try:
-            models.append(model_capture.read_captured(captured, claim["products"]))
+            models.append(_read_captured(text))
         except MilpError as wrong:
             problem = str(wrong)
-    milp = _choose_model(models, column_names(claim["columns"]))
-    if milp is None:
+    captured = _choose_model(models, column_names(claim["columns"]))
+    if captured is None:
         return {
             "status": "unsolved",
             "message": problem or "the program solved no model",
             "returned": claim["returned"],
         }
-    milp = _add_unused_variables(milp, claim["columns"], claim["variables"])
-    solution = solve_model(milp, request["limit_s"], request["gap"])
+    names = [variable.name for variable in captured.milp.variables]
+    columns = map_leaves(claim["columns"], lambda leaf: _column_name(leaf, names))
+    milp = _add_unused_variables(captured.milp, columns, claim["variables"])
+    solve_again = solve_schedule if captured.is_schedule else solve_model
+    solution = solve_again(milp, request["limit_s"], request["gap"])
     return {
         "status": "ok",
         "returned": claim["returned"],
-        "columns": claim["columns"],
+        "columns": columns,
         "milp": as_json.to_dict(milp),
         "solution": as_json.solution_dict(solution),
         "models": len(claim["models"]),
+        "framework": captured.framework,
+        "is_schedule": captured.is_schedule,
     }
 
 
-def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
+@dataclass(frozen=True)
+class _Captured:
+    """A recorded model with the program's names."""
+
+    milp: Milp
+    framework: str
+    is_schedule: bool
+
+
+def _read_captured(text: str) -> _Captured:
+    """Read a recorded model.
+
+    Raises:
+        MilpError: It cannot be read, or a part of it cannot be captured.
+    """
+    read = read_model(text.encode())
+    return _Captured(to_milp(assemble(read).model), read.framework, read.is_schedule)
+
+
+def _column_name(leaf: Any, names: list[str]) -> Any:
+    """Return the name of a column that the program returned by its position; None for one that does not exist."""
+    if not isinstance(leaf, str) or not leaf.startswith(POSITION):
+        return leaf
+    position = int(leaf.removeprefix(POSITION))
+    return names[position] if 0 <= position < len(names) else None
+
+
+def _choose_model(models: list[_Captured], names: set[str]) -> _Captured | None:
     """Return the last model that contains returned variables; otherwise the last model."""
-    for milp in reversed(models):
-        if names & {variable.name for variable in milp.variables}:
-            return milp
+    for captured in reversed(models):
+        if names & {variable.name for variable in captured.milp.variables}:
+            return captured
     if models:
         return models[-1]
     return None
@@ -88,7 +123,7 @@ def _choose_model(models: list[Milp], names: set[str]) -> Milp | None:
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
     """Add returned variables that occur in no row and no objective."""
     names = {variable.name for variable in milp.variables}
-    more = (read_variable(variables[name]) for name in sorted(column_names(columns) - names))
+    more = (read_variable(variables[name]) for name in sorted((column_names(columns) - names) & variables.keys()))
     return replace(milp, variables=(*milp.variables, *more))
 
 
@@ -96,14 +131,11 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     values, columns, data = request["values"], request["columns"], request["data"]
     answer: dict[str, Any] = {"status": "ok", "entries": [], "comparison": None, "note": "", "sentences": {}}
     if request["point"]:
-        answer["entries"] = json.loads(guest.run(model_capture.check_numbers, values, data))
+        answer["entries"] = json.loads(guest.run(check_numbers, values, data))
     if not request["milp"] or not column_names(columns):
         return answer | {"note": "no value of the program is a variable of its model"}
     try:
-        rows = [
-            CheckRow.from_entry(entry)
-            for entry in json.loads(guest.run(model_capture.check_symbols, values, columns, data))
-        ]
+        rows = [CheckRow.from_entry(entry) for entry in json.loads(guest.run(check_symbols, values, columns, data))]
     except CandidateError as problem:
         if not request["point"]:
             raise

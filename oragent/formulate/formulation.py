@@ -42,6 +42,8 @@ class FormulationResult:
         spent: Calls, tokens, money.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
         unmodelled: Requirements that the formalization omits by its own statement: sentence and reason.
+        framework: Name and version of the library in which the program wrote the model; empty if it is not known.
+        is_schedule: Whether the program's model has intervals, machines or cumulative resources of CP-SAT.
     """
 
     status: str
@@ -62,6 +64,8 @@ class FormulationResult:
     columns: Any = None
     readings: tuple[Mapping[str, Any], ...] = ()
     unmodelled: tuple[Sequence[str], ...] = ()
+    framework: str = ""
+    is_schedule: bool = False
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -163,6 +167,8 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         columns=ran.columns,
         readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
         unmodelled=tuple(list_unmodelled(session.pool.parsed_of("formalization"))),
+        framework=ran.framework,
+        is_schedule=ran.is_schedule,
     )
 
 

@@ -1,14 +1,18 @@
 """Classes of models, and products of variables."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from oragent._base.errors import MilpError
 from oragent.milp.features import QuadraticRow, QuadraticTerm
 from oragent.milp.general_solving import solve_general
 from oragent.milp.model import Milp, Relation
 from oragent.milp.solution import Solution
+from oragent.milp.solvers.protocol import SolverOptions
+from oragent.milp.solving import solve
 
+# Solver of models that programs write for CP-SAT.
+SCHEDULING_SOLVER = "cp-sat"
 # Relation of a check with alternative cases.
 ANY = "any"
 
@@ -20,15 +24,6 @@ class ProductTerms:
     terms: Mapping[str, float]
     products: Mapping[tuple[str, str], float]
 
-    @classmethod
-    def split(cls, terms: Mapping[str, float], pairs: Mapping[str, Sequence[str]]) -> Self:
-        """Split terms into linear ones and columns that represent products."""
-        products: dict[tuple[str, str], float] = {}
-        for name in terms.keys() & pairs.keys():
-            first, second = sorted(pairs[name])
-            products[first, second] = products.get((first, second), 0.0) + terms[name]
-        return cls({name: value for name, value in terms.items() if name not in pairs}, products)
-
     @property
     def quadratic(self) -> tuple[QuadraticTerm[str], ...]:
         """Return the products as terms of a model."""
@@ -39,35 +34,28 @@ class ProductTerms:
         return QuadraticRow(name, self.terms, self.quadratic, relation, rhs)
 
 
-def restore_products(milp: Milp, pairs: Mapping[str, Sequence[str]]) -> Milp:
-    """Return the model with products of variables instead of the columns that represent them."""
-    used = {variable.name for variable in milp.variables} & pairs.keys()
-    if not used:
-        return milp
-    objective = ProductTerms.split(milp.objective.terms, pairs)
-    rows, quadratic_rows = [], []
-    for row in milp.rows:
-        expression = ProductTerms.split(row.terms, pairs)
-        if expression.quadratic:
-            quadratic_rows.append(expression.row(row.name, row.relation, row.rhs))
-        else:
-            rows.append(replace(row, terms=expression.terms))
-    return replace(
-        milp,
-        variables=tuple(variable for variable in milp.variables if variable.name not in used),
-        rows=tuple(rows),
-        objective=replace(milp.objective, terms=objective.terms),
-        features=replace(milp.features, quadratic=objective.quadratic, quadratic_rows=tuple(quadratic_rows)),
-    )
-
-
 def solve_model(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
     """Solve a model of any class; see ``oragent.milp.general_solving``."""
     return solve_general(milp, limit_s, gap)
 
 
-def describe_class(milp: Milp) -> str:
-    """Return the class of a model, such as ``mixed-integer linear``."""
+def solve_schedule(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
+    """Solve a model of scheduling by CP-SAT, or by HiGHS if CP-SAT cannot solve it."""
+    try:
+        return solve(milp, duals=False, solver=SCHEDULING_SOLVER, options=SolverOptions(limit_s, gap))
+    except MilpError:
+        return solve_model(milp, limit_s, gap)
+
+
+def describe_class(milp: Milp, is_schedule: bool = False) -> str:
+    """Return the class of a model, such as ``mixed-integer linear``.
+
+    Args:
+        milp: The model.
+        is_schedule: Whether the program wrote it with intervals, machines or cumulative resources.
+    """
+    if is_schedule:
+        return "scheduling (CP-SAT)"
     features = milp.features
     if features.quadratic_rows:
         kind = "quadratically constrained"

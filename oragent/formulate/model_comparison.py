@@ -73,7 +73,7 @@ class CheckRow:
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
-        """Build a row from an entry of ``model_capture.check_symbols``."""
+        """Build a row from an entry of ``symbols.check_symbols``."""
         name, left_side, relation, right_side, sentence = item
         if relation == ANY:
             cases = tuple(tuple(cls.from_entry([name, *row, sentence]) for row in rows) for rows in left_side)

@@ -70,6 +70,10 @@ class ExecutionResult:
     # Objective that the program returned; an unverified claim.
     claimed: float | None = None
     log: str = ""
+    # Name and version of the library in which the program wrote the model.
+    framework: str = ""
+    # Whether that model has intervals, machines or cumulative resources.
+    is_schedule: bool = False
 
     @property
     def status(self) -> SolveStatus | None:
@@ -157,6 +161,8 @@ class FormulationRunner:
             columns=columns,
             claimed=claimed,
             log=answer.get("log", ""),
+            framework=str(answer["framework"]),
+            is_schedule=answer["is_schedule"] is True,
         )
 
     def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:

@@ -6,7 +6,7 @@ PuLP's solvers and makes solvers in advance, so that forked processes share the 
 
 import pulp
 
-from oragent.formulate import model_capture
+from oragent.formulate import program_call
 from oragent.milp.highs import prepare_engines
 from oragent.milp.solving import WARM_UP, solve
 
@@ -21,6 +21,6 @@ def _solve_small() -> None:
 
 
 _solve_small()
-model_capture.install_capture()
+program_call.watch_pulp(pulp)
 # One run needs up to three solvers: for the program, for the second solve, and for a relaxation.
 prepare_engines(3)

@@ -119,7 +119,7 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: F
         ("    d = {}\n    d['d'] = d\n    return d", SolveVerdict.RUNTIME_ERROR, "nested too deeply"),
         ("    return object()", SolveVerdict.RUNTIME_ERROR, "return numbers"),
         (
-            "    import oragent.formulate.model_capture as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
+            "    import oragent.formulate.program_call as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
             "    v.lowBound = 7\n    p = pulp.LpProblem('p')\n    p += pulp.LpVariable('y', 1)\n    p.solve()\n"
             "    return {'v': v}",
             SolveVerdict.RUNTIME_ERROR,
@@ -148,7 +148,7 @@ def test_a_forged_value_is_replaced_by_that_of_the_model(runner: FormulationRunn
 
 def test_patching_what_runs_beside_it_gains_nothing(runner: FormulationRunner) -> None:
     """It can replace what it solved by another model: then that one is solved, as if it had written it."""
-    patch = "    import oragent.formulate.model_capture as b\n    b.CAPTURED[:] = [{'data': 'none', 'constant': 'x'}]\n"
+    patch = "    import oragent.formulate.program_call as b\n    b.RECORDER.files['000001.json'] = 'none'\n"
     source = HEAD + SMALL + "    problem.solve()\n" + patch + "    return {'x': x}\n"
     assert runner.run_program(source, DEFAULT, {}).verdict in (SolveVerdict.UNSOLVED, SolveVerdict.RUNTIME_ERROR)
     source = HEAD + SMALL + "    import json\n    json.dumps = lambda *a, **k: 'no json'\n    return {}\n"

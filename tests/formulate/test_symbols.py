@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.formulate.model_capture import Quadratic, as_symbols
+from oragent.formulate.symbols import Quadratic, as_symbols
 
 figures = st.integers(-50, 50).map(float)
 

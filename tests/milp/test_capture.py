@@ -248,7 +248,7 @@ def test_a_forged_claim_is_recomputed_and_a_forged_file_is_refused(tmp_path: Pat
     assert captured.models[0].objective == 3.0
 
 
-def test_scheduling_is_stated_and_not_captured(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_scheduling_is_captured_and_unknown_constraints_are_stated(tmp_path: Path, sandbox: Sandbox) -> None:
     if not has("ortools.sat"):
         pytest.skip("ortools is not installed")
     source = """
@@ -258,10 +258,13 @@ starts = [m.new_int_var(0, 9, f"start_{j}") for j in range(2)]
 m.add_no_overlap([m.new_fixed_size_interval_var(s, 4, "i") for s in starts])
 m.minimize(starts[0] + starts[1])
 print(cp_model.CpSolver().solve(m))
+m.add_multiplication_equality(m.new_int_var(0, 81, "p"), starts)
+print(cp_model.CpSolver().solve(m))
 """
-    (solved,) = run(tmp_path, source, sandbox=sandbox).models
-    assert solved.verdict is ClaimVerdict.UNVERIFIED
-    assert "no_overlap" in solved.reason
+    schedule, product = run(tmp_path, source, sandbox=sandbox).models
+    assert (schedule.verdict, schedule.objective) == (ClaimVerdict.OPTIMAL, 4.0)
+    assert product.verdict is ClaimVerdict.UNVERIFIED
+    assert "int_prod" in product.reason
 
 
 def test_boolean_rows_of_cpsat_are_exact(tmp_path: Path, sandbox: Sandbox) -> None:

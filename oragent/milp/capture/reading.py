@@ -82,6 +82,8 @@ class ReadModel:
     units: dict[str, str]
     missing: tuple[str, ...]
     features: ModelFeatures[int]
+    # Whether the program's model has intervals, machines or cumulative resources.
+    is_schedule: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def read_model(content: bytes) -> ReadModel:
             units={_text(name): _text(unit)[:LONGEST_UNIT] for name, unit in data["units"].items()},
             missing=tuple(_text(reason) for reason in data["missing"][:20]),
             features=_features(data["features"], count),
+            is_schedule=data["is_schedule"] is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as problem:
         raise MilpError(f"no model as a recorder writes it ({type(problem).__name__})") from None

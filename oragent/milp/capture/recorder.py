@@ -37,15 +37,27 @@ class Recorder:
         program_folder: Folder of the program's files, whose frames belong to the program.
         limit_s: CPU seconds of the process, after which it is killed.
         gap: Relative gap at which each solve stops; None for the program's own.
+        is_confined: Whether the process may start no threads and open no files; solvers are set accordingly.
     """
 
-    def __init__(self, folder: Path | None, program_folder: str, limit_s: float, gap: float | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        program_folder: str,
+        limit_s: float,
+        gap: float | None = None,
+        *,
+        is_confined: bool = False,
+    ) -> None:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         # Texts by name of the file, if there is no folder: ``000001.json``, and the point in ``000001.point.json``.
         self.files: dict[str, str] = {}
         self._depth = 0
+        self.is_confined = is_confined
+        # Reference to the last model, whose variables a function may return without it.
+        self.last_model: Any = None
         self.begin(limit_s, gap, program_folder)
 
     def begin(self, limit_s: float, gap: float | None = None, program_folder: str = "") -> None:

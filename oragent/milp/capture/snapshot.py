@@ -86,6 +86,8 @@ class Snapshot:
     features: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Units by family of variables, and of ``objective``, that the program defines in ``UNITS``.
     units: dict[str, str] = field(default_factory=dict)
+    # Whether the program's model has intervals, machines or cumulative resources.
+    is_schedule: bool = False
     # Omitted parts of the model, one line each; if there are any, the snapshot is incomplete.
     missing: list[str] = field(default_factory=list)
 

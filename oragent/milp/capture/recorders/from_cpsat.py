@@ -1,10 +1,11 @@
-"""Recorder of CP-SAT: linear and Boolean constraints as rows; other constraints are reported as missing."""
+"""Recorder of CP-SAT: linear, Boolean and scheduling constraints as rows; others are reported as missing."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from oragent.milp.capture.recorder import Recorder, package_version
+from oragent.milp.capture.recorders.cpsat_rows import SCHEDULING, Affine, CaseWriter, Task
 from oragent.milp.capture.snapshot import Snapshot
 
 # Domains beyond this whole number count as unbounded.
@@ -14,7 +15,7 @@ KIND_NAMES = """
     routes table automaton inverse reservoir interval no_overlap no_overlap_2d cumulative dummy_constraint
 """
 KINDS = tuple(KIND_NAMES.split())
-SCHEDULING = ("interval", "no_overlap", "no_overlap_2d", "cumulative", "reservoir")
+Case = Callable[[Sequence[float]], bool]
 
 
 def install(module: Any, recorder: Recorder) -> None:
@@ -25,20 +26,36 @@ def install(module: Any, recorder: Recorder) -> None:
     adders = [name for name in dir(module.CpModel) if name.startswith(("add", "Add")) and "hint" not in name.lower()]
     recorder.watch_additions(module.CpModel, adders, "rows", lambda model: len(model.proto.constraints))
 
+    # Cases of the added columns, by model.
+    cases: dict[int, list[Case]] = {}
+
     def snapshot(solver: Any, model: Any, *arguments: Any, **named: Any) -> Snapshot:
-        return _snapshot(module, model, version, recorder)
+        cases[id(model)] = []
+        _limit(solver, recorder)
+        return _snapshot(module, model, version, recorder, cases[id(model)])
 
     def claim(result: Any, solver: Any, model: Any, *arguments: Any, **named: Any) -> tuple[str, float | None, Any]:
         status = str(solver.status_name(result)).lower()
         if status not in ("optimal", "feasible"):
             return status, None, None
         objective = solver.objective_value if model.has_objective() else 0.0
-        return status, objective, list(solver.response_proto.solution)
+        point = list(map(float, solver.response_proto.solution))
+        return status, objective, [*point, *(float(case(point)) for case in cases.get(id(model), ()))]
 
     recorder.watch_solve(module.CpSolver, ("solve", "Solve"), version, snapshot, claim)
 
 
-def _snapshot(module: Any, model: Any, version: str, recorder: Recorder) -> Snapshot:
+def _limit(solver: Any, recorder: Recorder) -> None:
+    """Limit a solve to the remaining time, to the gap of the run, and to one thread where no other may start."""
+    parameters = solver.parameters
+    parameters.max_time_in_seconds = min(parameters.max_time_in_seconds, recorder.remaining_s())
+    if recorder.gap is not None:
+        parameters.relative_gap_limit = recorder.gap
+    if recorder.is_confined:
+        parameters.num_workers = 1
+
+
+def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: list[Case]) -> Snapshot:
     proto = model.proto
     snapshot = Snapshot(version, str(proto.name))
     for variable in proto.variables:
@@ -47,13 +64,14 @@ def _snapshot(module: Any, model: Any, version: str, recorder: Recorder) -> Snap
             snapshot.missing.append("variables whose domains have gaps")
         snapshot.add_column(variable.name, _bound(domain[0]), _bound(domain[-1]), True)
     _read_objective(snapshot, proto)
-    writer = _RowWriter(snapshot)
+    writer = _RowWriter(snapshot, proto)
     origins: list[int] = []
     for number, constraint in enumerate(proto.constraints):
         before = len(snapshot.rows)
         writer.write(constraint)
         origins += [number] * (len(snapshot.rows) - before)
     snapshot.missing = list(dict.fromkeys(snapshot.missing))
+    cases.extend(writer.cases)
     places = recorder.places.rows.pop(id(model), {})
     recorder.places.rows[id(model)] = {row: places[at] for row, at in enumerate(origins) if at in places}
 
@@ -84,8 +102,14 @@ def _read_objective(snapshot: Snapshot, proto: Any) -> None:
 class _RowWriter:
     """Writes constraints as rows over the columns of a snapshot."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+    def __init__(self, snapshot: Snapshot, proto: Any) -> None:
+        self._snapshot, self._proto = snapshot, proto
+        self._cases = CaseWriter(snapshot, self._write_row)
+
+    @property
+    def cases(self) -> list[Case]:
+        """Cases of the columns that were added."""
+        return self._cases.cases
 
     def write(self, constraint: Any) -> None:
         """Write the rows of a constraint, or report it as missing."""
@@ -104,10 +128,32 @@ class _RowWriter:
         elif kind in ("at_most_one", "exactly_one") and not conditions:
             low = 1.0 if kind == "exactly_one" else -math.inf
             self._write_literals(name, getattr(constraint, kind).literals, low, 1.0)
-        elif kind in SCHEDULING:
-            self._snapshot.missing.append(f"scheduling ({kind})")
         elif kind:
+            self._write_cases(name or kind, kind, constraint)
+
+    def _write_cases(self, name: str, kind: str, constraint: Any) -> None:
+        """Write a constraint with cases."""
+        if kind in SCHEDULING:
+            self._snapshot.is_schedule = True
+        if kind == "interval":
+            self._cases.write_interval(name, constraint)
+        elif kind == "no_overlap":
+            self._cases.write_no_overlap(name, self._tasks(constraint.no_overlap.intervals))
+        elif kind == "cumulative":
+            self._cases.write_cumulative(name, constraint.cumulative, self._tasks(constraint.cumulative.intervals))
+        elif kind == "lin_max":
+            self._cases.write_largest(name, constraint)
+        elif kind == "all_diff":
+            self._cases.write_different(name, constraint)
+        else:
             self._snapshot.missing.append(f"{kind} constraints")
+
+    def _tasks(self, places: Iterable[int]) -> list[Task]:
+        constraints = [self._proto.constraints[place] for place in places]
+        return [
+            Task(Affine.read(one.interval.start), Affine.read(one.interval.end), list(one.enforcement_literal))
+            for one in constraints
+        ]
 
     def _write_literals(self, name: str, literals: Iterable[int], low: float, high: float) -> None:
         terms, offset = self._sum([(literal, 1.0) for literal in literals])
@@ -134,7 +180,10 @@ class _RowWriter:
         for column, value in zip(linear.vars, linear.coeffs, strict=True):
             at, factor = (column, float(value)) if column >= 0 else (~column, -float(value))
             terms[at] = terms.get(at, 0.0) + factor
-        low, high = _bound(domain[0]), _bound(domain[1])
+        self._write_row(name, terms, _bound(domain[0]), _bound(domain[1]), conditions)
+
+    def _write_row(self, name: str, terms: dict[int, float], low: float, high: float, conditions: list[int]) -> None:
+        """Write a row that holds if all conditions hold."""
         if not conditions:
             self._snapshot.add_row(name, terms, low, high)
             return

@@ -29,6 +29,7 @@ def install(gurobipy: Any, recorder: Recorder) -> None:
         if recorder.is_quiet:
             return model_class.optimize(self, *arguments)
         self.update()
+        recorder.last_model = self
         number = recorder.record(version, lambda: snapshot(self))
         with recorder.quiet():
             self.Params.TimeLimit = min(self.Params.TimeLimit, recorder.remaining_s())

@@ -49,7 +49,11 @@ def install(highspy: Any, recorder: Recorder) -> None:
 def _take_banner(engine: Any) -> None:
     """Make the first solver of the process without output: from version 1.16 HiGHS then prints a banner."""
     sys.stdout.flush()
-    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    except OSError:
+        # A process that may open no file was forked from one that has made a solver.
+        return
     try:
         os.dup2(null, 1)
         engine()

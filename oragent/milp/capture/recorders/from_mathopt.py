@@ -32,10 +32,29 @@ def install(module: Any, recorder: Recorder) -> None:
     def claim(result: Any, model: Any, *arguments: Any, **named: Any) -> tuple[str, float | None, Any]:
         return _claim(result, model)
 
+    if recorder.is_confined:
+        _confine(module)
     recorder.watch_solve(module, ("solve",), version, snapshot, claim)
     incremental = getattr(module, "IncrementalSolver", None)
     if incremental is not None:
         _watch_incremental(incremental, version, recorder)
+
+
+def _confine(module: Any) -> None:
+    """Let solves use one thread, and SCIP instead of HiGHS, which conflicts with highspy in one process."""
+    from ortools.math_opt.python import parameters
+
+    solve = module.solve
+
+    def solve_confined(opt_model: Any, solver_type: Any, **named: Any) -> Any:
+        given = named.pop("params", None) or parameters.SolveParameters()
+        if solver_type is parameters.SolverType.HIGHS:
+            solver_type = parameters.SolverType.GSCIP
+        if solver_type in (parameters.SolverType.CP_SAT, parameters.SolverType.GSCIP):
+            given.threads = 1
+        return solve(opt_model, solver_type, params=given, **named)
+
+    module.solve = solve_confined
 
 
 def _watch_incremental(incremental: Any, version: str, recorder: Recorder) -> None:

@@ -127,7 +127,9 @@ class RecordingSolver:
         seconds = min([self._recorder.remaining_s(), *requested])
         if self._recorder.gap is not None:
             given["mipgap"] = self._recorder.gap
-        if snapshots and snapshots[0].features and not snapshots[0].missing:
+        # Pyomo's own interface of HiGHS duplicates file descriptors.
+        is_ours = self._recorder.is_confined or (snapshots and snapshots[0].features)
+        if is_ours and snapshots and not snapshots[0].missing:
             with self._recorder.quiet():
                 result = self._solve_features(model, snapshots[0], seconds, bool(named.get("load_solutions", True)))
             self._recorder.claim(number, lambda: _claim(model, str(result.solver.termination_condition)))

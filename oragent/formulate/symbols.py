@@ -1,0 +1,181 @@
+"""Call an untrusted checker with numbers, or with symbols that record its rows. Runs in the checker's own process.
+
+Everything returned from here is a claim.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from oragent.formulate.model_class import ANY
+
+NOT_QUADRATIC = "a check with variables may add them and multiply two of them: it may not {what}"
+# Maximum number of entries of a checker.
+MOST_ENTRIES = 20_000
+
+
+class Quadratic:
+    """An expression of degree at most 2.
+
+    Attributes:
+        terms: Coefficient by name of the column.
+        products: Coefficient by two names in sorted order.
+    """
+
+    __slots__ = ("constant", "products", "terms")
+
+    def __init__(
+        self,
+        terms: Mapping[str, float],
+        constant: float = 0.0,
+        products: Mapping[tuple[str, str], float] | None = None,
+    ) -> None:
+        self.terms, self.constant, self.products = dict(terms), float(constant), dict(products or {})
+
+    def __add__(self, addend: Any) -> "Quadratic":
+        if not isinstance(addend, Quadratic):
+            return Quadratic(self.terms, self.constant + float(addend), self.products)
+        terms, products = dict(self.terms), dict(self.products)
+        for name, value in addend.terms.items():
+            terms[name] = terms.get(name, 0.0) + value
+        for pair, value in addend.products.items():
+            products[pair] = products.get(pair, 0.0) + value
+        return Quadratic(terms, self.constant + addend.constant, products)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> "Quadratic":
+        if isinstance(factor, Quadratic):
+            return self._times(factor)
+        scale = float(factor)
+        return Quadratic(
+            {name: scale * value for name, value in self.terms.items()},
+            scale * self.constant,
+            {pair: scale * value for pair, value in self.products.items()},
+        )
+
+    __rmul__ = __mul__
+
+    def _times(self, factor: "Quadratic") -> "Quadratic":
+        if (self.products and (factor.terms or factor.products)) or (factor.products and self.terms):
+            raise TypeError(NOT_QUADRATIC.format(what="multiply more than two"))
+        products: dict[tuple[str, str], float] = {}
+        for name, value in self.terms.items():
+            for other, size in factor.terms.items():
+                pair = (min(name, other), max(name, other))
+                products[pair] = products.get(pair, 0.0) + value * size
+        linear = Quadratic(factor.terms, 0.0, factor.products) * self.constant
+        return (
+            Quadratic({}, 0.0, products)
+            + linear
+            + Quadratic(self.terms, self.constant, self.products) * factor.constant
+        )
+
+    def __pow__(self, exponent: Any) -> "Quadratic":
+        if exponent != 2:
+            raise TypeError(NOT_QUADRATIC.format(what="raise them to another power than 2"))
+        return self * self
+
+    def __neg__(self) -> "Quadratic":
+        return self * -1.0
+
+    def __pos__(self) -> "Quadratic":
+        return self
+
+    def __sub__(self, subtrahend: Any) -> "Quadratic":
+        return self + (-subtrahend if isinstance(subtrahend, Quadratic) else -float(subtrahend))
+
+    def __rsub__(self, minuend: Any) -> "Quadratic":
+        return -self + float(minuend)
+
+    def __truediv__(self, divisor: Any) -> "Quadratic":
+        if isinstance(divisor, Quadratic):
+            raise TypeError(NOT_QUADRATIC.format(what="divide by them"))
+        return self * (1.0 / float(divisor))
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise TypeError(NOT_QUADRATIC.format(what='compare or round them; for a choice use a list of rows and "any"'))
+
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = __round__ = __abs__ = _refuse
+    __eq__ = __ne__ = _refuse
+    __hash__ = None  # type: ignore[assignment]  # equality is refused
+
+
+def as_symbols(values: Any, columns: Any) -> Any:
+    """Return the values with a symbol at every position that ``columns`` names; others remain numbers."""
+    if isinstance(columns, str):
+        return Quadratic({columns: 1.0})
+    if isinstance(columns, dict) and isinstance(values, dict):
+        return {key: as_symbols(values.get(key), item) for key, item in columns.items()}
+    if isinstance(columns, list) and isinstance(values, list):
+        return [as_symbols(value, item) for value, item in zip(values, columns, strict=False)]
+    return values
+
+
+def check_numbers(function: Callable[..., Any], values: Any, data: Any) -> str:
+    """Call a checker with numbers, and return JSON of its entries."""
+    return json.dumps(
+        [_plain_entry(item, number=True) for item in _take_entries(function(values, data))], allow_nan=True
+    )
+
+
+def check_symbols(function: Callable[..., Any], values: Any, columns: Any, data: Any) -> str:
+    """Call a checker with symbols instead of the values of variables, and return JSON of its entries."""
+    return json.dumps(
+        [_plain_entry(item, number=False) for item in _take_entries(function(as_symbols(values, columns), data))]
+    )
+
+
+def _take_entries(entries: Any) -> list[Any]:
+    taken: list[Any] = []
+    for entry in entries or ():
+        if len(taken) >= MOST_ENTRIES:
+            raise ValueError(f"more than {MOST_ENTRIES:,} checks")
+        taken.append(entry)
+    return taken
+
+
+def _plain_entry(item: Any, number: bool) -> list[Any]:
+    if not isinstance(item, tuple | list) or len(item) != 5:
+        raise TypeError(f"a check must be (name, left, relation, right, sentence), not {str(item)[:80]}")
+    name, left_side, relation, right, sentence = item
+    if str(relation) == ANY:
+        return _plain_choice(str(name), left_side, str(sentence), number)
+    sides = [
+        _plain_number(side) if number else _plain_symbols(side) for side in (left_side, 0.0 if right is None else right)
+    ]
+    return [str(name), sides[0], str(relation), sides[1], str(sentence)]
+
+
+def _plain_choice(name: str, cases: Any, sentence: str, number: bool) -> list[Any]:
+    """Return a check with alternative cases; with numbers, the worst row of the best case."""
+    problem = f'the check {name[:80]} with "any" needs a list of cases, each (left, relation, right) or a list of these'
+    if not isinstance(cases, tuple | list) or not cases:
+        raise TypeError(problem)
+    entries = []
+    for case in cases:
+        rows = case if isinstance(case, list) else [case]
+        if not rows or any(not isinstance(row, tuple) or len(row) != 3 for row in rows):
+            raise TypeError(problem)
+        entries.append([_plain_entry((name, *row, sentence), number) for row in rows])
+    if number:
+        return min((max(rows, key=_excess) for rows in entries), key=_excess)
+    return [name, [[entry[1:4] for entry in rows] for rows in entries], ANY, None, sentence]
+
+
+def _excess(entry: list[Any]) -> float:
+    """Return the violation of a row with numbers."""
+    over = float(entry[1]) - float(entry[3])
+    return {"<": max(over, 0.0), ">": max(-over, 0.0)}.get(entry[2][:1], abs(over))
+
+
+def _plain_number(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    return float(value)
+
+
+def _plain_symbols(value: Any) -> dict[str, Any]:
+    expression = value if isinstance(value, Quadratic) else Quadratic({}, float(value))
+    products = [[*pair, size] for pair, size in expression.products.items()]
+    return {"terms": expression.terms, "constant": expression.constant, "products": products}
