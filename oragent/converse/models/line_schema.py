@@ -20,28 +20,39 @@ TEXT = {"type": "string", "maxLength": 120}
 PLAIN = ("solve", "binding", "conflict", "repair")
 READING = ("total", "value", "price", "slack", "data", "why")
 EXTREMES = ("most", "least")
-SIGNS = ("=", "+=", "-=", "*=", "<=", ">=")
-VERBS = ("forbid", "free", "drop")
+# Changes with a number, and changes without one.
+DATA_SIGNS, VARIABLE_SIGNS, ROW_SIGNS = ("=", "+=", "-=", "*="), ("=", "<=", ">="), ("=", "+=", "-=", "*=")
+VARIABLE_VERBS, ROW_VERBS = ("forbid",), ("drop",)
+VERBS = (*VARIABLE_VERBS, *ROW_VERBS)
 
 
 def lines_schema(model: IndexedModel) -> dict[str, Any]:
     """Return the schema of a reply: an object with lines, each an operation on the model."""
-    families = list(model.families())
-    if len(families) <= MOST_FAMILIES:
-        references = [_reference(model, family) for family in families]
-    else:
-        references = [{"name": TEXT, "at": {"type": "array", "items": TEXT, "maxItems": 8}}]
+    data, variables, rows = (
+        _references(model, families) for families in (model.parameters, model.variables, model.rows)
+    )
+    references = [*data, *variables, *rows]
     number = {"number": {"type": "number"}}
-    changes = [_object({**one, "sign": {"enum": list(SIGNS)}, **number}) for one in references]
-    changes += [_object({**one, "sign": {"enum": list(VERBS)}}) for one in references]
+    changes = []
+    for some, signs in ((data, DATA_SIGNS), (variables, VARIABLE_SIGNS), (rows, ROW_SIGNS)):
+        changes += [_object({**one, "sign": {"enum": list(signs)}, **number}) for one in some]
+    for some, verbs in ((variables, VARIABLE_VERBS), (rows, ROW_VERBS)):
+        changes += [_object({**one, "sign": {"enum": list(verbs)}}) for one in some]
     limits = {"sign": {"enum": ["<=", ">="]}, **number}
-    changes += [_object({"sum": _object(one), **limits}) for one in references if "at" in one]
+    changes += [_object({"sum": _object(one), **limits}) for one in variables if "at" in one]
     several = {"type": "array", "items": {"anyOf": changes}, "minItems": 1, "maxItems": MOST_CHANGES}
     operations = [_object({"do": {"enum": list(PLAIN)}}), _object({"do": {"const": "whatif"}, "changes": several})]
     operations += [_object({"do": {"enum": list(READING)}, **one}) for one in references]
-    operations += [_object({"do": {"enum": list(EXTREMES)}, **one, "within": {"type": "number"}}) for one in references]
+    operations += [_object({"do": {"enum": list(EXTREMES)}, **one, "within": {"type": "number"}}) for one in variables]
     lines = {"type": "array", "items": {"anyOf": operations}, "minItems": 1, "maxItems": MOST_LINES}
     return _object({"lines": lines})
+
+
+def _references(model: IndexedModel, families: Sequence[Family]) -> list[dict[str, Any]]:
+    """Return the properties that refer to members of families; any text if there are many families."""
+    if len(families) > MOST_FAMILIES:
+        return [{"name": TEXT, "at": {"type": "array", "items": TEXT, "maxItems": 8}}]
+    return [_reference(model, family) for family in families]
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,9 +120,11 @@ def _change(change: Mapping[str, Any], number: int, model: IndexedModel) -> str:
 def _reference_text(reference: Mapping[str, Any], model: IndexedModel) -> str:
     kind, dot, name = str(reference.get("name", "")).rpartition(".")
     written = f"{kind}.{name_text(name)}" if dot and kind == "parameters" else name_text(f"{kind}{dot}{name}")
-    places: Sequence[object] = places if isinstance(places := reference.get("at"), list) else ()
+    places = reference.get("at")
+    if not isinstance(places, list) or not places:
+        return written
     known = {label for index_set in model.sets for label in index_set.labels}
-    return f"{written}[{', '.join(_index(str(place), known) for place in places)}]" if places else written
+    return f"{written}[{', '.join(_index(str(place), known) for place in places)}]"
 
 
 def _index(place: str, known: set[str]) -> str:

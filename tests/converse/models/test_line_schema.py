@@ -38,7 +38,7 @@ def test_every_allowed_reply_is_lines_that_can_be_parsed(name: str) -> None:
     model = MODELS[name]()
 
     @given(sample(lines_schema(model)))
-    @settings(max_examples=8, deadline=None)
+    @settings(max_examples=5, deadline=None)
     def check(reply: dict[str, Any]) -> None:
         lines = read_lines(json.dumps(reply), model)
         assert len(lines) == len(reply["lines"])
