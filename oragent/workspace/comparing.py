@@ -236,33 +236,3 @@ def rule_of(name: str) -> str:
     """Return the rule of a row or the kind of a variable: its name without indices (``stock`` of ``stock__a__1``)."""
     stem = re.split(r"__|\[|\(", name)[0]
     return re.sub(r"(?:_+\d+)+$", "", stem).rstrip("_") or name
-
-
-def list_changes(original: Milp, revised: Milp) -> Iterable[str]:
-    """List the rows, variables and objective coefficients in which two models differ; elements are matched by name."""
-    before, after = ({row.name: row for row in milp.rows} for milp in (original, revised))
-    yield from (f"new row: {plain(name)}" for name in after if name not in before)
-    yield from (f"row {plain(name)} is gone" for name in before if name not in after)
-    for name, row in after.items():
-        old = before.get(name, row)
-        if not same_row(row, old):
-            move = f"{old.relation} {number(old.rhs)} → {row.relation} {number(row.rhs)}"
-            yield f"row {plain(name)}: {move if dict(old.terms) == dict(row.terms) else 'other terms'}"
-    olds, news = ({variable.name: variable for variable in milp.variables} for milp in (original, revised))
-    yield from (f"new decision: {plain(name)}" for name in news if name not in olds)
-    yield from (f"decision {plain(name)} is gone" for name in olds if name not in news)
-    for name, variable in news.items():
-        if not _same_variable(olds.get(name, variable), variable):
-            yield f"{plain(name)}: {_describe_range(olds[name])} → {_describe_range(variable)}"
-    if original.sense is not revised.sense:
-        yield f"the objective is to {revised.sense}, not to {original.sense}"
-    costs = [milp.objective.terms for milp in (original, revised)]
-    for name in dict.fromkeys([*costs[0], *costs[1]]):
-        old_cost, new_cost = (terms.get(name, 0.0) for terms in costs)
-        if not _same_number(old_cost, new_cost):
-            yield f"{plain(name)} counts {number(new_cost)} in the objective, not {number(old_cost)}"
-
-
-def same_row(row: Row, twin: Row) -> bool:
-    """Return True if two rows have the same coefficients, relation and right-hand side."""
-    return dict(row.terms) == dict(twin.terms) and row.relation is twin.relation and row.rhs == twin.rhs

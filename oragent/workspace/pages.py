@@ -141,6 +141,10 @@ def _plan_tables(files: Mapping[str, Path], record: Mapping[str, Any]) -> tuple[
     # An infeasible model has no values.
     if not values:
         return ()
+    indexed = record.get("indexed_names")
+    if isinstance(indexed, dict) and all(isinstance(name, str) for name in indexed.values()):
+        values = {indexed.get(name, name): value for name, value in values.items()}
+        columns = {indexed.get(name, name): column for name, column in columns.items()}
     variables = [Variable(name, unit=str(columns[name].get("unit") or "")) for name in values]
     labels = list_table_labels(files)
     return layout_families(tuple(map(fold_family, group_families(variables, values, labels))), pivots=True)

@@ -114,7 +114,7 @@ def write_records(ran: ProgramRun, timed: bool = True, inputs: Mapping[str, str]
             continue
         if not timed:
             solution, relaxed = replace(solution, seconds=0.0), relaxed and replace(relaxed, seconds=0.0)
-        files[f"solver_records/{name}.solution.json"] = _dump_json(_solution_record(name, milp, solution))
+        files[f"solver_records/{name}.solution.json"] = _dump_json(_solution_record(name, model, milp, solution))
         files[f"solver_records/{name}.highs.log"] = _log_text(solution)
         if relaxed is not None and relaxed.status.has_point:
             files[f"solver_records/{name}.lp_relaxation.json"] = _dump_json(_relaxation_record(name, milp, relaxed))
@@ -134,7 +134,7 @@ def _name_models(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
     return models_by_name
 
 
-def _solution_record(name: str, milp: Milp, solution: Solution) -> dict[str, Any]:
+def _solution_record(name: str, model: SolvedModel, milp: Milp, solution: Solution) -> dict[str, Any]:
     whole, is_infeasible = milp.has_integers, solution.status is SolveStatus.INFEASIBLE
     return {
         "solver": "highs",
@@ -152,7 +152,16 @@ def _solution_record(name: str, milp: Milp, solution: Solution) -> dict[str, Any
         "node_count": None,
         "iteration_count": None,
         **_record_columns(milp, solution, {} if whole else solution.duals, {} if whole else solution.reduced_costs),
+        "indexed_names": _indexed_names(model, milp),
     }
+
+
+def _indexed_names(model: SolvedModel, milp: Milp) -> dict[str, str]:
+    """Return names with indices in brackets for the variables of families, by the name in the program."""
+    if model.indexed is None:
+        return {}
+    pairs = zip(milp.variables, model.indexed.column_names, strict=True)
+    return {variable.name: name for variable, name in pairs if variable.name != name}
 
 
 def _relaxation_record(name: str, milp: Milp, relaxed: Solution) -> dict[str, Any]:

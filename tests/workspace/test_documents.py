@@ -1,0 +1,96 @@
+"""Documents in Word, e-mail and PDF are read as text and can be cited; JSON is data; tables are read only if used."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import WorkspaceError
+from oragent.workspace import data_edits
+from oragent.workspace.cells import change_cells, read_change
+from oragent.workspace.citations import check_citations
+from oragent.workspace.data_edits import list_edits
+from oragent.workspace.folder import WorkspaceFolder
+from oragent.workspace.reading import decode_text, list_files
+from oragent.workspace.records import hash_inputs
+from tests.workspace.release import put
+
+MAIL = (
+    b"From: Petra <petra@example.org>\r\nSubject: =?utf-8?q?Bed=C3=A4rfe?=\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
+    b"H=C3=B6chstens 40 t.\r\n"
+)
+
+
+def word(*paragraphs: str) -> bytes:
+    body = "".join(f'<w:p><w:r><w:t xml:space="preserve">{text}</w:t></w:r></w:p>' for text in paragraphs)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("word/document.xml", f"<w:document><w:body>{body}</w:body></w:document>")
+    return out.getvalue()
+
+
+def test_documents_of_offices_are_texts_that_can_be_cited(tmp_path: Path) -> None:
+    put(tmp_path, {"data/t.csv": "a,b\n1,2\n"})
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/rules.docx").write_bytes(word("Rules", "Ship at most 40 t &amp; no more."))
+    (tmp_path / "docs/mail.eml").write_bytes(MAIL)
+    assert decode_text(MAIL, "mail.eml").splitlines()[1:] == ["Subject: Bedärfe", "", "Höchstens 40 t."]
+    assert WorkspaceFolder(tmp_path).find_flaws() == ()
+    true = 'It is so [docs/rules.docx:2 "at most 40 t & no more"] [docs/mail.eml:4 "40 t"].'
+    assert check_citations(true, list_files(tmp_path)) == ()
+    assert len(check_citations('[docs/rules.docx:2 "at most 50 t"]', list_files(tmp_path))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.docx", b"PK\x03\x04broken"),
+        ("a.docx", b"text"),
+        ("a.pdf", b"%PDF-1.4 broken"),
+        ("a.docx", word("x" * (9 << 20))),
+    ],
+)
+def test_a_broken_document_is_refused_in_one_line(name: str, content: bytes) -> None:
+    with pytest.raises(WorkspaceError, match=r"^a\.") as raised:
+        decode_text(content, name)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_pdf_is_read_page_by_page() -> None:
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(72, 72)
+    out = io.BytesIO()
+    writer.write(out)
+    assert decode_text(out.getvalue(), "a.pdf").startswith("page 1\n")
+
+
+def test_values_of_json_are_cells_with_edits_of_their_own() -> None:
+    old = json.dumps({"demand": {"Paris": 40, "Lyon": [1, 2]}, "note": "x"}, indent=2).encode()
+    new = change_cells(
+        old, "d.json", [read_change("d.json[demand, Lyon, 1] = 2.5"), read_change("d.json[demand, Paris] = 44")]
+    )
+    assert json.loads(new) == {"demand": {"Paris": 44, "Lyon": [1, 2.5]}, "note": "x"}
+    assert [(edit.place.row, edit.before, edit.after) for edit in list_edits({"d.json": old}, {"d.json": new})] == [
+        ("demand, Paris", "40", "44"), ("demand, Lyon, 1", "2", "2.5")
+    ]  # fmt: skip
+
+
+def test_a_table_is_parsed_once_and_unused_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, {"data/t.csv": "name,b\nx,2\ny,3\n", "data/big.csv": "a\n" * 1000, "src/m.py": "1\n"})
+    parsed = []
+    plain = data_edits._parse_tables
+    monkeypatch.setattr(data_edits, "_parse_tables", lambda path, content: parsed.append(path) or plain(path, content))
+    text = " ".join(f"[data/t.csv, row {row}, column b = {value}]" for row, value in (("x", 2), ("y", 3), ("x", 2.0)))
+    assert check_citations(text, list_files(tmp_path)) == ()
+    assert parsed == ["data/t.csv"]
+    files = list_files(tmp_path)
+    before = hash_inputs(files, ("data/t.csv", "src/m.py"))
+    assert set(before) == {"", "data/t.csv", "src/m.py"}
+    (tmp_path / "data/big.csv").write_text("changed")
+    assert hash_inputs(list_files(tmp_path), before) == before
+    (tmp_path / "data/new.csv").write_text("a\n1\n")
+    assert hash_inputs(list_files(tmp_path), before) != before
