@@ -95,6 +95,7 @@ OTHERS = {
     "harness/process.py": "flushes",
     "sandbox/sandbox.py": "a note on standard error, made plain",
     "sandbox/isolation/environment.py": "flushes",
+    "workspace/documents.py": "prints the text of a PDF in a child process, which ours reads as data",
     "sandbox/server.py": "a server's own, whose last line the engine shows plain",
     "search/launch.py": "words of ours, above a progress bar",
     "harness/guest_main.py": "a guest's own, which ends in a log",

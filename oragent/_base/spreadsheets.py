@@ -31,12 +31,12 @@ def workbook_text(content: bytes) -> str:
     Raises:
         TableError: openpyxl is not installed, or the content is not a workbook within the limits.
     """
-    _require_bounded(content)
     try:
         import openpyxl
     except ImportError:
         hint = extra_install_command("tables")
         raise TableError(f"needs openpyxl: {hint}, or save it as CSV") from None
+    _require_bounded(content)
     try:
         with warnings.catch_warnings():
             # Warnings are about features on which no value depends, such as validation.

@@ -281,7 +281,8 @@ def test_a_run_of_an_infeasible_model_is_no_success_for_a_script(home):
 
 
 def test_a_run_names_the_columns_that_can_be_read_in_two_ways(home):
-    put(home, {"src/bakery.py": PROGRAM, "data/haus.csv": "Haus,Bedarf\nNord,950\nOst,2.300\n"})
+    reads = PROGRAM + '\nopen(HERE.with_name("haus.csv")).read()\n'
+    put(home, {"src/bakery.py": reads, "data/haus.csv": "Haus,Bedarf\nNord,950\nOst,2.300\n"})
     screen, out = console()
     assert running(home, screen) == 0
     assert "wrong: data/haus.csv line 3: '2.300' can be read in two ways" in out.getvalue()
