@@ -19,7 +19,11 @@ SOLVED, UNSOLVED = 0, 3
 @with_solve_options
 def model(
     path: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A .json, .lp or .mps file, a program (.py), or a run's folder.")
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A .json, .lp or .mps file, a job shop (.jsp), a program (.py), or a run's folder.",
+        ),
     ],
     lines: Annotated[
         list[str] | None, typer.Argument(metavar="LINE", help="Operations in order, each in quotes; none: describe.")

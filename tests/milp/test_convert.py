@@ -94,7 +94,8 @@ def small_recorder(folder: Path) -> Recorder:
 
 def snapshot_of(form: str, model: Any, recorder: Recorder) -> Snapshot:
     if form == "pulp":
-        return from_pulp._snapshot(model, "pulp", True, recorder, {})
+        products = from_pulp._Products(importlib.import_module("pulp"))
+        return from_pulp._ProblemReader(model, "pulp", True, recorder, {}, products).snapshot()
     if form == "pyomo":
         return from_pyomo.take_snapshot(model, recorder)
     if form == "mathopt":

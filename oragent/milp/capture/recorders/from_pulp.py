@@ -83,11 +83,11 @@ def install(pulp: Any, recorder: Recorder) -> None:
 
     def solve(self: Any, problem: Any, *arguments: Any, **named: Any) -> Any:
         is_mixed = getattr(self, "mip", True) is not False
-        taken = _Taken(problem, version, is_mixed, recorder, keys, products)
-        number = recorder.record(version, taken.snapshot)
+        reader = _ProblemReader(problem, version, is_mixed, recorder, keys, products)
+        number = recorder.record(version, reader.snapshot)
         with recorder.quiet():
             if products.used_in(problem):
-                status = _solve_products(pulp, problem, taken.snapshot(), recorder, products)
+                status = _solve_products(pulp, problem, reader.snapshot(), recorder, products)
             else:
                 solver = pulp.HiGHS(mip=is_mixed, msg=False, **_limits(self, recorder))
                 status = solve_with_highs(solver, problem)
@@ -245,8 +245,8 @@ def _count_rows(problem: Any) -> int:
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """Snapshot of a problem."""
+class _ProblemReader:
+    """Reader of a problem and of the products in it."""
 
     problem: Any
     version: str
