@@ -233,7 +233,7 @@ class _SectionReader:
         return ""
 
     def result(self) -> MpsSections:
-        """Return what was read."""
+        """Return the parts of all sections."""
         taken: set[str] = set()
         sets = tuple(OrderedSet(free_name(name, taken), kind, members) for name, kind, members in self._sets)
         matrices = {

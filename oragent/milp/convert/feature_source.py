@@ -114,8 +114,8 @@ class FeatureWriter:
         weights = ", ".join(number(part.members[column]) for column in part.order)
         if self._form == "gurobipy":
             return f"m.addSOS(gp.GRB.SOS_TYPE{part.kind}, [{members}], [{weights}])"
-        # Pyomo takes the order of the list as weights.
-        return f"m.{self._writer.name('rows', part.name)} = pe.SOSConstraint(var=[{members}], sos={part.kind})"
+        rule = f"lambda m: ([{members}], [{weights}])"
+        return f"m.{self._writer.name('rows', part.name)} = pe.SOSConstraint(rule={rule}, sos={part.kind})"
 
     def _gurobi_lines(self) -> Iterator[str]:
         features, column = self._model.features, self._column

@@ -14,12 +14,12 @@ MOST_SOLVES = 60
 
 @dataclass(frozen=True)
 class CriticalStep:
-    """An interval of the critical path, and what it waits for."""
+    """Interval of the critical path, with the rule that determines its start."""
 
     interval: str
     start: int
     end: int
-    # ``release``, or the name of the machine or precedence that it waits for.
+    # ``release``, or the machine or precedence of the rule.
     waits_for: str
 
 
