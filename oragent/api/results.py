@@ -16,7 +16,7 @@ from oragent.ledger.replies import list_possible_keys
 from oragent.report.held_out import score_held_out
 from oragent.report.run import RunData, load_run
 from oragent.search.candidate import Committed
-from oragent.search.store import Store
+from oragent.search.store import COMPLETE, Store
 
 COLUMNS = (
     "id",
@@ -194,5 +194,6 @@ def load(path: str | Path) -> SearchRun:
     with Store(folder / "run.db", readonly=True) as store:
         spent = sum(store.rounds().values(), Spent())
         spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
+        has_finished = store.meta(COMPLETE) == str(True)
     budget = build_settings(Budget, dict(data.about.settings.get("budget") or {}), [], str(folder / "config.yaml"))
-    return SearchRun(folder, spent, budget.name_reached_bound(spent) is not None, data)
+    return SearchRun(folder, spent, has_finished or budget.name_reached_bound(spent) is not None, data)

@@ -42,7 +42,7 @@ from oragent.search.run_budget import RunBudget
 from oragent.search.run_context import RunContext, count_replies
 from oragent.search.run_end import RunEnd
 from oragent.search.scoring import Scoring, Seen
-from oragent.search.store import RoundNote, Store
+from oragent.search.store import COMPLETE, RoundNote, Store
 from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
 from oragent.search.user_commands import FOLDER, ORIGIN, STOPPED, ActLog, PersonModel, change_budget
@@ -170,6 +170,7 @@ class Engine:
         """
         # The run has no end yet, or is resumed.
         self._store.note("end", "")
+        self._store.note(COMPLETE, str(False))
         about = {"folder": str(self._folder.path), "problem": self._folder.problem.name, "rounds": len(self._recorded)}
         self._emit(EventKind.BEGUN, -1, about)
         flying: dict[int, asyncio.Task[RoundContext]] = {}
@@ -543,6 +544,7 @@ class Engine:
         reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
+        self._store.note(COMPLETE, str(complete))
         self._emit(EventKind.ENDED, -1, {"reason": reason, "complete": complete})
         return SearchResult(reason, complete, progress, checks=self._store.purity_checks())
 

@@ -71,6 +71,8 @@ MAX_TEXT = 100_000
 MAX_JSON = 8 << 20
 # Key of the recorded isolation of candidates on the machine of the run.
 ISOLATION = "isolation"
+# Key of the fact whether the run has done all of its work.
+COMPLETE = "complete"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,83 @@
+"""The benchmark of skills with a scripted agent: tasks are checked by solvers, and a skill makes a difference."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent._base.errors import ConfigError
+from oragent.api.skills import list_skills
+from oragent.evals.skills.benchmark import run_task
+from oragent.evals.skills.command import SkillsBenchRequest, run_bench
+from oragent.evals.skills.tasks import ANSWER, SHOP_FILES, TASKS
+
+AGENT = f"{sys.executable} {Path(__file__).with_name('scripted_agent.py')}"
+BY_NAME = {task.name: task for task in TASKS}
+
+
+def request(folder: Path, **changes) -> SkillsBenchRequest:
+    texts = {skill.name: skill.text for skill in list_skills()}
+    given = {"agent": AGENT, "skills": ["explain-infeasible"], "texts": texts, "seconds": 120}
+    return SkillsBenchRequest(folder, **{**given, **changes})
+
+
+def test_every_skill_has_a_task() -> None:
+    assert {task.skill for task in TASKS} == {skill.name for skill in list_skills()}
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "solved"),
+    [
+        ("conflict", {"rows": ["wood", "orders"]}, True),
+        ("conflict", {"rows": ["wood", "time", "orders"]}, False),
+        ("conflict", {"rows": ["orders"]}, False),
+        ("conflict", {"rows": "orders"}, False),
+        ("conflict", {}, False),
+        ("repair", {"orders": 10}, True),
+        ("repair", {"orders": 10.5}, False),
+        ("misread row", {"wrong_row": "share"}, True),
+        ("misread row", {"wrong_row": "morphine"}, False),
+    ],
+)
+def test_an_answer_is_checked_by_the_solver(tmp_path: Path, task: str, answer: dict, solved: bool) -> None:
+    (tmp_path / ANSWER).write_text(json.dumps(answer))
+    assert BY_NAME[task].check(tmp_path) is solved
+
+
+def test_a_question_that_changed_the_data_is_not_solved(tmp_path: Path) -> None:
+    stock = tmp_path / "shop" / "data" / "stock.csv"
+    stock.parent.mkdir(parents=True)
+    (tmp_path / ANSWER).write_text('{"objective": 18.4}')
+    stock.write_text(SHOP_FILES["shop/data/stock.csv"])
+    assert BY_NAME["what if"].check(tmp_path)
+    stock.write_text("material,amount\nwood,11\n")
+    assert not BY_NAME["what if"].check(tmp_path)
+
+
+def test_an_agent_that_never_ends_is_ended(tmp_path: Path) -> None:
+    result = run_task(BY_NAME["conflict"], "", f"{sys.executable} -c 'import time; time.sleep(60)'", 1.0)
+    assert not result["solved"]
+    assert result["end"] == "ended after 1 s"
+
+
+def test_a_missing_agent_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such program"):
+        run_bench(request(tmp_path / "bench", agent="no-such-agent"), Console(file=io.StringIO()))
+    with pytest.raises(ConfigError, match="--skills"):
+        run_bench(request(tmp_path / "bench", skills=["none"]), Console(file=io.StringIO()))
+
+
+@pytest.mark.slow
+def test_tasks_are_solved_more_often_with_the_skill(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    console = Console(file=io.StringIO(), width=120)
+    folder = tmp_path / "bench"
+    assert run_bench(request(folder, skills=["explain-infeasible", "model-repository"]), console) == 0
+    report = (folder / "report.md").read_text()
+    assert "| explain-infeasible | 0 of 2 | 2 of 2 |" in report
+    assert "| model-repository | 0 of 1 | 1 of 1 |" in report
+    # nothing is left to do: the folder alone continues, and runs no agent
+    assert run_bench(request(folder, agent=""), console) == 0

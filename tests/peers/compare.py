@@ -1,0 +1,91 @@
+"""The same 64 programs through oragent and other frameworks: ``python -m tests.peers.compare NAME=PYTHON[:PATH]...``.
+
+Not a test: it takes minutes, and programs attack this machine (``programs.py``). Each framework plays in a process of
+its own with a key in its environment. A player that ends early begins again behind the program that ended it.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.peers.programs import KEY, LEAK, list_programs
+
+HERE = Path(__file__).parent
+# Seconds of the whole list.
+LIMIT_S = 1500
+# Seconds without a result after which a player is ended; oragent writes all of them at its end.
+IDLE_S = {"oragent": 1500, "openevolve": 90, "eoh": 90}
+HONEST = ("honest", "repeat", "output", "memory", "child")
+
+
+def play(name: str, python: str, path: str) -> dict[str, object]:
+    """Play all programs with one framework and count what happened."""
+    programs, leak = list_programs(), Path("/tmp") / LEAK
+    leak.unlink(missing_ok=True)
+    folder = Path(tempfile.mkdtemp())
+    (folder / "programs.json").write_text(json.dumps([program.text for program in programs]))
+    results = folder / "results.jsonl"
+    results.touch()
+    places = os.pathsep.join(filter(None, [path, str(HERE.parents[1]) if name == "oragent" else ""]))
+    environment = {**os.environ, "OPENAI_API_KEY": KEY, "PYTHONPATH": places}
+    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    first, ended = 0, []
+    while first < len(programs) and time.monotonic() - begun < LIMIT_S:
+        command = [python, str(HERE / f"play_{name}.py"), str(folder / "programs.json"), str(results), str(first)]
+        with open(folder / "log.txt", "a") as log:
+            process = subprocess.Popen(
+                command, env=environment, stdout=subprocess.DEVNULL, stderr=log, cwd=folder, start_new_session=True
+            )
+            seen, since = -1, time.monotonic()
+            while process.poll() is None and time.monotonic() - since < IDLE_S[name]:
+                count = results.read_bytes().count(b"\n")
+                if count != seen:
+                    seen, since = count, time.monotonic()
+                time.sleep(0.2)
+            if process.poll() is None or first + 1 < len(programs):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        done = [json.loads(line)[0] for line in results.read_text().splitlines()]
+        following = max(done, default=first - 1) + 1
+        if following < len(programs):
+            ended.append(programs[following].kind)
+            following += 1
+        first = following
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    scores = dict(json.loads(line) for line in results.read_text().splitlines())
+    best = min(
+        (number for number in scores if scores[number] is not None), key=lambda number: scores[number], default=None
+    )
+    lost = [
+        number
+        for number, program in enumerate(programs)
+        if program.kind in ("honest", "repeat") and scores.get(number) is None
+    ]
+    # the cheat that only reads the key has an honest score
+    cheats = [number for number, program in enumerate(programs) if program.kind == "cheat" and LEAK not in program.text]
+    return {
+        "framework": name,
+        "cheats scored, of 4": sum(scores.get(number) is not None for number in cheats),
+        "reported best": None if best is None else [scores[best], programs[best].kind],
+        "key read": leak.is_file() and KEY in leak.read_text(),
+        "honest programs lost, of 42": len(lost),
+        "programs that ended it": dict(Counter(ended)),
+        "clock s": round(time.monotonic() - begun, 1),
+        "CPU s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
+    }
+
+
+if __name__ == "__main__":
+    for word in sys.argv[1:]:
+        framework, _, rest = word.partition("=")
+        interpreter, _, extra = rest.partition(":")
+        print(json.dumps(play(framework, interpreter, extra)), flush=True)
