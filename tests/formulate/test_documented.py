@@ -11,5 +11,5 @@ PAGE = (Path(__file__).parents[2] / "docs" / "formulate.md").read_text()
 
 
 def test_every_method_preset_set_and_stand_in_is_named() -> None:
-    named = set(re.findall(r"`([\w:]+)(?:=FILE)?`", PAGE))
-    assert {*METHODS, *PRESETS, *FORMS, *STAND_INS, ALL, "families"} - {"ormind"} <= named
+    named = set(re.findall(r"`([\w:-]+)(?:=FILE|=FOLDER)?`", PAGE))
+    assert {*METHODS, *PRESETS, *FORMS, *STAND_INS, ALL, "families", "hard"} - {"ormind"} <= named
