@@ -3,7 +3,7 @@
 They run in your process, without the sandbox. ``oragent discovered`` lists them with the evidence for each.
 """
 
-import types
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,10 @@ def load(problem: str, title: str | None = None, *, root: str | Path | None = No
     path = find_discovered(resolved, title or next(iter(titles)))
     if path.suffix != ".py":
         raise ProblemError(f"{path} is not in Python: compile it with your own program")
-    module = types.ModuleType(f"discovered_{path.stem}")
-    module.__file__ = str(path)
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    spec = importlib.util.spec_from_file_location(f"discovered_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     function: Callable[..., Any] = getattr(module, resolved.about.function)
     return function
