@@ -1,4 +1,4 @@
-"""Requests of changes: files in ``requests/`` with a status. They are no documents of the model."""
+"""Requests of changes: files in ``requests/`` with a status. They are separate from the documents of the model."""
 
 import re
 from collections.abc import Mapping

@@ -277,7 +277,7 @@ def _describe_pending(pending: PendingVerb, reason: str = "") -> UnfinishedVerb:
 async def _perform_verb(
     request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb
 ) -> tuple[dict[str, Any] | None, str, str]:
-    """Return the result, the reason why there is none, and the question of the agent to the person."""
+    """Return the result or the reason why it is missing, and the question of the agent to the person."""
     questions: list[str] = []
     async with AsyncExitStack() as stack:
         refused = _refused_revision(request.folder) if pending.accept and not pending.feedback else None

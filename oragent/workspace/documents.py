@@ -51,7 +51,7 @@ def _word_text(content: bytes) -> str:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(BODY) as member:
             body = member.read(MOST_TEXT + 1)
     except (zipfile.BadZipFile, KeyError, RuntimeError, OSError, NotImplementedError, EOFError):
-        raise WorkspaceError("is no Word document; save it again as .docx, or as plain text") from None
+        raise WorkspaceError("cannot be read as a Word document; save it again as .docx, or as plain text") from None
     if len(body) > MOST_TEXT:
         raise WorkspaceError(f"holds more than {MOST_TEXT >> 20} MiB of text; split it")
     parts = []

@@ -162,7 +162,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
 
 
 def _open_changed(state: FolderState, contents: Mapping[str, bytes], tell: Tell) -> OpenedModel:
-    """Open the model of a state with other contents of some files; only files that are no texts need a copy."""
+    """Open the model of a state with other contents of some files; only binary files need a copy."""
     try:
         texts = {path: content.decode() for path, content in contents.items()}
     except UnicodeDecodeError:

@@ -50,7 +50,7 @@ PULP = {
 def hash_inputs(files: Mapping[str, Path], opened: Collection[str]) -> dict[str, str]:
     """Return the hash of each file that a program opened, and under an empty path that of the names of all files.
 
-    These tie the records of a run to the present files. Documents, records and answers are no inputs.
+    These tie the records of a run to the present files. Documents, records and answers do not count as inputs.
     """
     inputs = [path for path in files if not path.startswith((*RECORDS, "docs/", "answers/", "requests/"))]
     hashes = {"": hashlib.sha256("\n".join(sorted(inputs)).encode(errors="surrogateescape")).hexdigest()}

@@ -110,7 +110,7 @@ def test_two_versions_make_it_revise_and_a_question_explain(tmp_path: Path) -> N
         ("data/general_parameters.csv", b"Parameter_Name,Value\na,1\na,2\n", "names 'a' twice"),
         ("docs/brief.pdf", b"%PDF-1.7", "docs/brief.pdf cannot be used: it.pdf is a PDF"),
         ("docs/brief.md", b"%PDF-1.7", "docs/brief.md is of another kind (PDF)"),
-        ("docs/brief.docx", b"PK\x03\x04", "it.docx is no Word document"),
+        ("docs/brief.docx", b"PK\x03\x04", "it.docx cannot be read as a Word document"),
         ("docs/brief.html", b"<p>", "is no text document"),
         ("docs/brief.md", b" \n", "docs/brief.md is empty: expected requirements"),
     ],
