@@ -120,3 +120,8 @@ def test_an_unknown_second_solver_is_refused_before_anything_is_solved(tmp_path:
     write(to_milp(models.sites()), tmp_path / "sites.json")
     with pytest.raises(MilpError, match="unknown"):
         run_lines(tmp_path / "sites.json", ["solve"], SolveLimits(confirm="no such"), Terminal())
+
+
+def test_a_solver_without_integers_is_refused_with_those_that_have_them() -> None:
+    with pytest.raises(MilpError, match="highs"):
+        ModelSession(models.sites(), SolveLimits(solver="glop")).ask("solve")

@@ -80,6 +80,7 @@ def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = Non
     if arrays.features:
         return _solve_featured(arrays, limits, start)
     solver = find_solver(limits.solver)
+    array_solving.check_abilities(arrays, solver)
     result = solver.solve(arrays, limits.options(), start)
     ended_by = str(result.limit or "")
     if result.status is SolverStatus.OPTIMAL and limits.gap > 0:

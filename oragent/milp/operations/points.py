@@ -102,8 +102,10 @@ def parse_json(model: IndexedModel, text: str | bytes, shown: str) -> ClaimedSol
     pairs = list(_flatten(values))
     if not pairs:
         raise MilpError(f"{shown}: no values; expected an object with a number by variable")
-    is_number = isinstance(objective, int | float) and not isinstance(objective, bool)
-    return _resolve(ColumnNames(model), pairs, float(objective) if is_number else None)
+    claimed = None
+    if isinstance(objective, int | float) and not isinstance(objective, bool):
+        claimed = float(objective)
+    return _resolve(ColumnNames(model), pairs, claimed)
 
 
 def _flatten(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[tuple[str, float]]:

@@ -114,7 +114,7 @@ def _match(study: ModelStudy, scenario: ModelScenario, other: IndexedModel, tria
     """Compare two models."""
     entries = diff_entries(study, scenario, other, with_effects=False)
     results = match_optima(scenario.model, other, study.limits, trials)
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if len(results) == 1 and trials:
         warnings = ("no data or costs of the two have the same names: nothing was perturbed",)
     return VerifyResult(
