@@ -114,7 +114,8 @@ class FeatureWriter:
         weights = ", ".join(number(part.members[column]) for column in part.order)
         if self._form == "gurobipy":
             return f"m.addSOS(gp.GRB.SOS_TYPE{part.kind}, [{members}], [{weights}])"
-        rule = f"lambda m: ([{members}], [{weights}])"
+        # Only the order counts, and Pyomo takes no weight below 0.
+        rule = f"lambda m: ([{members}], {list(range(1, len(part.members) + 1))})"
         return f"m.{self._writer.name('rows', part.name)} = pe.SOSConstraint(rule={rule}, sos={part.kind})"
 
     def _gurobi_lines(self) -> Iterator[str]:
