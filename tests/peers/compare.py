@@ -7,7 +7,6 @@ its own with a key in its environment. A player that ends early begins again beh
 import contextlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -23,7 +22,6 @@ HERE = Path(__file__).parent
 LIMIT_S = 1500
 # Seconds without a result after which a player is ended; oragent writes all of them at its end.
 IDLE_S = {"oragent": 1500, "openevolve": 90, "eoh": 90}
-HONEST = ("honest", "repeat", "output", "memory", "child")
 
 
 def play(name: str, python: str, path: str) -> dict[str, object]:
@@ -36,7 +34,7 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
     results.touch()
     places = os.pathsep.join(filter(None, [path, str(HERE.parents[1]) if name == "oragent" else ""]))
     environment = {**os.environ, "OPENAI_API_KEY": KEY, "PYTHONPATH": places}
-    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
     first, ended = 0, []
     while first < len(programs) and time.monotonic() - begun < LIMIT_S:
         command = [python, str(HERE / f"play_{name}.py"), str(folder / "programs.json"), str(results), str(first)]
@@ -60,7 +58,6 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
             ended.append(programs[following].kind)
             following += 1
         first = following
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     scores = dict(json.loads(line) for line in results.read_text().splitlines())
     best = min(
         (number for number in scores if scores[number] is not None), key=lambda number: scores[number], default=None
@@ -70,17 +67,20 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
         for number, program in enumerate(programs)
         if program.kind in ("honest", "repeat") and scores.get(number) is None
     ]
+    # without its trick, every cheat is the rule of the nearest city
+    plain = next((scores[number] for number, program in enumerate(programs) if program.kind == "honest"), None) or 0.0
     # the cheat that only reads the key has an honest score
     cheats = [number for number, program in enumerate(programs) if program.kind == "cheat" and LEAK not in program.text]
     return {
         "framework": name,
-        "cheats scored, of 4": sum(scores.get(number) is not None for number in cheats),
+        "forged scores, of 4": sum(
+            scores.get(number) is not None and scores[number] < plain - 1e-6 for number in cheats
+        ),
         "reported best": None if best is None else [scores[best], programs[best].kind],
         "key read": leak.is_file() and KEY in leak.read_text(),
         "honest programs lost, of 42": len(lost),
         "programs that ended it": dict(Counter(ended)),
         "clock s": round(time.monotonic() - begun, 1),
-        "CPU s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
     }
 
 
