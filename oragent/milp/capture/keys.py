@@ -19,7 +19,7 @@ BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){
 CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")
 # Default names of libraries.
 AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
-BRACKETS = ("[]", "()", "{}", "<>")
+BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"), ("<", ">"))
 SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
 PositionOf = Callable[[Any], int | None]
 

@@ -158,7 +158,8 @@ def _features(data: Any, count: int) -> ModelFeatures[int]:
     named = list(features.keys())
     if features.soft_rows or any(not 0 <= column < count for column in named):
         raise ValueError("a part names a column that is not there")
-    if any(len(part.name) > LONGEST for part in (*features.parts, *features.goals)):
+    names = [*(part.name for part in features.parts), *(goal.name for goal in features.goals)]
+    if any(len(name) > LONGEST for name in names):
         raise ValueError("a name is too long")
     return features
 
