@@ -90,7 +90,7 @@ OTHERS = {
     "_base/terminal.py": "it is ours",
     "domains/driving/scoring.py": "an evaluator's own, which says where its pictures are",
     "harness/main.py": "prints figures and the guest's log, both plain",
-    "harness/guest.py": "prints sizes and figures, all numbers",
+    "harness/instances.py": "prints sizes and figures, all numbers",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
     "sandbox/sandbox.py": "a note on standard error, made plain",
