@@ -89,7 +89,7 @@ def _find_missing(expected: Mapping[str, float | str], answer: Sequence[AnswerPa
     figures = [abs(float(found[0].replace(",", ""))) for text in shown for found in SHOWN_FIGURE.finditer(text)]
     for path, value in expected.items():
         if isinstance(value, str):
-            is_shown = {value, POSSIBLE.get(value, value)} & set(shown)
+            is_shown = bool({value, POSSIBLE.get(value, value)} & set(shown))
         else:
             is_shown = any(abs(figure - abs(value)) <= SHOWN * max(1.0, abs(value)) for figure in figures)
         if not is_shown:
