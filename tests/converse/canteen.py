@@ -1,4 +1,4 @@
-"""A decision problem of 70 lines: dishes for a canteen, whose guests want one dish and a cheap menu."""
+"""A decision problem of 70 lines: dishes (cost, liking) for guests who want one dish and a cheap menu."""
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -11,7 +11,6 @@ from oragent.evals.converse.paradigms import negotiate
 from oragent.evals.converse.stakeholders import PersonaTexts, Profile, Wish
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
 
-# Cost in EUR and liking by dish.
 DISHES = {"soup": (2, 3), "pasta": (3, 6), "fish": (6, 8), "salad": (2, 4), "cake": (1, 5)}
 
 

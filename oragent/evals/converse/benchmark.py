@@ -90,6 +90,8 @@ class ConverseBenchmark(CaseBenchmark):
     folder: Path = Path()
     # The user's problem for the plan. None means the registered problem with the plan's name.
     given: DecisionProblem | None = None
+    # Stakeholders of a new evaluation, before their utilities are in the folder.
+    chosen: Sequence[Stakeholder] | None = None
     # Model that replaces all others in tests. None means the models of the plan.
     stand_in: Model | None = None
     roles: ClassVar[Sequence[str]] = ("agent", "decider")
@@ -123,7 +125,9 @@ class ConverseBenchmark(CaseBenchmark):
 
     @cached_property
     def stakeholders(self) -> tuple[Stakeholder, ...]:
-        """Stakeholders whose utilities are in the folder."""
+        """Stakeholders whose utilities are in the folder, or will be written into it."""
+        if self.chosen is not None:
+            return tuple(self.chosen)
         return read_utility_file(self.folder / UTILITIES, self.problem).stakeholders
 
     def case_names(self, cell: BenchCell) -> list[str]:

@@ -220,11 +220,15 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
         expect_fitting_agent(agent, bench.problem)
     # This check runs before any file is written.
     warnings, new = _utilities(bench.problem, plan, folder)
+    bench.chosen = new
 
     def write_utilities() -> None:
         if new is not None:
             source = f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
             write_utility_file(folder / UTILITIES, bench.problem, new, source)
+            # From here on the utilities are those of the file, as in a continued evaluation.
+            bench.chosen = None
+            vars(bench).pop("stakeholders", None)
         for line in warnings:
             console.print(Text(escape_text(line), style="yellow"), soft_wrap=True)
 
