@@ -114,6 +114,9 @@ OTHERS = {
     "cli/json_output.py": "JSON, which programs read",
     "milp/opening.py": "lines that it made plain",
     "workspace/verb_commands.py": "the name of the user's own folder",
+    "cli/spending.py": "asks whether there is a terminal",
+    "sandbox/confined_command.py": "the name of the user's own program",
+    "milp/capture/recorders/from_highs.py": "flushes",
 }
 WRITING = {"print", "Console", "tqdm", "sys.stdout.write", "sys.stderr.write", "typer.echo", "sys.stdout.buffer"}
 

@@ -10,7 +10,7 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.publishing import has_result_listener, publish_progress
-from oragent.cli.options import console, print_text
+from oragent.cli.options import print_text
 from oragent.llm.estimates import SpendingEstimate
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, whatever the estimate of its cost (budget.confirm).")]
@@ -33,7 +33,7 @@ def confirm_spending(estimate: SpendingEstimate, limit: float, *, yes: bool) -> 
     print_text(f"estimate: {estimate.describe()}")
     if len(estimate.roles) > 1:
         for line in estimate.describe_roles():
-            console.print(f"  {line}", style="dim", highlight=False, markup=False, soft_wrap=True)
+            print_text(f"  {line}")
     is_asking = sys.stdin.isatty() and sys.stdout.isatty() and not has_result_listener()
     if yes or not is_asking or estimate.money is None or estimate.money <= limit:
         return
