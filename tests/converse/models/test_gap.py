@@ -18,6 +18,8 @@ WEIGHT = dict(zip(JOBS, (2.0, 5.0, 1.0, 4.0, 3.0, 2.0, 6.0, 3.0), strict=True))
 # Latest starts without a delay.
 DUE = dict(zip(JOBS, (12.0, 9.0, 20.0, 6.0, 15.0, 8.0, 18.0, 10.0), strict=True))
 LONGEST = 150.0
+# Solvers accept points that break a row by 1e-6; weights multiply that.
+ROOM = 1e-4
 # Relative gap at which a solve may stop, and the least gap of the base model.
 ALLOWED, GAP = 0.3, 0.12
 
@@ -82,7 +84,7 @@ CASES = {
 
 
 def contains(figure: Figure, value: float) -> bool:
-    return (figure.low is None or figure.low <= value + 1e-6) and (figure.high is None or value <= figure.high + 1e-6)
+    return (figure.low is None or figure.low <= value + ROOM) and (figure.high is None or value <= figure.high + ROOM)
 
 
 @pytest.mark.slow
@@ -104,10 +106,10 @@ def test_no_comparison_contradicts_the_truth(nodes: int) -> None:
         open_gaps += objective.difference.low != objective.difference.high
         better = fill_reference(f"{result.id}.better", bench.results, bench.model).text
         unchanged = fill_reference(f"{result.id}.unchanged", bench.results, bench.model).text
-        assert difference <= 1e-6 or better != "better", line
-        assert difference >= -1e-6 or better != "worse", line
-        assert abs(difference) > 1e-6 or unchanged != "changed", line
-        assert abs(difference) <= 1e-6 or unchanged != "unchanged", line
+        assert difference <= ROOM or better != "better", line
+        assert difference >= -ROOM or better != "worse", line
+        assert abs(difference) > ROOM or unchanged != "changed", line
+        assert abs(difference) <= ROOM or unchanged != "unchanged", line
         text = fill_reference(f"{result.id}.objective - {solved.id}.objective", bench.results, bench.model).text
         assert (
             ("between" in text) or ("least" in text) or ("most" in text) or objective.after.low == objective.after.high
