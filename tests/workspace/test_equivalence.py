@@ -81,7 +81,7 @@ def test_the_tables_show_both_columns_and_how_much_can_be_reached(tmp_path):
     screen = Terminal(file=out, width=200, color_system=None, force_terminal=False)
     request = WorkspaceBenchRequest(tmp_path / "bench", MADE, agents=("oracle",), settings={"limit": 1})
     assert run_bench(request, screen) == 0
-    assert re.search(r"oracle +1 +100\.0 +100\.0 to 100\.0 +1 of 1 +1 of 1", out.getvalue())
+    assert re.search(r"oracle +1 +100\.0 +2\.5 to 100\.0 +1 of 1 +1 of 1", out.getvalue())
     assert "ceiling: 35.00 points of 35 can be reached by names that stand in the files" in out.getvalue()
     page = (tmp_path / "bench/report.html").read_text()
     assert re.search(r"<th[^>]*>backed</th><th[^>]*>equivalent</th>", page)
