@@ -47,8 +47,8 @@ def read_folders(path: Path) -> ProblemSet:
 def _read_problem(file: Path) -> Labelled:
     try:
         record = json.loads(read_text(file, "a problem"))
-    except (json.JSONDecodeError, RecursionError) as problem:
-        raise ProblemError(f"{show_path(file)}: no JSON ({type(problem).__name__})") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ProblemError(f"{show_path(file)}: no JSON ({type(error).__name__})") from None
     if not isinstance(record, Mapping):
         raise ProblemError(f"{show_path(file)}: expected an object")
     text, answer = record.get("abstract_problem"), read_figure(record.get("optimal_value"))
@@ -56,7 +56,8 @@ def _read_problem(file: Path) -> Labelled:
         raise ProblemError(f"{show_path(file)}: expected abstract_problem and optimal_value")
     parameters, files = (_object(record.get(name)) for name in ("parameters", "files"))
     data: dict[str, Any] = {}
-    parts, notes = [text], []
+    parts = [text]
+    notes: list[str] = []
     for name, entry in files.items():
         read = _read_file(file.parent, str(entry.get("path")) if isinstance(entry, Mapping) else str(entry))
         # A file with one table has the name that the record gives it.

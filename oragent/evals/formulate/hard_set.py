@@ -21,6 +21,7 @@ from oragent.milp.solving import solve
 TEXTS = PromptFolder("oragent.evals.formulate", "hard")
 SEED = 20261127
 Tables = dict[str, Any]
+Records = list[dict[str, Any]]
 
 
 @dataclass
@@ -61,7 +62,7 @@ def minutes_of(clock: str) -> int:
 def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the lot sizes of three flavours in sixteen weeks."""
     flavours = {"vanilla": (310.0, 240.0, 300.0), "lemon": (260.0, 150.0, 0.0), "cocoa": (465.0, 0.0, 0.0)}
-    rows = [{"week": week, **{f: 12 * int(rng.integers(5, 40)) for f in flavours}} for week in range(1, 17)]
+    rows: Records = [{"week": week, **{f: 12 * int(rng.integers(5, 40)) for f in flavours}} for week in range(1, 17)]
     draft = Draft(Sense.MINIMIZE)
     for flavour, (cleaning, start, end) in flavours.items():
         total = sum(row[flavour] for row in rows) + end
@@ -84,14 +85,14 @@ def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
     popular = np.array([6, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1]) / 33
     students = [f"S{number:02}" for number in range(1, 41)]
     choices = ("first", "second", "third", "fourth")
-    wishes = []
+    wishes: Records = []
     for student in students:
         named = rng.choice(len(projects), 4, replace=False, p=popular)
         wishes.append({"student": student, **{c: projects[p] for c, p in zip(choices, named, strict=True)}})
-    seats = [
+    seats: Records = [
         {"project": name, "room": f"R{3 * at + 1}", "seats": 5 if at % 3 else 4} for at, name in enumerate(projects)
     ]
-    promised = [{"student": wishes[at]["student"], "project": wishes[at]["third"]} for at in (4, 17, 31)]
+    promised: Records = [{"student": wishes[at]["student"], "project": wishes[at]["third"]} for at in (4, 17, 31)]
     draft = Draft(Sense.MINIMIZE)
     members: dict[str, dict[str, float]] = {name: {} for name in projects}
     for wish in wishes:
@@ -110,13 +111,13 @@ def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
 def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the transport from six depots to eighteen shops."""
     depots = {"Gera": 62, "Halle": 70, "Jena": 48, "Riesa": 66, "Suhl": 54, "Zeitz": 58}
-    shops = [{"shop": f"shop {number}", "pallets": int(rng.integers(15, 55))} for number in range(1, 19)]
-    roads = [
+    shops: Records = [{"shop": f"shop {number}", "pallets": int(rng.integers(15, 55))} for number in range(1, 19)]
+    roads: Records = [
         {"depot": depot, "shop": shop["shop"], "km": int(rng.integers(20, 240)) + (90 if depot == "Halle" else 0)}
         for depot in depots
         for shop in shops
     ]
-    closed = [
+    closed: Records = [
         {"depot": depot, "shop": f"shop {n}"} for depot, n in (("Gera", 3), ("Jena", 11), ("Suhl", 4), ("Riesa", 9))
     ]
     shut = {(road["depot"], road["shop"]) for road in closed}
@@ -134,13 +135,13 @@ def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
     draft.row("contract", out["Halle"], ">=", 36)
     for shop in shops:
         draft.row(f"need[{shop['shop']}]", into[shop["shop"]], "=", shop["pallets"])
-    stocks = [{"depot": depot, "stock_t": stock} for depot, stock in depots.items()]
+    stocks: Records = [{"depot": depot, "stock_t": stock} for depot, stock in depots.items()]
     return {"depots": stocks, "shops": shops, "roads": roads, "closed": closed}, draft.milp("depots")
 
 
 def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the choice among seventy proposals."""
-    proposals = [
+    proposals: Records = [
         {
             "number": number,
             "group": f"G{int(rng.integers(1, 41)):02}",
@@ -168,7 +169,7 @@ def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 def make_courts(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the choice of bookings for two courts."""
-    requests = []
+    requests: Records = []
     for number in range(1, 56):
         start = 15 * int(rng.integers(28, 86))
         end = start + 15 * int(rng.integers(3, 10))
@@ -192,7 +193,7 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the trade of a battery in 48 hours."""
     hours = range(1, 49)
     wave = [6 + 5 * np.sin((hour - 9) / 24 * 2 * np.pi) for hour in hours]
-    prices = [
+    prices: Records = [
         {"hour": hour, "price": round(float(level + rng.normal(0, 2.5)), 2)}
         for hour, level in zip(hours, wave, strict=True)
     ]
@@ -210,7 +211,7 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the schedule of two boilers in 36 hours."""
-    demand = [
+    demand: Records = [
         {"hour": hour, "heat": round(float(6 + 4.2 * np.sin((hour - 2) / 12 * np.pi) + rng.normal(0, 1.3)), 1)}
         for hour in range(1, 37)
     ]
@@ -249,9 +250,9 @@ def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
     km = np.round(np.hypot(*(places[:, None] - homes[None]).transpose(2, 0, 1))).astype(int)
     # Every village is near two stations at least.
     km[2, :] = np.minimum(km[2, :], 24)
-    sites = [{"site": name, "rent": 100 * int(rng.integers(110, 190))} for name in names]
-    villages = [{"village": f"V{at + 1:02}", "visits": int(rng.integers(30, 160))} for at in range(30)]
-    distances = [
+    sites: Records = [{"site": name, "rent": 100 * int(rng.integers(110, 190))} for name in names]
+    villages: Records = [{"village": f"V{at + 1:02}", "visits": int(rng.integers(30, 160))} for at in range(30)]
+    distances: Records = [
         {"site": name, "village": village["village"], "km": int(km[at, to])}
         for at, name in enumerate(names)
         for to, village in enumerate(villages)
@@ -276,14 +277,14 @@ def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the roster of nine nurses, for whom two days cannot be staffed."""
-    nurses = []
+    nurses: Records = []
     for name in ("Ann", "Bea", "Cem", "Dao", "Eli", "Fay", "Gus", "Hoa", "Ian"):
         days = sorted(int(day) for day in rng.choice(np.arange(1, 15), 10, replace=False))
         nurses.append(
             {"nurse": name, "available": days, "most": int(rng.integers(7, 9)), "wage": int(rng.integers(150, 220))}
         )
     free = {day: sum(day in nurse["available"] for nurse in nurses) for day in range(1, 15)}
-    needed = [{"day": day, "nurses": min(4, free[day])} for day in range(1, 15)]
+    needed: Records = [{"day": day, "nurses": min(4, free[day])} for day in range(1, 15)]
     # The days 5 and 6 need those who have both days free twice, and one nurse more than there are shifts.
     for nurse in nurses:
         if 5 in nurse["available"] and 6 in nurse["available"] and nurse["nurse"] in ("Ann", "Cem", "Fay"):
@@ -307,13 +308,13 @@ def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the order of eight articles under six kinds of season."""
     names = ("umbrellas", "hats", "kites", "towels", "balls", "lamps", "grills", "chairs")
     seasons = {"wet": 15, "cool": 20, "usual": 30, "warm": 15, "hot": 10, "odd": 5}
-    articles = []
+    articles: Records = []
     for name in names:
         pieces, price = int(rng.integers(4, 13)), int(rng.integers(20, 60))
         sold = round(price / pieces * float(rng.uniform(1.5, 2.4)), 2)
         left = round(price / pieces * float(rng.uniform(0.2, 0.6)), 2)
         articles.append({"article": name, "pieces": pieces, "pack_price": price, "sold": sold, "dealer": left})
-    demand = [
+    demand: Records = [
         {
             "season": season,
             **{a["article"]: int(rng.integers(0, 8) * a["pieces"] + rng.integers(0, 5)) for a in articles},
@@ -331,11 +332,11 @@ def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
         money[packs] = float(article["pack_price"])
         for row in demand:
             season = row["season"]
-            sold = draft.add(f"sold[{name},{season}]", row[name], cost=chance[season] * article["sold"])
-            left = draft.add(f"left[{name},{season}]", cost=chance[season] * article["dealer"])
-            draft.row(f"pieces[{name},{season}]", {sold: 1, left: 1, packs: -article["pieces"]}, "=", 0)
+            taken = draft.add(f"sold[{name},{season}]", row[name], cost=chance[season] * article["sold"])
+            dealer = draft.add(f"left[{name},{season}]", cost=chance[season] * article["dealer"])
+            draft.row(f"pieces[{name},{season}]", {taken: 1, dealer: 1, packs: -article["pieces"]}, "=", 0)
     draft.row("money", money, "<=", 900)
-    chances = [{"season": season, "percent": percent} for season, percent in seasons.items()]
+    chances: Records = [{"season": season, "percent": percent} for season, percent in seasons.items()]
     return {"articles": articles, "demand": demand, "seasons": chances}, draft.milp("stock")
 
 
