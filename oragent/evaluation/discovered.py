@@ -108,7 +108,7 @@ def find_discovered(problem: Problem, title: str) -> Path:
     """Return the path of a program that ships with a problem.
 
     Raises:
-        ProblemError: There is no such program; names those that there are.
+        ProblemError: The problem has no program of that name; the message lists the names.
     """
     titles = list_discovered(problem)
     if title not in titles:

@@ -111,7 +111,7 @@ class HardenedProgram:
 
 @dataclass
 class _CaseRun:
-    """What a program did in one case."""
+    """Outcome of a program in one case."""
 
     # Kind, shape and finiteness of the answer; None without an answer.
     form: list[Any] | None = None
@@ -121,7 +121,7 @@ class _CaseRun:
 
 @dataclass
 class _ProgramRun:
-    """What a program did in all cases."""
+    """Outcomes of a program in all cases."""
 
     cases: dict[str, _CaseRun] = field(default_factory=dict)
     size: int = 0
@@ -145,9 +145,18 @@ def write_hardened(problem: Problem, source: str, first: int, cases: Sequence[st
 
 def harden_selection(problem: Problem, offers: frozenset[str]) -> tuple[str | None, int | None, tuple[str, ...]]:
     """Return the mode, the size and the options of the evaluation whose arguments `harden_program` changes."""
-    mode = "train" if problem.about.sizes.get("train") else None
-    few = (f"{INSTANCES}=1",) if mode and INSTANCES in offers else ()
-    unlimited = (f"{HEURISTIC_S}=none",) if HEURISTIC_S in offers else ()
+    if problem.about.sizes.get("train"):
+        mode = "train"
+    else:
+        mode = None
+    if mode and INSTANCES in offers:
+        few = (f"{INSTANCES}=1",)
+    else:
+        few = ()
+    if HEURISTIC_S in offers:
+        unlimited = (f"{HEURISTIC_S}=none",)
+    else:
+        unlimited = ()
     return mode, None, (*few, *unlimited)
 
 
@@ -181,8 +190,14 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
     at = 0
     while at < len(CASES):
         # The first case alone tells how long the program takes to load.
-        names = CASES[:1] if at == 0 else CASES
-        budget = None if first_s is None else first_s + limit_s
+        if at == 0:
+            names = CASES[:1]
+        else:
+            names = CASES
+        if first_s is None:
+            budget = None
+        else:
+            budget = first_s + limit_s
         evaluation = await measure(write_hardened(problem, source, at, names), budget)
         run.cpu_s += evaluation.cpu_s
         begun = _read_lines(run, evaluation)
@@ -203,7 +218,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
 
 
 def _read_lines(run: _ProgramRun, evaluation: Evaluation) -> str | None:
-    """Add what an evaluation printed about its cases; return the name of the last case that began."""
+    """Add the printed lines of an evaluation to a run; return the name of the last case that began."""
     begun = None
     for match in LINE.finditer(f"{evaluation.log}\n{evaluation.output}"):
         try:

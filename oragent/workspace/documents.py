@@ -68,13 +68,18 @@ def _mail_text(content: bytes) -> str:
     message = email.message_from_bytes(content[:MOST_TEXT], policy=email.policy.default)
     body = message.get_body(("plain", "html"))
     try:
-        text = "" if body is None else str(body.get_content())
+        if body is None:
+            text = ""
+        else:
+            text = str(body.get_content())
     except (LookupError, UnicodeError, KeyError, ValueError):
         raise WorkspaceError("is an e-mail in an unknown encoding; save its text") from None
     if body is not None and body.get_content_type() == "text/html":
         text = unescape(TAG.sub("", text))
     heads = [f"{name}: {' '.join(str(message[name]).split())}" for name in HEADERS if message[name]]
-    return "\n".join([*heads, "", text.replace("\r\n", "\n")]) if heads else text
+    if heads:
+        return "\n".join([*heads, "", text.replace("\r\n", "\n")])
+    return text
 
 
 def _pdf_text(content: bytes) -> str:

@@ -93,9 +93,15 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
 def describe_run_result(state: FolderState, ran: ProgramRun, warnings: Sequence[str] = ()) -> RunResult:
     """Return the result of a run that was solved again."""
     last = ran.last_model
-    solution = last.solution if last else None
+    if last:
+        solution = last.solution
+    else:
+        solution = None
     low, high = (solution.optimum_span if solution else None) or (-math.inf, math.inf)
-    milp = last.milp if last else None
+    if last:
+        milp = last.milp
+    else:
+        milp = None
     return RunResult(
         ok=ran.has_solution or ran.is_cut_with_plan,
         revision=Revision(name=state.revision, program=state.program, framework=last.framework if last else ""),
@@ -147,7 +153,10 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     before = open_state_model(state, tell)
     after = _open_changed(state, contents, tell)
     study, first, second = _solve_both(before.model, after.model, solve_limits(state))
-    entries = tuple(diff_entries(study, first, after.model)) if first.known.outcome.objective is not None else ()
+    if first.known.outcome.objective is not None:
+        entries = tuple(diff_entries(study, first, after.model))
+    else:
+        entries = ()
     outcome = second.known.outcome
     return WhatifResult(
         ok=outcome.status in HAS_POINT,
@@ -243,7 +252,10 @@ def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, li
     """Add the effect of added or removed rows: the optimum with them minus the optimum without them."""
     if entry.of != "rows" or entry.change == "changed":
         return entry
-    model = new if entry.change == "added" else old
+    if entry.change == "added":
+        model = new
+    else:
+        model = old
     family = next(family for family in model.rows if family.name == entry.name)
     if entry.members != len(family):
         return entry

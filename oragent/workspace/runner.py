@@ -54,7 +54,9 @@ class SolvedModel:
     @property
     def objective(self) -> float | None:
         """Objective of the solution."""
-        return self.solution.objective if self.solution else None
+        if self.solution:
+            return self.solution.objective
+        return None
 
     @property
     def has_point(self) -> bool:
@@ -87,13 +89,17 @@ class ProgramRun:
     def last_model(self) -> SolvedModel | None:
         """Last captured model."""
         captured = [model for model in self.models if model.milp is not None]
-        return captured[-1] if captured else None
+        if captured:
+            return captured[-1]
+        return None
 
     @property
     def objective(self) -> float | None:
         """Objective of the last captured model, as solved by oragent; None without a point."""
         last = self.last_model
-        return last.objective if last is not None and last.has_point else None
+        if last is not None and last.has_point:
+            return last.objective
+        return None
 
     @property
     def is_cut_with_plan(self) -> bool:
@@ -109,7 +115,9 @@ class ProgramRun:
     def standing(self) -> str:
         """Distance of the objective from the optimum, as text; empty without a solved model."""
         last = self.last_model
-        return last.solution.standing if last is not None and last.solution else ""
+        if last is not None and last.solution:
+            return last.solution.standing
+        return ""
 
 
 @dataclass(frozen=True)
@@ -169,7 +177,10 @@ def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> Solve
     started = time.monotonic()
     small = len(milp.variables) + len(milp.rows) <= SENSITIVE
     try:
-        solution = solve(milp, limit_s, gap, duals=small) if limit_s > 0 else Solution(SolveStatus.UNKNOWN)
+        if limit_s > 0:
+            solution = solve(milp, limit_s, gap, duals=small)
+        else:
+            solution = Solution(SolveStatus.UNKNOWN)
         solution = _use_claimed_point(milp, solution, captured, small)
         if limit_s <= 0:
             return replace(result, solution=solution if solution.status.has_point else None)

@@ -163,7 +163,10 @@ class RevisionCheck(BuildCheck):
 
     def missing_rows(self) -> Iterator[str]:
         """Describe the rows that the plan adds but the revised program does not contain under that name."""
-        last = self.run.last_model if self.run else None
+        if self.run:
+            last = self.run.last_model
+        else:
+            last = None
         if last is None or last.milp is None:
             return
         names = [_comparable_name(row.name) for row in last.milp.rows]
@@ -211,7 +214,10 @@ def describe_entry(entry: DiffEntry) -> str:
         for name, old, new in entry.largest[:3]
         if entry.change == "changed"
     ]
-    text += f": {'; '.join(moves)}" if moves else ""
+    if moves:
+        text += f": {'; '.join(moves)}"
+    else:
+        text += ""
     if entry.effect is not None and entry.effect.value is not None:
         text += f"; alone it changes the optimum by {format_figure(entry.effect)}"
     return text

@@ -182,7 +182,10 @@ class ToolSession:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
         # Small models invent arguments for a tool without any.
-        arguments = call.arguments if schema["properties"] else {}
+        if schema["properties"]:
+            arguments = call.arguments
+        else:
+            arguments = {}
         wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
@@ -218,7 +221,9 @@ class ToolSession:
         chosen = every[first - 1 : min(last, first - 1 + MOST_LINES)]
         body = "\n".join(f"{first + index:5} {text}" for index, text in enumerate(chosen))
         remaining = len(every) - (first - 1) - len(chosen)
-        return f"{body}\n({remaining} more lines)" if remaining > 0 else body
+        if remaining > 0:
+            return f"{body}\n({remaining} more lines)"
+        return body
 
     def _search(self, text: str) -> str:
         folded = text.casefold()
@@ -310,7 +315,10 @@ class ToolSession:
         if abs(wanted) not in stated:
             return f"write_parameters: line {citations[0].number} of {citations[0].path} does not state {value}"
         files = self.list_files()
-        old = read_bytes(files[FIGURES]) if FIGURES in files else b""
+        if FIGURES in files:
+            old = read_bytes(files[FIGURES])
+        else:
+            old = b""
         place = f"[{citations[0].path}:{citations[0].number}]"
         entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {place}".strip()}
         text = decode_text(old, FIGURES)
@@ -323,7 +331,10 @@ class ToolSession:
     def _may_write(self, path: str) -> str:
         clean = check_new_path(path)
         if not any(fnmatch.fnmatch(clean, pattern) for pattern in self.writable):
-            expected = f"expected a path such as {', '.join(self.writable)}" if self.writable else "nothing here may be"
+            if self.writable:
+                expected = f"expected a path such as {', '.join(self.writable)}"
+            else:
+                expected = "nothing here may be"
             raise path_error(path, f"may not be written; {expected}")
         return clean
 
@@ -348,7 +359,10 @@ class ToolSession:
         return describe_run(self.last_run)
 
     def _query(self, line: str) -> str:
-        last = self.last_run.last_model if self.last_run else None
+        if self.last_run:
+            last = self.last_run.last_model
+        else:
+            last = None
         if last is None or last.indexed is None:
             return "query: no model was captured; run a program that builds and solves one first"
         if self._model_session is None:
@@ -362,7 +376,9 @@ class ToolSession:
             self._asked += 1
             return f"the person answers: {self.person_answers[self._asked - 1]}"
         self.question = shorten(question, 1000).strip()
-        return "the person is asked" if self.question else "ask_person: the question is empty"
+        if self.question:
+            return "the person is asked"
+        return "ask_person: the question is empty"
 
     def _submit(self, path: str = "", answer: str = "") -> str:
         if self.writable and not path:
@@ -372,7 +388,10 @@ class ToolSession:
         clean = path.removeprefix("./")
         if self.writable:
             self.find_file(path)
-            findings = self.check(clean) if self.check else SubmissionFindings()
+            if self.check:
+                findings = self.check(clean)
+            else:
+                findings = SubmissionFindings()
             new = [text for text in findings.warnings if text not in self._reported]
             # The same errors again mean that the agent cannot mend them: the verb then writes nothing.
             is_stuck = findings.errors == self._errors
@@ -399,7 +418,10 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
         for column in tables.describe_columns(table)
     ]
     twice = tables.find_duplicates(table)
-    lines = [f"sheet {shorten(sheet)}"] if sheet else []
+    if sheet:
+        lines = [f"sheet {shorten(sheet)}"]
+    else:
+        lines = []
     lines += [f"{len(table.rows)} rows, {len(columns)} columns", *columns]
     if twice:
         lines.append(f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}")
@@ -420,9 +442,18 @@ def describe_run(ran: ProgramRun) -> str:
         lines = [f"stopped at the limit of time{f': {ran.reason}' if ran.reason else ''}"]
         lines.append("the result is the plan that was found when its model was solved again:")
     for model in ran.models[-3:]:
-        status = model.solution.standing if model.solution else shorten(model.note, 200)
-        value = "" if model.objective is None else f", objective {number(model.objective)}"
-        size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
+        if model.solution:
+            status = model.solution.standing
+        else:
+            status = shorten(model.note, 200)
+        if model.objective is None:
+            value = ""
+        else:
+            value = f", objective {number(model.objective)}"
+        if model.milp:
+            size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows"
+        else:
+            size = ""
         lines.append(f"model solved: {status}{value}{size}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         if text.strip():
@@ -457,4 +488,6 @@ def _argument_flaw(arguments: Mapping[str, Any], properties: Mapping[str, Any], 
         if not isinstance(value, str):
             return f"{name} is a {type(value).__name__}; expected a text"
     missing = [name for name in needed if name not in arguments]
-    return f"{missing[0]} is missing" if missing else ""
+    if missing:
+        return f"{missing[0]} is missing"
+    return ""

@@ -108,7 +108,10 @@ class VerbRunner:
             self.runner, self._state_of(draft.folder), base, old=old, plan=plan, edits_documents=not is_repair
         )
         run_before = await asyncio.to_thread(check.run_old)
-        objective = "no objective" if run_before.objective is None else number(run_before.objective)
+        if run_before.objective is None:
+            objective = "no objective"
+        else:
+            objective = number(run_before.objective)
         prompt = fill_prompt(
             "change", request=request.path, program=old.program, track=self._solver_text, objective=objective
         )
@@ -151,8 +154,14 @@ class VerbRunner:
         for path, (before, after) in refused["refused"].items():
             drafted.pop(path, None)
             base.pop(path, None)
-            drafted |= {path: after} if after is not None else {}
-            base |= {path: before} if before is not None else {}
+            if after is not None:
+                drafted |= {path: after}
+            else:
+                drafted |= {}
+            if before is not None:
+                base |= {path: before}
+            else:
+                base |= {}
         draft = Draft(self._make_draft(case, drafted).folder, base)
         run = await asyncio.to_thread(self.runner.run, draft.folder, str(result["path"]))
         result |= _describe_result(run)
@@ -228,7 +237,10 @@ class VerbRunner:
             PLAN: f"{json.dumps(plan, indent=1, ensure_ascii=False)}\n".encode(),
         }
         if new and (FIGURES in draft.base or not self.settings.data):
-            old = read_bytes(draft.folder / FIGURES) if FIGURES in draft.base else b""
+            if FIGURES in draft.base:
+                old = read_bytes(draft.folder / FIGURES)
+            else:
+                old = b""
             contents[FIGURES] = encode_like(add_parameters(decode_text(old, FIGURES), new), old)
         for path, content in contents.items():
             (draft.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -275,7 +287,10 @@ class VerbRunner:
         """Return the parts of a result that compare the versions."""
         comparison = check.comparison
         planned, unplanned = check.edits
-        entries = comparison.entries if comparison else ()
+        if comparison:
+            entries = comparison.entries
+        else:
+            entries = ()
         return {
             "plan": dict(check.plan),
             "before": run_before.objective if run_before.has_solution else None,
@@ -317,7 +332,10 @@ class VerbRunner:
             result["written"] = True
 
     def _write_request(self, case: LedgerCase, request: ChangeRequest, author: str) -> None:
-        reason = f"request {case.name}" if author == "request" else f"{case.name} was not written"
+        if author == "request":
+            reason = f"request {case.name}"
+        else:
+            reason = f"{case.name} was not written"
         self.versions.write_version({request.path: request.render()}, "request", reason, verb=case.name)
 
     def _request_path(self, case: LedgerCase, text: str) -> str:
@@ -345,7 +363,10 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
     if last is None or last.milp is None or last.solution is None or last.has_point:
         return entries | {"end": "the program of the draft has no result"}
     status = last.solution.status
-    conflict = list(describe_conflict(last.milp)) if status is SolveStatus.INFEASIBLE else []
+    if status is SolveStatus.INFEASIBLE:
+        conflict = list(describe_conflict(last.milp))
+    else:
+        conflict = []
     return entries | {
         "end": f"the model of the draft is {last.solution.standing}",
         "standing": str(status),
@@ -358,7 +379,9 @@ def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
     if run_after is None or not (run_before.standing and run_after.standing):
         return ""
     old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
-    return describe_change(old, new) if find_change_span(old, new) is not None else ""
+    if find_change_span(old, new) is not None:
+        return describe_change(old, new)
+    return ""
 
 
 def failure_request(ran: ProgramRun) -> str:

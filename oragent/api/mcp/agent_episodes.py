@@ -50,7 +50,10 @@ class AgentEpisodes(SubmissionQueue):
         assert isinstance(settings, AgentSettings)
         check_command(settings)
         self._settings, self._config, self._tell = settings, config, tell
-        self._model = config.model.name if config.model is not None else ""
+        if config.model is not None:
+            self._model = config.model.name
+        else:
+            self._model = ""
         self._words, self._recipe = find_program(settings, self._model)
         self._run: ProgramRun | None = None
         self._engine: Engine | None = None
@@ -156,7 +159,10 @@ class AgentEpisodes(SubmissionQueue):
         if usage is None:
             self._tell(f"episode {number}: the agent reported no tokens, so they do not count in the budget")
         if self._submitted == 0:
-            last = one_line(output.stderr.strip().splitlines()[-1], 200) if output.stderr.strip() else ""
+            if output.stderr.strip():
+                last = one_line(output.stderr.strip().splitlines()[-1], 200)
+            else:
+                last = ""
             self._tell(
                 f"episode {number}: the agent submitted no program; it {output.ended}{f': {last}' if last else ''}"
             )
@@ -182,7 +188,10 @@ class AgentEpisodes(SubmissionQueue):
         assert self._run is not None
         assert self._place is not None
         problem, bound = self._run.folder.problem, self._run.folder.config.budget.evaluations
-        left = "as many as you need" if bound is None else str(max(0, bound - self._run.state.spent.evaluations))
+        if bound is None:
+            left = "as many as you need"
+        else:
+            left = str(max(0, bound - self._run.state.spent.evaluations))
         return fill_template(
             AGENT,
             title=problem.about.title,

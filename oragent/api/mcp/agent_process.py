@@ -100,12 +100,18 @@ def find_program(settings: AgentSettings, model: str) -> tuple[list[str], Recipe
     text = settings.command or recipe.command
     if not settings.command and model:
         name, _, rest = text.partition(" ")
-        text = f"{name} {MODEL_OPTION[settings.recipe]} {rest}" if settings.recipe == "claude" else _insert_model(text)
+        if settings.recipe == "claude":
+            text = f"{name} {MODEL_OPTION[settings.recipe]} {rest}"
+        else:
+            text = _insert_model(text)
     try:
         words = shlex.split(text)
     except ValueError as problem:
         raise ConfigError(f"strategy.options.command cannot be read: {problem}") from None
-    program = shutil.which(words[0]) if words else None
+    if words:
+        program = shutil.which(words[0])
+    else:
+        program = None
     if program is None:
         raise ConfigError(f"strategy.options: the path has no program {one_line(text, 60)!r}: install the agent")
     if settings.confined and not can_confine():
@@ -155,7 +161,10 @@ async def _run(
                 await process.stdin.drain()
                 process.stdin.close()
             code = await process.wait()
-        ended = f"exited with code {code}" if code >= 0 else f"ended by signal {-code}"
+        if code >= 0:
+            ended = f"exited with code {code}"
+        else:
+            ended = f"ended by signal {-code}"
     except TimeoutError:
         ended = f"ended after {limit_s:g} s"
     finally:

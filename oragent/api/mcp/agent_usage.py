@@ -26,7 +26,10 @@ class AgentUsage:
     money: float | None = None
 
     def __add__(self, other: "AgentUsage") -> "AgentUsage":
-        money = None if self.money is None and other.money is None else (self.money or 0.0) + (other.money or 0.0)
+        if self.money is None and other.money is None:
+            money = None
+        else:
+            money = (self.money or 0.0) + (other.money or 0.0)
         return AgentUsage(
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,
@@ -50,7 +53,9 @@ def read_usage(output: str) -> AgentUsage | None:
     turns = [usage for kind, usage in known if kind in TURNS]
     if turns:
         return sum(turns[1:], turns[0])
-    return known[-1][1] if known else None
+    if known:
+        return known[-1][1]
+    return None
 
 
 def _find_objects(output: str) -> Iterator[Mapping[str, Any]]:
@@ -84,4 +89,6 @@ def _read_tree(tree: Mapping[str, Any]) -> AgentUsage | None:
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
-    return value if type(value) is int and 0 <= value < 10**12 else 0
+    if type(value) is int and 0 <= value < 10**12:
+        return value
+    return 0

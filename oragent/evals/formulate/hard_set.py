@@ -37,7 +37,10 @@ class Draft:
         self, name: str, high: float = INFINITY, *, low: float = 0.0, cost: float = 0.0, whole: bool = False
     ) -> str:
         """Add a variable and return its name."""
-        kind = VariableKind.INTEGER if whole else VariableKind.CONTINUOUS
+        if whole:
+            kind = VariableKind.INTEGER
+        else:
+            kind = VariableKind.CONTINUOUS
         self.variables.append(Variable(name, low, high, kind))
         self.costs[name] = cost
         return name
@@ -70,10 +73,16 @@ def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
             week = row["week"]
             made = draft.add(f"make[{flavour},{week}]", cost=0.40 if week <= 8 else 0.46)
             cleaned = draft.add(f"clean[{flavour},{week}]", 1, cost=cleaning, whole=True)
-            least = end if week == 16 else 0.0
+            if week == 16:
+                least = end
+            else:
+                least = 0.0
             stock = draft.add(f"stock[{flavour},{week}]", low=least, cost=0.024)
             draft.row(f"cleaned[{flavour},{week}]", {made: 1, cleaned: -total}, "<=", 0)
-            before = {f"stock[{flavour},{week - 1}]": 1} if week > 1 else {}
+            if week > 1:
+                before = {f"stock[{flavour},{week - 1}]": 1}
+            else:
+                before = {}
             demand = row[flavour] - (start if week == 1 else 0)
             draft.row(f"balance[{flavour},{week}]", {**before, made: 1, stock: -1}, "=", demand)
     return {"demand": rows}, draft.milp("lots")
@@ -157,7 +166,10 @@ def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
     groups: dict[str, dict[str, float]] = {}
     for proposal in proposals:
         running = proposal["running"] == "yes"
-        high = 1.0 if running or proposal["score"] >= 40 else 0.0
+        if running or proposal["score"] >= 40:
+            high = 1.0
+        else:
+            high = 0.0
         name = draft.add(f"grant[{proposal['number']}]", high, low=float(running), cost=proposal["score"], whole=True)
         money[name] = proposal["cost"] * (0.5 if proposal["partner"] == "yes" else 1.0)
         groups.setdefault(proposal["group"], {})[name] = 1.0
@@ -204,7 +216,10 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
         charge = draft.add(f"charge[{hour}]", 0 if hour in banned else 3, cost=-price)
         sell = draft.add(f"discharge[{hour}]", 0 if hour == 30 else 4, cost=price - 2.5)
         level = draft.add(f"level[{hour}]", 12, low=5 if hour == 48 else 1)
-        before = {f"level[{hour - 1}]": -1.0} if hour > 1 else {}
+        if hour > 1:
+            before = {f"level[{hour - 1}]": -1.0}
+        else:
+            before = {}
         draft.row(f"balance[{hour}]", {level: 1, **before, charge: -1, sell: 1}, "=", 5 if hour == 1 else 0)
     return {"prices": prices}, draft.milp("battery")
 
@@ -228,7 +243,10 @@ def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
             heat[given] = 1.0
             draft.row(f"most[{boiler},{hour}]", {given: 1, on: -most}, "<=", 0)
             draft.row(f"least[{boiler},{hour}]", {given: 1, on: -least}, ">=", 0)
-            before = {f"on[{boiler},{hour - 1}]": 1.0} if hour > 1 else {}
+            if hour > 1:
+                before = {f"on[{boiler},{hour - 1}]": 1.0}
+            else:
+                before = {}
             draft.row(
                 f"starts[{boiler},{hour}]",
                 {on: 1, start: -1, **{n: -v for n, v in before.items()}},
@@ -365,5 +383,8 @@ def _cases() -> Iterator[Labelled]:
         data, milp = make(np.random.default_rng([SEED, at]))
         solution = solve(milp, duals=False)
         infeasible = solution.status is SolveStatus.INFEASIBLE
-        label = Label(status="infeasible") if infeasible else Label(solution.objective)
+        if infeasible:
+            label = Label(status="infeasible")
+        else:
+            label = Label(solution.objective)
         yield Labelled(ProblemText(name, TEXTS.fill(name), data), label, milp)

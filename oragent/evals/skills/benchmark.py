@@ -79,14 +79,19 @@ class SkillsBenchmark(CaseBenchmark):
 
     def describe_case(self, result: Mapping[str, Any]) -> str:
         """Describe whether a task is solved."""
-        return "solved" if result["solved"] else f"not solved, {result['end']}"
+        if result["solved"]:
+            return "solved"
+        return f"not solved, {result['end']}"
 
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
         """Return the work: the agent is a command, so that no model is opened."""
         tasks = {task.name: task for task in self.tasks(cell)}
-        skill = self.skills[cell.subject] if cell.contestant == WITH else ""
+        if cell.contestant == WITH:
+            skill = self.skills[cell.subject]
+        else:
+            skill = ""
         command, limit_s = str(self.plan.settings["agent"]), float(self.plan.settings["seconds"])
 
         async def run_case(case: LedgerCase) -> object:
@@ -102,7 +107,10 @@ def find_agent(command: str) -> list[str]:
         ConfigError: The path has no such program.
     """
     words = shlex.split(command)
-    program = shutil.which(words[0]) if words else None
+    if words:
+        program = shutil.which(words[0])
+    else:
+        program = None
     if program is None:
         raise ConfigError(f"--agent {one_line(command, 60)!r}: the path has no such program")
     return [os.path.abspath(program), *words[1:]]

@@ -85,7 +85,9 @@ def read_answer(folder: Path) -> dict[str, Any]:
         tree = parse_json(read_bounded(folder / ANSWER, MOST_ANSWER), MOST_ANSWER)
     except (OSError, ValueError):
         return {}
-    return tree if isinstance(tree, dict) else {}
+    if isinstance(tree, dict):
+        return tree
+    return {}
 
 
 def _check_conflict(folder: Path) -> bool:
@@ -148,7 +150,9 @@ def _score(program: Path | None) -> float | None:
     words = [*([str(program)] if program is not None else []), "--json", "--", "--mode=test"]
     tree = _run("eval", "tsp_constructive", *words)
     score = tree.get("result", {}).get("score")
-    return score if isinstance(score, int | float) else None
+    if isinstance(score, int | float):
+        return score
+    return None
 
 
 def _check_problem(folder: Path) -> bool:
@@ -167,7 +171,9 @@ def _run(*words: str) -> dict[str, Any]:
         tree = parse_json(ended.stdout, 8 * MOST_ANSWER)
     except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         raise OragentError(f"a check of a task failed: {type(problem).__name__}") from None
-    return tree if isinstance(tree, dict) else {}
+    if isinstance(tree, dict):
+        return tree
+    return {}
 
 
 SHOP_FILES = {"shop/src/shop.py": SHOP, "shop/data/stock.csv": "material,amount\nwood,10\ntime,15\n"}

@@ -110,7 +110,9 @@ def graded_model(ran: ProgramRun) -> SolvedModel | None:
     for model in reversed(captured if value is not None else []):
         if model.objective is not None and math.isclose(model.objective, value or 0.0, rel_tol=1e-6, abs_tol=1e-6):
             return model
-    return captured[-1] if captured else None
+    if captured:
+        return captured[-1]
+    return None
 
 
 def attempt_of(ran: ProgramRun) -> ProgramAttempt:

@@ -120,17 +120,26 @@ class Snapshot:
             stem = str(parts["name"] or feature.rstrip("s"))
             count = self._names.get(stem, 0) + 1
             self._names[stem] = count
-            parts["name"] = stem if count == 1 else f"{stem}_{count}"
+            if count == 1:
+                parts["name"] = stem
+            else:
+                parts["name"] = f"{stem}_{count}"
         self.features.setdefault(feature, []).append(parts)
 
     def add_quadratic_row(
         self, name: str, terms: dict[int, float], quadratic: list[dict[str, Any]], low: float, high: float
     ) -> None:
         """Add a row with quadratic terms, as ``quadratic_term`` gives them, for each of its limits."""
-        sides = [("=", low)] if low == high else [(">=", low), ("<=", high)]
+        if low == high:
+            sides = [("=", low)]
+        else:
+            sides = [(">=", low), ("<=", high)]
         finite = [(relation, rhs) for relation, rhs in sides if math.isfinite(rhs)]
         for relation, rhs in finite:
-            shown = f"{name}_{'least' if relation == '>=' else 'most'}" if len(finite) > 1 else name
+            if len(finite) > 1:
+                shown = f"{name}_{'least' if relation == '>=' else 'most'}"
+            else:
+                shown = name
             self.add_feature(
                 "quadratic_rows", name=shown, terms=terms, quadratic=quadratic, relation=relation, rhs=float(rhs)
             )

@@ -34,8 +34,14 @@ SIGNS = {Relation.AT_MOST: "<=", Relation.EQUAL: "==", Relation.AT_LEAST: ">="}
 def used_features(model: IndexedModel) -> frozenset[str]:
     """Return the fields of ``ModelFeatures`` that a model uses, and "goals" for weighted further objectives."""
     used = {name for name, part in vars(model.features).items() if part}
-    used |= {"quadratic"} if any(goal.quadratic for goal in model.objectives[:1]) else set()
-    used |= {"goals"} if any(goal.weight for goal in model.objectives[1:]) else set()
+    if any(goal.quadratic for goal in model.objectives[:1]):
+        used |= {"quadratic"}
+    else:
+        used |= set()
+    if any(goal.weight for goal in model.objectives[1:]):
+        used |= {"goals"}
+    else:
+        used |= set()
     return frozenset(used)
 
 
@@ -46,7 +52,10 @@ def check_features(model: IndexedModel, form: str) -> None:
     if not lacking:
         return
     able = [name for name, features in ABLE.items() if used <= features]
-    hint = f"convert to {' or '.join(able)}, .lp or .json" if able else "convert to .lp or .json"
+    if able:
+        hint = f"convert to {' or '.join(able)}, .lp or .json"
+    else:
+        hint = "convert to .lp or .json"
     parts = ", ".join(name.replace("_", " ") for name in lacking)
     raise MilpError(f"source for {form} cannot have {parts}: {hint}")
 
@@ -61,7 +70,10 @@ class FeatureWriter:
             name = writer.variable(family.name)
             for member, position in enumerate(family.positions.tolist()):
                 labels = model.labels_of(family, member)
-                self._column[position] = f"{name}[{key_text(labels)}]" if labels else name
+                if labels:
+                    self._column[position] = f"{name}[{key_text(labels)}]"
+                else:
+                    self._column[position] = name
 
     def objective_terms(self) -> list[str]:
         """Return the quadratic terms of the objective."""
@@ -96,7 +108,10 @@ class FeatureWriter:
         relation = f"{left} {SIGNS[row.relation]} {number(row.rhs)}"
         if self._form == "pyomo":
             return f"m.{self._writer.name('rows', row.name)} = pe.Constraint(expr={relation})"
-        method = "addQConstr" if self._form == "gurobipy" else "add_quadratic_constraint"
+        if self._form == "gurobipy":
+            method = "addQConstr"
+        else:
+            method = "add_quadratic_constraint"
         return f"m.{method}({relation}, name={row.name!r})"
 
     def _indicator(self, part: Indicator[int], at: int) -> str:
@@ -104,7 +119,10 @@ class FeatureWriter:
         binary = self._column[part.binary]
         if self._form == "gurobipy":
             return f"m.addGenConstrIndicator({binary}, {part.active}, {relation}, name={part.name!r})"
-        zero = "" if part.active else ", activate_on_zero=True"
+        if part.active:
+            zero = ""
+        else:
+            zero = ", activate_on_zero=True"
         return (
             f"m.add_indicator_constraint(indicator={binary}, implied_constraint={relation}{zero}, name={part.name!r})"
         )
@@ -121,14 +139,23 @@ class FeatureWriter:
     def _gurobi_lines(self) -> Iterator[str]:
         features, column = self._model.features, self._column
         for semi in features.semi_continuous:
-            kind = "SEMIINT" if self._model.integer[semi.variable] else "SEMICONT"
+            if self._model.integer[semi.variable]:
+                kind = "SEMIINT"
+            else:
+                kind = "SEMICONT"
             yield f"{column[semi.variable]}.VType = gp.GRB.{kind}"
         for absolute in features.absolutes:
             yield f"m.addGenConstrAbs({column[absolute.output]}, {column[absolute.input]}, name={absolute.name!r})"
         for extreme in features.extremes:
             inputs = ", ".join(column[one] for one in extreme.inputs)
-            constant = "" if extreme.constant is None else f"constant={number(extreme.constant)}, "
-            method = "addGenConstrMax" if extreme.largest else "addGenConstrMin"
+            if extreme.constant is None:
+                constant = ""
+            else:
+                constant = f"constant={number(extreme.constant)}, "
+            if extreme.largest:
+                method = "addGenConstrMax"
+            else:
+                method = "addGenConstrMin"
             yield f"m.{method}({column[extreme.output]}, [{inputs}], {constant}name={extreme.name!r})"
         for product in features.products:
             inputs = ", ".join(column[one] for one in product.inputs)
@@ -151,6 +178,9 @@ class FeatureWriter:
             cost = goal.cost.evaluate(self._model.cells)
             terms = {column: float(value) for column, value in enumerate(cost.tolist()) if value}
             expression = f"{self._linear(terms)} + {number(goal.constant)}"
-            weight = goal.weight if goal.sense is self._model.objective.sense else -goal.weight
+            if goal.sense is self._model.objective.sense:
+                weight = goal.weight
+            else:
+                weight = -goal.weight
             limits = f"priority={goal.priority}, weight={number(weight)}, reltol={number(goal.slack)}"
             yield f"m.setObjectiveN({expression}, {at}, {limits}, name={goal.name!r})"

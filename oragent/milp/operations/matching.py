@@ -88,7 +88,10 @@ def match_optima(first: IndexedModel, second: IndexedModel, limits: SolveLimits,
             text = f"costs of {size} variable{'' if size == 1 else 's'}"
             arrays = _with_costs(first, second, shared, random)
         else:
-            more = ", ..." if len(shared.data) > SHOWN else ""
+            if len(shared.data) > SHOWN:
+                more = ", ..."
+            else:
+                more = ""
             text = f"data {', '.join(plain(name, 30) for name in shared.data[:SHOWN])}{more}"
             arrays = _with_data(first, second, shared, random)
         trials.append(_trial(text, *arrays, first, limits))
@@ -152,7 +155,9 @@ def _agreement(first: Outcome, second: Outcome) -> str:
     size = max(1.0, abs(first.objective or 0.0), abs(second.objective or 0.0))
     if max(low1, low2) > min(high1, high2) + 2 * CONFIRMED * size:
         return "no"
-    return "yes" if set(statuses) == {SolveStatus.OPTIMAL} else "open"
+    if set(statuses) == {SolveStatus.OPTIMAL}:
+        return "yes"
+    return "open"
 
 
 def summarize_agreement(trials: Sequence[MatchTrial]) -> str:
@@ -160,4 +165,6 @@ def summarize_agreement(trials: Sequence[MatchTrial]) -> str:
     answers = {trial.agree for trial in trials}
     if "no" in answers:
         return "no"
-    return "open" if "open" in answers else "yes"
+    if "open" in answers:
+        return "open"
+    return "yes"

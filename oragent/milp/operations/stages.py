@@ -61,7 +61,10 @@ def solve_stages(
         if best is None:
             break
         if unproven or before.outcome.status is not SolveStatus.OPTIMAL:
-            unproven += 2 if goal.slack > 1 else 1
+            if goal.slack > 1:
+                unproven += 2
+            else:
+                unproven += 1
         held.append((before.arrays, best + before.arrays.sense.sign * goal.slack * abs(best)))
         arrays = model.to_arrays(after)
         for by, limit in held:
@@ -71,8 +74,14 @@ def solve_stages(
         low, high = outcome.span()
         if unproven:
             is_minimised = arrays.sense.sign > 0
-            low = low if is_minimised and unproven == 1 else -np.inf
-            high = high if not is_minimised and unproven == 1 else np.inf
+            if is_minimised and unproven == 1:
+                low = low
+            else:
+                low = -np.inf
+            if not is_minimised and unproven == 1:
+                high = high
+            else:
+                high = np.inf
         stages.append(StageOutcome(goal, _optimum(goal, outcome.objective, (low, high)), outcome.point))
     return tuple(stages)
 
@@ -128,7 +137,10 @@ def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
 
 def _with_quadratic_limit(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
     terms = {column: float(by.cost[column]) for column in np.flatnonzero(by.cost).tolist()}
-    relation = Relation.AT_MOST if by.sense.sign > 0 else Relation.AT_LEAST
+    if by.sense.sign > 0:
+        relation = Relation.AT_MOST
+    else:
+        relation = Relation.AT_LEAST
     rows = arrays.features.quadratic_rows
     name = f"limit {len(rows) + 1} of an objective"
     row = QuadraticRow(name, terms, by.features.quadratic, relation, limit - by.constant)

@@ -79,7 +79,10 @@ class ModelStudy:
         key = tuple(render(change) for change in changes)
         if key not in self._models:
             if changes:
-                before = self.scenario(changes[:-1]) if key[:-1] in self._models else None
+                if key[:-1] in self._models:
+                    before = self.scenario(changes[:-1])
+                else:
+                    before = None
                 if before is None:
                     model = apply_changes(self.base, changes, self.base)
                 else:
@@ -121,15 +124,23 @@ class ModelStudy:
         outcome = self.solve(scenario)
         if outcome.point is None:
             if outcome.status is SolveStatus.UNKNOWN:
-                ended = f" (limit: {outcome.ended_by})" if outcome.ended_by else ""
+                if outcome.ended_by:
+                    ended = f" (limit: {outcome.ended_by})"
+                else:
+                    ended = ""
                 raise MilpError(
                     f"no feasible point was found{ended}, so there are no values: try {continue_options(self.limits)}, "
                     "or another --solver"
                 )
-            hint = "ask 'conflict' or 'repair'" if outcome.status is SolveStatus.INFEASIBLE else "add a bound or a row"
+            if outcome.status is SolveStatus.INFEASIBLE:
+                hint = "ask 'conflict' or 'repair'"
+            else:
+                hint = "add a bound or a row"
             raise MilpError(f"the model is {outcome.status}, so there are no values: {hint}")
         point = self.last_point(scenario)
-        return outcome.point if point is None else point
+        if point is None:
+            return outcome.point
+        return point
 
     def stages(self, scenario: ModelScenario) -> tuple[StageOutcome, ...]:
         """Solve the objectives of a scenario in order of priority."""
@@ -138,7 +149,9 @@ class ModelStudy:
     def last_point(self, scenario: ModelScenario) -> Vector | None:
         """The best point of the last stage that has one; None without any."""
         points = [stage.point for stage in self.stages(scenario) if stage.point is not None]
-        return points[-1] if points else None
+        if points:
+            return points[-1]
+        return None
 
     def optimum(self, scenario: ModelScenario) -> Figure:
         """The optimum of a scenario that was solved, as far as it is known."""
@@ -225,7 +238,9 @@ def figure_difference(before: Figure, after: Figure) -> Figure:
     """The second figure minus the first, as far as both are known."""
 
     def minus(second: float | None, first: float | None) -> float | None:
-        return None if first is None or second is None else second - first
+        if first is None or second is None:
+            return None
+        return second - first
 
     low, high = minus(after.low, before.high), minus(after.high, before.low)
     return Figure(value=minus(after.value, before.value), low=low, high=high, unit=after.unit)
@@ -307,7 +322,10 @@ def row_member(
     slack = min(high - activities[row], activities[row] - low)
     duals = scenario.known.outcome.row_duals
     is_linear = duals is not None and scenario.known.outcome.status is SolveStatus.OPTIMAL
-    price = Figure.exact(float(duals[row]), model.objective.unit) if is_linear and duals is not None else None
+    if is_linear and duals is not None:
+        price = Figure.exact(float(duals[row]), model.objective.unit)
+    else:
+        price = None
     return MemberFigures(
         name=model.member_name(family, member),
         labels=model.labels_of(family, member),

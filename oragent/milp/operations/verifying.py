@@ -40,7 +40,10 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
     Raises:
         MilpError: The file holds neither values nor a model, or the program fails or prints neither.
     """
-    path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
+    if Path(request.file).is_absolute():
+        path = Path(request.file)
+    else:
+        path = study.folder / request.file
     if is_program(path):
         return _verify_program(study, path, request.trials)
     if _is_model(path):
@@ -70,7 +73,10 @@ def _check_point(
     study.solve(scenario)
     unit = model.objective.unit
     worth = scenario.known.arrays.worth_at(vector)
-    claimed = None if claim.objective is None else Figure.exact(claim.objective, unit)
+    if claim.objective is None:
+        claimed = None
+    else:
+        claimed = Figure.exact(claim.objective, unit)
     holds = None
     if claim.objective is not None:
         holds = abs(claim.objective - worth) <= SAME * max(1.0, abs(worth))
@@ -136,7 +142,10 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
     if captured.outcome is not ProgramOutcome.ENDED:
         last = captured.stderr.strip().splitlines()[-1:] or [captured.reason]
         raise MilpError(f"{shown}: the program ended with: {plain(last[0], 200)}")
-    solved_model = captured.models[-1] if captured.models else None
+    if captured.models:
+        solved_model = captured.models[-1]
+    else:
+        solved_model = None
     result = VerifyResult(source="output of a program")
     claim = _written(scenario.model, captured, shown)
     if solved_model is not None and solved_model.model is not None:
@@ -147,7 +156,9 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
             f"{shown}: it solved no model that can be captured, and printed no value of a variable; print lines such "
             "as 'ship[Lyon, Nice] = 3', print JSON, or write solution.json"
         )
-    return result if claim is None else _check_point(study, scenario, claim, result)
+    if claim is None:
+        return result
+    return _check_point(study, scenario, claim, result)
 
 
 def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> ClaimedSolution | None:
