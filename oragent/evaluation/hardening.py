@@ -149,15 +149,12 @@ def harden_selection(problem: Problem, offers: frozenset[str]) -> tuple[str | No
         mode = "train"
     else:
         mode = None
+    options: list[str] = []
     if mode and INSTANCES in offers:
-        few = (f"{INSTANCES}=1",)
-    else:
-        few = ()
+        options.append(f"{INSTANCES}=1")
     if HEURISTIC_S in offers:
-        unlimited = (f"{HEURISTIC_S}=none",)
-    else:
-        unlimited = ()
-    return mode, None, (*few, *unlimited)
+        options.append(f"{HEURISTIC_S}=none")
+    return mode, None, tuple(options)
 
 
 async def harden_program(
@@ -190,10 +187,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
     at = 0
     while at < len(CASES):
         # The first case alone tells how long the program takes to load.
-        if at == 0:
-            names = CASES[:1]
-        else:
-            names = CASES
+        names = CASES[:1] if at == 0 else CASES
         if first_s is None:
             budget = None
         else:

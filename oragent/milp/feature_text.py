@@ -83,7 +83,8 @@ def add_extra_rows(milp: Milp) -> tuple[Milp, ExtraRows]:
     indicators = {free_name(part.name, taken): part for part in milp.features.indicators}
     goals = {free_name(part.name, taken): part for part in milp.features.goals}
     # Gurobi 13 crashes on indicators after quadratic rows.
-    rows = [Row(name, part.terms, part.relation, part.rhs) for name, part in {**indicators, **quadratic}.items()]
+    rows = [Row(name, part.terms, part.relation, part.rhs) for name, part in indicators.items()]
+    rows += [Row(name, part.terms, part.relation, part.rhs) for name, part in quadratic.items()]
     rows += [Row(name, goal.terms, Relation.AT_MOST, 0.0) for name, goal in goals.items()]
     return replace(milp, rows=(*milp.rows, *rows)), ExtraRows(quadratic, indicators, goals)
 
@@ -376,7 +377,8 @@ def _lp_general(features: ModelFeatures[str]) -> Iterator[str]:
 def _lp_objective(milp: Milp) -> str:
     """Return the section of one objective, with each variable that no linear row has: its bounds would be ignored."""
     used = {name for row in milp.rows for name in row.terms}
-    costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used} | milp.objective.terms
+    costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}
+    costs |= milp.objective.terms
     square = [replace(term, value=2 * term.value) for term in milp.features.quadratic]
     # Some readers take a constant after the bracket for a variable.
     parts = [_lp_terms(costs), _lp_constant(milp.objective.constant), f"+ {_lp_products(square)} / 2" if square else ""]
@@ -399,7 +401,8 @@ def _lp_objectives(milp: Milp) -> str:
         raise MilpError("an LP file holds a quadratic objective or several objectives, not both")
     lines = ["Maximize multi-objectives" if milp.sense is Sense.MAXIMIZE else "Minimize multi-objectives"]
     used = {name for row in milp.rows for name in row.terms}
-    costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used} | milp.objective.terms
+    costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}
+    costs |= milp.objective.terms
     own = FurtherObjective(milp.objective.name or "obj", costs, milp.sense, milp.objective.constant)
     taken: set[str] = set()
     for goal in (own, *milp.features.goals):

@@ -76,10 +76,7 @@ def read_cell(text: str) -> CellReference:
         WorkspaceError: The text does not have the form of a reference.
     """
     match = FORM.fullmatch(text)
-    if match:
-        labels = _read_labels(match["labels"])
-    else:
-        labels = []
+    labels = _read_labels(match["labels"]) if match else []
     if match is None or len(labels) < 2:
         example = "data/demand.csv[Paris, wk3], with the file, labels of the row, and the column"
         raise WorkspaceError(f"{shorten(text)!r} is no cell; expected such as {example}")
@@ -130,10 +127,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
         title: ([name.strip() for name in table.header], [tuple(map(str.strip, row)) for row in table.rows])
         for title, table in found.items()
     }
-    if cell.table:
-        name = _choose(cell.table, list(sheets), cell.path, "table")
-    else:
-        name = next(iter(sheets))
+    name = _choose(cell.table, list(sheets), cell.path, "table") if cell.table else next(iter(sheets))
     if not cell.table and len(sheets) > 1 and Path(cell.path).suffix.casefold() in DATABASES:
         raise WorkspaceError(f"{shorten_path(cell.path)} has the tables {', '.join(sheets)}: name one after #")
     header, rows = sheets[name]
@@ -200,14 +194,8 @@ def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) ->
     for place, text in values.items():
         title = place.sheet or next(iter(found), "")
         table = found.get(title)
-        if table:
-            names = tables.name_rows(table)
-        else:
-            names = []
-        if table:
-            header = [name.strip() for name in table.header]
-        else:
-            header = []
+        names = tables.name_rows(table) if table else []
+        header = [name.strip() for name in table.header] if table else []
         if place.row not in names or place.column not in header:
             raise WorkspaceError(f"{place} is not there")
         placed.setdefault(title, {})[names.index(place.row), header.index(place.column)] = text
@@ -237,23 +225,14 @@ def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str
         holder, key = rows[row]
         holder[key] = _typed(value)
     indent = re.match(r"[^\n]*\n( *)", text)
-    if text.endswith("\n"):
-        ending = "\n"
-    else:
-        ending = ""
-    if indent:
-        width = len(indent[1])
-    else:
-        width = None
+    ending = "\n" if text.endswith("\n") else ""
+    width = len(indent[1]) if indent else None
     return encode_like(json.dumps(tree, indent=width, ensure_ascii=False) + ending, content)
 
 
 def list_json_places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
     """Yield the object or list of each value and its key, in the order of ``list_json_values``."""
-    if isinstance(value, dict):
-        pairs = value.items()
-    else:
-        pairs = enumerate(value)
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in list(pairs):
         if isinstance(inner, dict | list) and depth + 1 < MOST_KEYS:
             yield from list_json_places(inner, depth + 1)
@@ -287,9 +266,7 @@ def _typed(text: str) -> float | int | str:
     """Return a number for the text of a number; other texts stay."""
     if not PLAIN_NUMBER.fullmatch(text):
         return text
-    if float(text).is_integer():
-        return int(float(text))
-    return float(text)
+    return int(float(text)) if float(text).is_integer() else float(text)
 
 
 def _quote(name: str) -> str:

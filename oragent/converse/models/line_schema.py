@@ -70,10 +70,7 @@ def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
         labels += index_set.labels
         if index_set.is_time or index_set.is_ordered:
             labels += [f"{first}..{index_set.labels[-1]}" for first in index_set.labels[1:-1]]
-    if len(labels) <= MOST_LABELS:
-        one = {"enum": list(dict.fromkeys(labels))}
-    else:
-        one = TEXT
+    one = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MOST_LABELS else TEXT
     count = len(family.sets)
     return {**name, "at": {"type": "array", "items": one, "minItems": count, "maxItems": count}}
 
@@ -81,9 +78,7 @@ def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
 def _qualified(model: IndexedModel, family: Family) -> str:
     """Return the name of a family; data are marked if another family has the same name."""
     is_ambiguous = sum(other.name == family.name for other in model.families()) > 1
-    if is_ambiguous and isinstance(family, ParameterFamily):
-        return f"parameters.{family.name}"
-    return family.name
+    return f"parameters.{family.name}" if is_ambiguous and isinstance(family, ParameterFamily) else family.name
 
 
 def write_lines(operations: object, model: IndexedModel) -> Iterator[str]:
@@ -111,9 +106,7 @@ def _line(operation: Mapping[str, Any], model: IndexedModel) -> str:
 
 
 def _objects(values: object) -> list[Mapping[str, Any]]:
-    if isinstance(values, list):
-        return [value for value in values if isinstance(value, dict)]
-    return []
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _change(change: Mapping[str, Any], number: int, model: IndexedModel) -> str:
@@ -121,17 +114,12 @@ def _change(change: Mapping[str, Any], number: int, model: IndexedModel) -> str:
     if isinstance(limited := change.get("sum"), dict):
         return f"row limit{number}: sum {_reference_text(limited, model)} {sign} {change.get('number')}"
     reference = _reference_text(change, model)
-    if sign in VERBS:
-        return f"{sign} {reference}"
-    return f"{reference} {sign} {change.get('number')}"
+    return f"{sign} {reference}" if sign in VERBS else f"{reference} {sign} {change.get('number')}"
 
 
 def _reference_text(reference: Mapping[str, Any], model: IndexedModel) -> str:
     kind, dot, name = str(reference.get("name", "")).rpartition(".")
-    if dot and kind == "parameters":
-        written = f"{kind}.{name_text(name)}"
-    else:
-        written = name_text(f"{kind}{dot}{name}")
+    written = f"{kind}.{name_text(name)}" if dot and kind == "parameters" else name_text(f"{kind}{dot}{name}")
     places = reference.get("at")
     if not isinstance(places, list) or not places:
         return written

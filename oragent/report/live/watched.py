@@ -74,7 +74,9 @@ def read_first_line(folder: Path) -> str:
             match = BEST_LINE.match(file.readline(MOST_LINE))
     except OSError:
         return ""
-    return escape_text(match[1]) if match else ""
+    if match:
+        return escape_text(match[1])
+    return ""
 
 
 def list_folders(root: Path) -> list[ListedFolder]:

@@ -16,7 +16,10 @@ LATER = ("test", "fresh")
 def describe_sizes(run: RoundContext) -> str:
     """Name the sizes that are scored, and those on which the best program is measured later; may be empty."""
     sizes = run.problem.about.sizes
-    scored = [run.settings.problem_size] if run.settings.problem_size else sizes.get("val", [])
+    if run.settings.problem_size:
+        scored = [run.settings.problem_size]
+    else:
+        scored = sizes.get("val", [])
     later = sorted({size for mode in LATER for size in sizes.get(mode, [])} - set(scored))
     if not scored or not later or run.settings.problem_size:
         return ""
@@ -49,7 +52,9 @@ def describe_instances(run: RoundContext, parent: Elite | None) -> str:
 def _format_values(values: Sequence[float]) -> str:
     text = ", ".join(f"{value:.5g}" for value in values[:SHOWN])
     more = len(values) - SHOWN
-    return f"{text}, and {more} more" if more > 0 else text
+    if more > 0:
+        return f"{text}, and {more} more"
+    return text
 
 
 def _join(sizes: Sequence[int]) -> str:

@@ -149,10 +149,7 @@ def _solve_products(pulp: Any, problem: Any, snapshot: Snapshot, recorder: Recor
             factors = [factor.name for factor in products.factors.get(variable.name, ())] or [variable.name]
             variable.varValue = math.prod(value_of.get(name, 0.0) for name in factors)
     codes = {"infeasible": pulp.LpStatusInfeasible, "unbounded": pulp.LpStatusUnbounded}
-    if solution.status in WITH_POINT:
-        status = pulp.LpStatusOptimal
-    else:
-        status = codes.get(solution.status, 0)
+    status = pulp.LpStatusOptimal if solution.status in WITH_POINT else codes.get(solution.status, 0)
     if hasattr(problem, "assignStatus"):
         problem.assignStatus(status)
     problem.status = status
@@ -171,10 +168,7 @@ def _limits(solver: Any, recorder: Recorder) -> dict[str, Any]:
     seconds = recorder.remaining_s()
     if isinstance(requested, int | float) and not isinstance(requested, bool):
         seconds = min(seconds, float(requested))
-    if recorder.gap is not None:
-        gap = recorder.gap
-    else:
-        gap = (getattr(solver, "optionsDict", None) or {}).get("gapRel")
+    gap = recorder.gap if recorder.gap is not None else (getattr(solver, "optionsDict", None) or {}).get("gapRel")
     return {"timeLimit": seconds} | ({} if gap is None else {"gapRel": gap})
 
 
@@ -205,10 +199,7 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
             made = original(self, name, indices, *arguments, **named)
         if not recorder.is_quiet:
             family = name.partition("%")[0].rstrip("_")
-            if isinstance(indices, tuple):
-                lists = indices
-            else:
-                lists = (indices,)
+            lists = indices if isinstance(indices, tuple) else (indices,)
             _note_members(family, made, lists, (), keys)
         return made
 
@@ -220,9 +211,7 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
 
 
 def _as_list(index: Any) -> Any:
-    if index is None or isinstance(index, list | range | Mapping):
-        return index
-    return list(index)
+    return index if index is None or isinstance(index, list | range | Mapping) else list(index)
 
 
 def _note_members(family: str, made: Any, lists: Any, key: tuple[Any, ...], keys: dict[str, MemberKey]) -> None:
@@ -243,10 +232,7 @@ def _watch_single_variables(pulp: Any, recorder: Recorder) -> None:
 
     def make(self: Any, *arguments: Any, **named: Any) -> None:
         original(self, *arguments, **named)
-        if recorder.is_quiet:
-            place = None
-        else:
-            place = recorder.places.current_place()
+        place = None if recorder.is_quiet else recorder.places.current_place()
         if place is not None:
             places[self.name] = place
 
@@ -274,14 +260,8 @@ class _ProblemReader:
         problem = self.problem
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if hasattr(problem, "to_dict"):
-                plain = problem.to_dict()
-            else:
-                plain = problem.toDict()
-        if problem.objective is None:
-            constant = 0.0
-        else:
-            constant = float(getattr(problem.objective, "constant", 0.0) or 0.0)
+            plain = problem.to_dict() if hasattr(problem, "to_dict") else problem.toDict()
+        constant = 0.0 if problem.objective is None else float(getattr(problem.objective, "constant", 0.0) or 0.0)
         snapshot = Snapshot(self.version, str(problem.name or ""), problem.sense == -1, constant)
         column_of = self._add_columns(snapshot, plain["variables"])
         for kind in ("sos1", "sos2"):
@@ -294,14 +274,8 @@ class _ProblemReader:
         for at, row in enumerate(plain["constraints"]):
             terms, quadratic = self._split(row["coefficients"], column_of)
             rhs = -float(row["constant"] or 0.0)
-            if row["sense"] == LESS:
-                low = -math.inf
-            else:
-                low = rhs
-            if row["sense"] == GREATER:
-                high = math.inf
-            else:
-                high = rhs
+            low = -math.inf if row["sense"] == LESS else rhs
+            high = math.inf if row["sense"] == GREATER else rhs
             name = str(row["name"] or f"_C{at + 1}")
             if quadratic:
                 snapshot.add_quadratic_row(name, terms, quadratic, low, high)
@@ -313,14 +287,8 @@ class _ProblemReader:
         column_of: dict[str, int] = {}
         extra = [_describe(factor) for factor in _extra_factors(self.problem, self.products)]
         for entry in [*entries, *extra]:
-            if entry["lowBound"] is None:
-                low = -math.inf
-            else:
-                low = entry["lowBound"]
-            if entry["upBound"] is None:
-                high = math.inf
-            else:
-                high = entry["upBound"]
+            low = -math.inf if entry["lowBound"] is None else entry["lowBound"]
+            high = math.inf if entry["upBound"] is None else entry["upBound"]
             if entry["name"] == DUMMY or entry["name"] in self.products.factors:
                 continue
             if entry["cat"] == "Binary":
@@ -352,15 +320,9 @@ def _describe(variable: Any) -> dict[str, Any]:
 
 def _add_sets(snapshot: Snapshot, sets: Any, kind: int, column_of: Mapping[str, int]) -> None:
     """Add special ordered sets, which PuLP keeps as lists or dicts of weights by variable."""
-    if isinstance(sets, dict):
-        entries = sets.items()
-    else:
-        entries = enumerate(sets or ())
+    entries = sets.items() if isinstance(sets, dict) else enumerate(sets or ())
     for name, members in entries:
-        if isinstance(members, dict):
-            weights = members.items()
-        else:
-            weights = ()
+        weights = members.items() if isinstance(members, dict) else ()
         by_column = {column_of[getattr(key, "name", str(key))]: float(weight) for key, weight in weights}
         snapshot.add_feature("ordered_sets", name=f"sos_{name}", kind=kind, members=by_column)
 
@@ -378,9 +340,7 @@ def _with_keys(
     }
 
     def find_column(value: Any) -> int | None:
-        if type(value).__name__ == "LpVariable":
-            return column_of.get(value.name)
-        return None
+        return column_of.get(value.name) if type(value).__name__ == "LpVariable" else None
 
     given = {column: keys[name] for name, column in column_of.items() if name in keys}
     return recorder.fill_keys(snapshot, problem, find_column, None, (given, {}))
@@ -393,8 +353,5 @@ def _claim(pulp: Any, problem: Any, products: _Products) -> tuple[str, float | N
     status = pulp.LpStatus.get(problem.status, str(problem.status))
     if any(value is None for value in values):
         return status, None, None
-    if problem.objective is None:
-        objective = None
-    else:
-        objective = pulp.value(problem.objective)
+    objective = None if problem.objective is None else pulp.value(problem.objective)
     return status, objective, values
