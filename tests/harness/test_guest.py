@@ -307,8 +307,9 @@ def test_compilation_is_no_time_of_a_size(guest_of, monkeypatch: pytest.MonkeyPa
     guest.end()
     times = guest.place_seconds
     assert list(times) == ["size 20", "size 40"]
-    assert times["size 20"] == pytest.approx(0.1, abs=0.05)
-    assert times["size 40"] == pytest.approx(0.05, abs=0.03)
+    # A loaded machine makes calls longer, but not by the 0.6 s of the first one.
+    assert 0.1 <= times["size 20"] < 0.4
+    assert 0.05 <= times["size 40"] < 0.35
     assert guest.start_seconds == pytest.approx(0.6, abs=0.2)
     assert guest.heuristic_seconds == pytest.approx(guest.start_seconds - 0.2 + sum(times.values()), abs=0.01)
 
