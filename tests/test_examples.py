@@ -28,6 +28,7 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_seed_scores_away_from_the_repository(example: Path) -> None:
     problem = load_problem(example)
     assert evaluation_root(problem) == example

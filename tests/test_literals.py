@@ -70,6 +70,7 @@ def test_forms_that_evaluators_print(text: str, value: object) -> None:
     assert type(read_literal(text)) is type(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -157,6 +157,7 @@ def test_ci_runs_each_command_that_installs() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_python_block_runs_without_pandas(tmp_path: Path) -> None:
     (block,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
     assert "evaluations=20" in block

@@ -82,6 +82,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path: Path, name: str, c
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_encodings_and_separators_give_the_same_table(tmp_path: Path, encoding: str, separator: str) -> None:

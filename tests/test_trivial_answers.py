@@ -137,6 +137,7 @@ def test_no_trivial_answer_beats_the_seed_of_a_new_problem(template: str, tmp_pa
     check_answers(folder, "np.shape(args[0])", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["zeros", "ones"])
 def test_crossovers_whose_children_are_repaired_have_no_score(answer: str, tmp_path: Path) -> None:
     program = tmp_path / "heuristic.py"

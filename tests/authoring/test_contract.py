@@ -52,6 +52,7 @@ def test_a_seed_that_raises_is_shown_with_its_traceback_and_nothing_follows(chec
     assert "return x / 0" in last.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -80,6 +81,7 @@ def test_without_mode_the_evaluator_must_run_val(checked: Checked) -> None:
     assert "without --mode the evaluator must run mode val" in finding.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("printed", "expected"),
     [
@@ -95,6 +97,7 @@ def test_features_must_be_a_cell_of_what_is_declared(checked: Checked, printed: 
     assert expected in finding.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metrics", "expected"), [("{}", "there are none"), ("{'a': {1, 2}}", "cannot be stored"), ("{'a': {1}}", "stored")]
 )
@@ -104,6 +107,7 @@ def test_metrics_must_be_there_and_plain(checked: Checked, metrics: str, expecte
     assert expected in finding.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("primitive", "expected"),
     [

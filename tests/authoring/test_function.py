@@ -52,6 +52,7 @@ def checked_with(seed: str, folder: Path, **options: object) -> list[ContractFin
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["honest", "draws seeded numbers"])
 def test_a_function_passes(name: str, tmp_path: Path) -> None:
     *_, found = checked_with(SEEDS[name], tmp_path)

@@ -61,6 +61,7 @@ def test_a_new_problem_passes_the_full_check(tmp_path: Path) -> None:
     assert complaints(check_problem(new("sack", tmp_path), tmp_path, child_of_seed)) == []
 
 
+@pytest.mark.slow
 def test_a_new_plain_problem_passes_but_for_the_warning_that_forging_is_not_held(tmp_path: Path) -> None:
     findings = check_problem(new("sack", tmp_path, "plain"), tmp_path, child_of_seed, quick=True)
     assert complaints(findings) == [(Level.WARNING, "candidate that forges a result")]
@@ -146,6 +147,7 @@ def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
         assert max(scores) > sack.run(mode="train").score
 
 
+@pytest.mark.slow
 def test_the_minimal_problem_is_short_passes_the_check_and_gains(tmp_path: Path) -> None:
     folder = new("sack", tmp_path, "minimal")
     assert len((folder / "eval.py").read_text().splitlines()) < 30

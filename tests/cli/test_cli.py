@@ -64,6 +64,7 @@ def complaint(done: subprocess.CompletedProcess) -> str:
     return lines[0]
 
 
+@pytest.mark.slow
 def test_problems_lists_what_ships() -> None:
     listed = oragent("problems", cwd=ROOT).stdout
     for name in ("tsp_constructive", "tsp_aco", "bpp_online"):
@@ -255,6 +256,7 @@ def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
     assert "repeated 20 calls" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -177,6 +177,7 @@ def run_hostile(name: str, case: tuple[str, str], project: Path, tmp_path: Path)
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_few_hostile_folders(name: str, project: Path, tmp_path: Path) -> None:
     for number, case in enumerate(random.Random(name).sample(CASES, IN_DEFAULT)):

@@ -78,6 +78,7 @@ def test_the_second_ends_now_and_still_leaves_the_report_and_the_way_on(toy: Pat
     assert bearing(str(tmp_path)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("presses", [1, 2])
 def test_a_press_before_the_seed_has_a_score_ends_in_one_line(toy: Path, tmp_path: Path, presses: int) -> None:
     (toy / "eval.py").write_text("# oragent\nimport time\ntime.sleep(2)\n" + (toy / "eval.py").read_text())

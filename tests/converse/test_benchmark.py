@@ -232,6 +232,7 @@ def test_checks_of_servers_are_booked_and_models_take_settings_as_words(tmp_path
     assert asked[-1] == 0.25
 
 
+@pytest.mark.slow
 def test_a_word_cannot_rename_contestants(tmp_path: Path) -> None:
     request = ConverseBenchRequest(
         tmp_path / "out", "sfusd", settings={"decider": "rational"}, words=RuntimeWords(("model.name=other",))

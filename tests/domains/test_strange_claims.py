@@ -59,6 +59,7 @@ def checks() -> dict[str, Callable[[Any], object]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(checks()))
 @given(value=VALUES)
 def test_a_strange_answer_is_the_candidates_fault(name: str, value: Any) -> None:

@@ -103,6 +103,7 @@ def test_an_evaluator_with_guests_scores_and_ends_in_time(tmp_path: Path) -> Non
     assert "timeout" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
     [

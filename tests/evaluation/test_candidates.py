@@ -281,6 +281,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_cpp_is_a_status_with_a_reason(in_cpp_once: tuple[Path, Score], fault: str) -> None:
@@ -290,6 +291,7 @@ def test_a_fault_in_cpp_is_a_status_with_a_reason(in_cpp_once: tuple[Path, Score
     assert (ended.status, words in f"{ended.message} {ended.traceback}") == (status, True), (ended.message, ended.log)
 
 
+@pytest.mark.slow
 @compiled
 @hidden
 @pytest.mark.parametrize(
@@ -339,6 +341,7 @@ struct Begin { Begin() {
     assert (ended.status, ended.score) == (Status.OK, 17.0), (ended.message, ended.log)
 
 
+@pytest.mark.slow
 @compiled
 @pytest.mark.parametrize(
     ("bomb", "status"),

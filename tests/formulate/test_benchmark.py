@@ -126,6 +126,7 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
     assert len(asked) == len(set(asked)) == calls - 12
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_leaves_a_benchmark_that_does_the_missing_ones(tmp_path, monkeypatch, capsys) -> None:
     said, down = GoldModel._write_reply, True
 

@@ -164,6 +164,7 @@ def solve(data):  # market split (Cornuejols & Dawande 1999): nobody proves an o
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "code"), [(0.5, 5), (0.0001, 3)])
 def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound(tmp_path, gap, code) -> None:
     (tmp_path / "split.md").write_text("Split it.")

@@ -50,6 +50,7 @@ def solve(data):
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ormind", "standard"])
 def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path, monkeypatch, method: str) -> None:
     table = tmp_path / "t.csv"

@@ -58,6 +58,7 @@ def test_all_properties_hold_of_a_right_program(runner: FormulationRunner) -> No
     assert sum(one.property is Property.TIGHTEN for one in found) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "failed", "datum"),
     [
@@ -112,6 +113,7 @@ def test_a_right_program_with_tables_gives_no_alarm(runner: FormulationRunner) -
     assert reverse_order(rich)["weeks"] == TABLES["weeks"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("program", [transport.PROGRAM, transport.FLAT])
 def test_right_programs_of_transport_give_no_alarm(runner: FormulationRunner, seed: int, program: str) -> None:
@@ -169,6 +171,7 @@ def test_a_program_that_reads_no_data_is_not_judged(runner: FormulationRunner) -
     assert all(one.holds is None for one in run_metamorphic_tests(runner, source, DEFAULT, {}, {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["product_mix", "knapsack", "diet", "transport", "lot_sizing", "investment"])
 def test_right_models_of_families_give_no_alarm(runner: FormulationRunner, family: str) -> None:
     assert Counter(one.holds for one in put(runner, FAMILIES[family](1, 3).milp))[False] == 0

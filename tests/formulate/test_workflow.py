@@ -233,6 +233,7 @@ def test_a_checker_that_never_runs_leaves_the_answer_unchecked(done: Done) -> No
     assert found.checks["state"] == "unchecked"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["product_mix", "knapsack", "facility_location", "investment", "largest_flow"])
 def test_planted_errors_are_mended_when_the_feedback_names_them(done: Done, family: str) -> None:
     instance = FAMILIES[family](2, 3)

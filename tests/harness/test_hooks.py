@@ -82,6 +82,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", HOSTILE)
 def test_an_observer_changes_nothing_whatever_it_does(evaluated, what: str) -> None:
     wait = "from oragent.harness import main as harness_main; harness_main.CALL_S = 0.3\n" if what == "hangs" else ""
@@ -122,6 +123,7 @@ def observe(hook, data):
     assert lines["kill"] in ("PermissionError", "ProcessLookupError", "OSError")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["val", "test"])
 def test_nobody_watches_where_a_score_counts(evaluated, mode: str) -> None:
     evaluator = EVALUATOR.replace('"val": (1,)', '"val": (1,), "test": (1,)')

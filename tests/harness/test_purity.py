@@ -52,6 +52,7 @@ def guest_of(tmp_path: Path) -> Iterator[Callable[[str], Guest]]:
         guest.__exit__()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", ["def f(x): return x * x", "def f(x): return x + np.random.random()"])
 def test_a_function_passes(guest_of: Callable[[str], Guest], body: str) -> None:
     guest = guest_of(body)
@@ -60,6 +61,7 @@ def test_a_function_passes(guest_of: Callable[[str], Guest], body: str) -> None:
     assert check_purity(guest, guest.sample) == SAMPLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [COUNTS, REMEMBERS, DRAWS, CACHES], ids=["counts", "remembers", "draws", "caches"])
 def test_memory_and_chance_are_rejected(guest_of: Callable[[str], Guest], body: str) -> None:
     guest = guest_of(body)

@@ -164,6 +164,7 @@ def priority(item, bins_remain_cap):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--mode=train"], ["--mode=fresh", "--fresh_seed=4711", "--problem_size=5000"]])
 def test_a_candidate_of_bpp_online_finds_neither_generators_nor_the_seed(options: list[str], tmp_path: Path) -> None:
     (tmp_path / "heuristic.py").write_text(GENERATES)

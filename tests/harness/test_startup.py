@@ -36,6 +36,7 @@ def mapped(page):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["eval.py", "score.py"])
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into memory as Linux lays it out")
 def test_a_key_is_not_in_the_memory_of_a_guest(name: str, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def printed(milp: Milp, tmp_path: Path, form: str = "json", **options) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "mps", "lp"])
 def test_steel_explained(form: str, tmp_path: Path) -> None:
     text = printed(steel(), tmp_path, form, explain=True)

@@ -16,6 +16,7 @@ from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "mps", "lp"])
 def test_what_was_written_reads_back(form: str, tmp_path: Path) -> None:
     write(pharmacy(), tmp_path / f"model.{form}")
@@ -43,6 +44,7 @@ ENDATA
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [

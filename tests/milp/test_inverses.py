@@ -58,6 +58,7 @@ def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -
     assert found.change <= np.abs(costs - list(milp.objective.terms.values())).sum() + 1e-6
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(models(box=True, columns=2, rows=2), st.randoms(use_true_random=False))
 def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> None:

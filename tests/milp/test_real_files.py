@@ -45,6 +45,7 @@ def fill_everything(gurobipy, model) -> None:
     model.setObjective(terms, gurobipy.GRB.MINIMIZE)
 
 
+@pytest.mark.slow
 def test_an_lp_file_of_gurobi_with_every_section(gurobi, tmp_path: Path) -> None:
     gurobipy, model = gurobi
     fill_everything(gurobipy, model)
@@ -56,6 +57,7 @@ def test_an_lp_file_of_gurobi_with_every_section(gurobi, tmp_path: Path) -> None
         assert solve(milp, solver=name).objective == pytest.approx(model.ObjVal, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_quadratic_objectives_and_rows_of_gurobi(gurobi, tmp_path: Path) -> None:
     gurobipy, model = gurobi
     x = model.addVars(3, ub=4, name="x")

@@ -28,6 +28,7 @@ def shifted(milp: Milp, row: str, rhs: float) -> Milp:
     return replace(milp, rows=tuple(replace(one, rhs=rhs) if one.name == row else one for one in milp.rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["", ">&-"], ids=["open", "closed"])
 def test_nothing_is_printed_where_a_child_answers(closed: str) -> None:
     script = "from tests.milp.models import steel; from oragent.milp.solving import solve; solve(steel())"

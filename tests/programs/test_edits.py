@@ -91,6 +91,7 @@ def test_an_edit_that_renames_the_function_is_told() -> None:
     assert "does not define 'heuristics'" in fail(edit("def heuristics(distances):", "def weigh(distances):"))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_line_of_any_parent_can_be_replaced(data: st.DataObject) -> None:
     names = st.sampled_from(["alpha", "beta", "gamma"])

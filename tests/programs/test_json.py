@@ -65,6 +65,7 @@ def test_deep_nesting_is_an_error_of_the_reply() -> None:
         extract_json("[" * 100_000)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.text() | st.lists(st.sampled_from([*'{}[]",:1\\\n`', "```", "<think>"]), max_size=60).map("".join))
 def test_any_text_gives_a_document_or_a_reply_error(text: str) -> None:

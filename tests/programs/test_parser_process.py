@@ -128,6 +128,7 @@ def hangs(own: ParserClient, monkeypatch: pytest.MonkeyPatch) -> ParserClient:
     return own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_an_odd_text_is_looked_at_or_refused_in_one_line(text: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -141,6 +142,7 @@ def test_an_odd_text_is_looked_at_or_refused_in_one_line(text: str) -> None:
     assert inspect_program(GOOD, WANTED).problem == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_a_reply_that_holds_it_is_read_or_refused_in_one_line(text: str) -> None:
     for reply in (f"```python\n{text}\n```", text):

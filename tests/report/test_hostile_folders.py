@@ -97,12 +97,14 @@ def run_commands(folder: Path, honest: RunFolder, *, figure: bool = True) -> lis
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_hostile_database(name: str, folder: Path, honest: RunFolder) -> None:
     ATTACKS[name](folder / "run.db")
     run_commands(folder, honest, figure=False)  # which reads as ``compare`` does
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ODD)
 def test_odd_values_in_the_configuration_and_in_figures(value: str, folder: Path, honest: RunFolder) -> None:
     odd, config = ODD[value], (folder / "config.yaml").read_text()

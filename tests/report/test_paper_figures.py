@@ -28,6 +28,7 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_every_kind_is_drawn_in_every_format(run: Path, kind: str, suffix: str) -> None:

@@ -164,6 +164,7 @@ def test_closing_a_sandbox_ends_what_runs(tmp_path: Path) -> None:
     assert problems == ["the sandbox is closed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

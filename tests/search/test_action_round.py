@@ -249,6 +249,7 @@ def play_in_a_process(path: Path, log: Path, fatal: int) -> None:
     play_actions(path, log, fatal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["sweep", "score", "check", "probe"])
 def test_sigkill_in_a_sweep_an_evaluation_a_check_or_a_probe_repeats_nothing_and_pays_for_nothing_twice(
     begun, tmp_path: Path, what: str

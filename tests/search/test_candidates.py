@@ -67,6 +67,7 @@ def search(tmp_path: Path, kind: str, *settings: str):
         return outcome, folders[-1], store.records()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["functions", "files", "blocks"])
 def test_candidates_of_more_than_one_function_are_bred(tmp_path: Path, kind: str) -> None:
     outcome, folder, records = search(tmp_path, kind, "strategy.name=gp", "budget.evaluations=25")

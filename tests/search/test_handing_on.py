@@ -127,6 +127,7 @@ def test_or_agent_takes_in_every_report_once_however_many_there_are(begun, windo
     assert Counter(lineage(memories[-1]["text"], joined)) == Counter(reported)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("strategy", ["ael", "eoh", "mcts_ahd"])
 def test_every_program_is_shown_with_the_thought_behind_it(begun, strategy: str, window: int) -> None:

@@ -80,6 +80,7 @@ def run_steps(folder: Path, honest: RunFolder) -> Iterator[Callable[[], object]]
     yield resume
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patience")
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_hostile_database_is_refused_in_one_line_or_read_in_bounds(

@@ -89,6 +89,7 @@ def test_elites_have_full_scores_and_who_was_ended_has_none(begun) -> None:
     assert run.instances < 0.8 * 24 * 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [("race=0.5",), ("race=1", "cascade=0.3"), ("twins=1",), ("race=0.7", "twins=2")])
 def test_it_finds_the_same_at_any_number_of_workers(begun, settings: tuple[str, ...]) -> None:
     runs = []

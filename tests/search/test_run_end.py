@@ -87,6 +87,7 @@ def test_a_time_out_of_the_first_call_is_no_end(begun) -> None:
     assert search(folder, Slow(0)).complete
 
 
+@pytest.mark.slow
 def test_a_slow_server_is_waited_for_and_a_silent_one_pauses_the_run(toy: Path, tmp_path: Path) -> None:
     program = guess(51)
     slow = replace(streamed(*({"content": letter} for letter in program)), pieces=8, gap_s=0.2)

@@ -147,6 +147,7 @@ def walk(seed, function, primitives, run, steps, rng):
             population = [*population, child.source][-15:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEDS)
 def test_children_over_generations_keep_the_contract_and_nine_in_ten_run(name):
     seed, function, primitives, run = SEEDS[name]

@@ -155,6 +155,7 @@ def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
         assert [one for one in authors if one != "person"] == ["builder", "request", "reviser"]
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_is_shown_gone_on_with_and_replayed_by_the_commands_of_all_systems(home, tmp_path):
     runner, seen = CliRunner(), []
     with pytest.raises(Killed):
@@ -522,6 +523,7 @@ def test_pages_show_what_strangers_wrote_as_text(home):
     assert "\x1b" not in page
 
 
+@pytest.mark.slow
 def test_a_check_loads_neither_models_nor_what_measures_them(tmp_path: Path) -> None:
     file_commands.new_workspace(tmp_path / "w", None, Terminal(file=io.StringIO()))
     script = (

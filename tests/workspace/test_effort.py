@@ -94,6 +94,7 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
     assert command.run_program(folder, "", screen, box, given) == 0
 
 
+@pytest.mark.slow
 def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_the_optimum(tmp_path, box):
     early = SPLIT.replace("range(50)", "range(14)").replace("range(6)", "range(2)")
     early = early.replace("p.solve()", "p.solve(pulp.HiGHS(gapRel=0.9))")

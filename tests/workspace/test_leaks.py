@@ -50,6 +50,7 @@ def test_a_sentence_is_found_in_any_company(tmp_path_factory: pytest.TempPathFac
     assert Trace.SENTENCE in {leak.trace for leak in search_labels(folder, LABELS)}
 
 
+@pytest.mark.slow
 @needs_release
 def test_the_release_s_own_workspaces_hold_no_label_but_chance_values() -> None:
     release = read_release(PUBLIC)

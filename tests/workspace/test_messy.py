@@ -79,6 +79,7 @@ def terminal() -> tuple[Terminal, io.StringIO]:
     return Terminal(file=out, width=200, color_system=None, force_terminal=False), out
 
 
+@pytest.mark.slow
 def test_the_folder_is_checked_run_and_restored_byte_by_byte(dairy, box):
     screen, out = terminal()
     assert file_commands.check_workspace(dairy, screen) == 0, out.getvalue()
@@ -221,6 +222,7 @@ def test_parameters_are_added_and_changed_in_the_dialect_of_the_table():
     )
 
 
+@pytest.mark.slow
 def test_a_file_above_16_mib_is_read_and_its_head_described(tmp_path):
     rows = 17_000
     (tmp_path / "big.csv").write_text("item,cost\n" + "".join(f"{number:01000},{number}\n" for number in range(rows)))

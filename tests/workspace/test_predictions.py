@@ -122,6 +122,7 @@ def references(mode: Mode) -> list[Reference]:
     return list(read_references(PUBLIC / "evaluation" / f"{mode}_evaluation" / "reference_objectives.csv").values())
 
 
+@pytest.mark.slow
 @needs_release
 @pytest.mark.parametrize(("mode", "missed"), [(Mode.BUILD, ["or_space_040_build"]), (Mode.REVISE, [])])
 def test_the_release_s_own_records_pass_but_for_one(tmp_path: Path, mode: Mode, missed: list) -> None:

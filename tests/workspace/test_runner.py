@@ -64,6 +64,7 @@ def folder(tmp_path: Path, program: str, **more: str) -> Path:
     return tmp_path / "w"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
 def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
     ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver=solver)), "src/program.py")
@@ -85,6 +86,7 @@ def test_helpers_of_the_release_are_found(tmp_path, runner):
     assert (parse_run(ran).value, backing_of(ran)) == (6.0, Backing.MODEL), ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "backing"),
     [

@@ -115,6 +115,7 @@ def test_scenarios_side_by_side_agree_with_their_own_solves(agent: LinesAgent, t
     assert [row[0] for row in written] == [row[0] for row in cells]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../a.csv", "a.txt", ".csv", "/tmp/a.csv", "a"])
 def test_exports_stay_in_the_folder(agent: LinesAgent, name: str) -> None:
     with pytest.raises(MilpError):

@@ -55,6 +55,7 @@ def compared(toy: Path, tmp_path: Path):
     )
 
 
+@pytest.mark.slow
 def test_variants_of_one_strategy_are_compared_by_paired_tests(compared, tmp_path: Path) -> None:
     folder = tmp_path / "c"
     (subject,) = compared.summary.subjects

@@ -68,6 +68,7 @@ def test_a_page_that_cannot_be_served_is_one_line(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_run_shows_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     words = ["run", "tsp_constructive", "--evaluations", "3", "--watch", "--outputs", str(tmp_path), "--workers", "1"]
