@@ -4,14 +4,17 @@ The program may read and change its copy. It sees no labels, no other workspaces
 """
 
 import os
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import MilpError, WorkspaceError
 from oragent.milp.capture.program import CapturedModel, ProgramOutcome, capture_program
 from oragent.milp.indexed import IndexedModel
@@ -32,6 +35,17 @@ LEAST_SHARE = 0.25
 # Maximum number of variables and rows for which duals and ranges are computed.
 SENSITIVE = 4000
 OUT_OF_TIME = "not solved again: no time was left"
+# Extra of oragent with each package in which programs write models.
+EXTRAS = {
+    "pulp": "workspace",
+    "pandas": "workspace",
+    "pyomo": "frameworks",
+    "linopy": "frameworks",
+    "ortools": "solvers",
+    "gurobipy": "gurobi",
+}
+# Last line of the errors of a program that imports a package which is not installed.
+NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -159,13 +173,23 @@ class ProgramRunner:
         models = self._solve_again(ended.models, ended.cpu_s)
         output = (ended.code, ended.stdout, ended.stderr, models)
         opened = tuple(f"{above}/{path}" if above else path for path in ended.opened)
-        return ProgramRun(ended.outcome, *output, ended.cpu_s, ended.peak_mb, ended.reason, opened)
+        reason = _describe_missing_package(ended.stderr) or ended.reason
+        return ProgramRun(ended.outcome, *output, ended.cpu_s, ended.peak_mb, reason, opened)
 
     def _solve_again(self, captured: tuple[CapturedModel, ...], used_s: float) -> tuple[SolvedModel, ...]:
         """Solve models, the last one first, in the time that the program left."""
         until = time.monotonic() + max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         solved = [solve_captured(model, until - time.monotonic(), self.gap) for model in reversed(captured)]
         return tuple(reversed(solved))
+
+
+def _describe_missing_package(errors: str) -> str:
+    """Return the command that installs the package of an extra that a program could not import; empty without one."""
+    missing = [name for name in NO_MODULE.findall(errors) if name in EXTRAS and find_spec(name) is None]
+    if not missing:
+        return ""
+    name = missing[-1]
+    return f"the program imports {name}, which is not installed: {extra_install_command(EXTRAS[name])}"
 
 
 def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> SolvedModel:

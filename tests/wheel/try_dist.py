@@ -159,7 +159,8 @@ def try_core(program: Path, place: Path, version: str) -> None:
         tried("workspace new shop", "shop")
         (place / "shop" / "src").mkdir(exist_ok=True)
         (place / "shop" / "src" / "shop.py").write_text(PROGRAM)
-        tried("workspace run shop", f"{NAME}[workspace] @ file://", code=1)
+        # No model was solved.
+        tried("workspace run shop", f"{NAME}[workspace] @ file://", code=3)
     tried("problems --copy tsp_constructive", "copied to")
     tried("problems --copy tsp_constructive", "exists already", code=1)
     expect((place / "problems" / "tsp_constructive" / "eval.py").is_file(), "no copy of tsp_constructive")

@@ -64,6 +64,14 @@ def folder(tmp_path: Path, program: str, **more: str) -> Path:
     return tmp_path / "w"
 
 
+def test_a_package_of_an_extra_that_is_missing_is_named_with_its_command(tmp_path, runner, monkeypatch):
+    monkeypatch.setattr("oragent.workspace.runner.EXTRAS", {"no_such_framework": "frameworks"})
+    ran = runner.run(folder(tmp_path, "import no_such_framework\n"), "src/program.py")
+    assert ran.last_model is None
+    assert "no_such_framework" in ran.reason
+    assert "[frameworks]" in ran.reason
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
 def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
