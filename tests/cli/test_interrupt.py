@@ -135,3 +135,29 @@ def test_a_press_before_a_command_can_answer_it_ends_in_one_line(capsys: pytest.
         group(["first"])
     assert ended.value.code == 130
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_press_that_the_import_system_ignores_is_heard(tmp_path: Path) -> None:
+    """A callback of a weak reference swallows the exception, as one of the import system may."""
+    begin = """
+import os, signal, sys, types, weakref
+from oragent.__main__ import main
+
+class Dropped: ...
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "oragent.cli.app":
+            dropped = Dropped()
+            keep.append(weakref.ref(dropped, lambda _: [os.kill(os.getpid(), signal.SIGINT), *range(1000)]))
+            del dropped
+        return None
+
+keep = []
+sys.meta_path.insert(0, Finder())
+main()
+"""
+    command = [sys.executable, "-c", begin, "problems"]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60)
+    assert ended.stderr.splitlines() == ["oragent: stopped by Ctrl-C"]
+    assert ended.returncode == 130
