@@ -156,7 +156,7 @@ def test_an_evaluation_on_other_instances_has_the_limits_of_a_report(
 def test_a_probe_on_practice_instances_has_the_sizes_of_val(command, program: Path) -> None:
     code, text = command("probe", "tsp_constructive", str(program), "--practice", "--instances", "2")
     assert code == 0
-    assert "seconds by size: size 20 " in text
+    assert "seconds: size 20 " in text
     assert re.search(r"score \d+\.\d+ on practice, lower is better", text)
     code, text = command("sweep", "tsp_constructive", str(program), "NEAR=1,3", "--practice", "--instances", "1")
     assert (code, "3 settings on practice" in text) == (0, True)

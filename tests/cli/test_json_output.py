@@ -134,14 +134,14 @@ def test_commands_on_workspaces_are_documents(call, tmp_path: Path) -> None:
     assert made["folder"] == str(folder)
     assert made["files"]
     checked = call("workspace", "check", folder)[1]["result"]
-    assert {"program", "files", "notes", "problems"} == set(checked)
-    assert all({"role", "path", "size"} <= set(entry) for entry in checked["files"])
+    assert {"verb", "ok", "program", "files", "notes", "problems"} == set(checked)
+    assert all({"role", "path", "bytes"} <= set(entry) for entry in checked["files"])
     (folder / "src").mkdir(exist_ok=True)
     (folder / "src" / "model.lp").write_text(MODEL)
     versions = call("workspace", "history", folder)[1]["result"]["versions"]
     assert versions
     shown = call("workspace", "diff", folder)[1]["result"]
-    assert set(shown) == {"version", "diff"}
+    assert {"verb", "version", "changes"} <= set(shown)
 
 
 @pytest.mark.slow
