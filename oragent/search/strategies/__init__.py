@@ -65,7 +65,7 @@ def choose_strategy(config: Config) -> Strategy:
     if near:
         hint = f"did you mean {near[0]!r}?"
     else:
-        hint = f"there are {', '.join(names)}."
+        hint = f"there are {', '.join(sorted(names))}."
     raise ConfigError(f"unknown strategy {name!r}: {hint} One of your own is a Python file: --strategy my.py")
 
 
