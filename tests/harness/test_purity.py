@@ -85,6 +85,7 @@ def test_the_calls_of_a_reveal_are_repeated(guest_of: Callable[[str], Guest]) ->
     assert caught.value.status == "rejected"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decision", ["'x'", "[1, 2]", "np.ones(3)", "None"])
 def test_decisions_that_no_answer_makes_are_the_candidate_s_fault(
     guest_of: Callable[[str], Guest], decision: str

@@ -62,6 +62,7 @@ def least_risk() -> float:
     return best
 
 
+@pytest.mark.slow
 def test_a_quadratic_portfolio(tmp_path: Path) -> None:
     model = tmp_path / "portfolio.lp"
     model.write_text(portfolio(), encoding="utf-8")
@@ -96,6 +97,7 @@ def least_cost() -> float:
     return best
 
 
+@pytest.mark.slow
 def test_lot_sizing_with_a_gap_of_one_percent(tmp_path: Path) -> None:
     model = tmp_path / "lots.lp"
     model.write_text(lot_sizing(), encoding="utf-8")
@@ -120,6 +122,7 @@ End
 """
 
 
+@pytest.mark.slow
 def test_two_objectives(tmp_path: Path) -> None:
     model = tmp_path / "two.lp"
     model.write_text(TWO, encoding="utf-8")

@@ -68,6 +68,7 @@ def test_two_hundred_calls_of_one_reply_are_run_up_to_the_limit_and_the_rest_is_
     assert record.changes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply",
     [
