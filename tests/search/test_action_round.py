@@ -558,8 +558,14 @@ def test_what_is_cut_from_a_text_is_whole_lines(limit: int) -> None:
     assert head_and_tail("x" * 500, 100).count("x") == 100
 
 
-def test_a_uses_line_copies_functions_of_earlier_programs(begun) -> None:
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_a_uses_line_copies_functions_of_earlier_programs(
+    begun, in_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first reply defines a helper; the second calls it without repeating it, the third names one that is unknown."""
+    if in_thread:
+        # As where the parser does not answer at once.
+        monkeypatch.setattr("oragent.llm.dialogue.run_briefly", asyncio.to_thread)
     first = "PROGRAM: first\nIDEA: A helper.\n```python\ndef near(x):\n    return 50\n\n\ndef guess(x):\n    return near(x)\n```"
     using = "PROGRAM: second\nIDEA: The same.\nUSES: {}\n```python\ndef guess(x):\n    return near(x) + 10\n```"
     model = Players(idea=first, experiment=using.format("near"), code=using.format("far"))

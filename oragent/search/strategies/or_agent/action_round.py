@@ -60,6 +60,7 @@ from oragent.search.strategies.or_agent.coding import (
     ProgramDraft,
     debug_program,
     find_helpers,
+    library_programs,
     read_drafts,
     read_lesson,
 )
@@ -280,7 +281,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         count = _program_count(run, action)
         messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(measured)))
         probes = _probe_sources(run)
-        read = partial(read_drafts, run, base=base, limit=2 * count, probes=probes)
+        read = partial(read_drafts, run, base=base, limit=2 * count, probes=probes, libraries=library_programs(run))
         complain = partial(repair_request, run)
         answer = await ask_and_read(run, role, messages, read, complain, run.temperature(role))
         if answer.value is None:
@@ -453,7 +454,7 @@ def _helpers_request(run: RoundContext) -> str:
     if run.style != "strong":
         return ""
     calls = []
-    for name, source in find_helpers(run).items():
+    for name, source in find_helpers(run, library_programs(run)).items():
         calls.append(f"- `{list_helpers(source, ())[name]}`")
     if not calls:
         return ""

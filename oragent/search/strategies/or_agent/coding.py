@@ -129,7 +129,12 @@ class ProgramDraft:
 
 
 def read_drafts(
-    run: RoundContext, text: str, base: str | None, limit: int, probes: Mapping[str, str] | None = None
+    run: RoundContext,
+    text: str,
+    base: str | None,
+    limit: int,
+    probes: Mapping[str, str] | None = None,
+    libraries: Sequence[str] = (),
 ) -> list[ProgramDraft]:
     """Read the parts of a reply, at most ``limit``.
 
@@ -139,12 +144,14 @@ def read_drafts(
         base: Program to which edits apply; None if the prompt shows none.
         limit: Largest number of parts.
         probes: Programs of probes by label; a part with a line FROM edits the one that it names.
+        libraries: Programs of ``library_programs``, whose functions a line USES can name. They are arguments because
+            this function may run in another thread, which cannot read the run's database.
 
     Raises:
         ReplyError: No part can be used.
     """
     parts = _split_parts(drop_thoughts(text))[:limit]
-    drafts = [_read_part(run, head, lines, base, probes or {}) for head, lines in parts]
+    drafts = [_read_part(run, head, lines, base, probes or {}, libraries) for head, lines in parts]
     if not any(draft.source for draft in drafts):
         raise ReplyError(drafts[0].problem if drafts else "the reply holds no program")
     return drafts
@@ -174,7 +181,12 @@ def _split_parts(text: str) -> list[tuple[tuple[str, str], list[str]]]:
 
 
 def _read_part(
-    run: RoundContext, head: tuple[str, str], lines: Sequence[str], base: str | None, probes: Mapping[str, str]
+    run: RoundContext,
+    head: tuple[str, str],
+    lines: Sequence[str],
+    base: str | None,
+    probes: Mapping[str, str],
+    libraries: Sequence[str],
 ) -> ProgramDraft:
     kind, title = head
     said: dict[str, str] = {}
@@ -186,19 +198,19 @@ def _read_part(
     if label := LABEL.search(said.get("FROM", "")):
         base = probes.get(label[0], base)
     try:
-        source = _copy_used(run, read_program(run, text, base), said.get("USES", ""))
+        source = _copy_used(run, read_program(run, text, base), said.get("USES", ""), libraries)
     except ReplyError as problem:
         return ProgramDraft(title, idea, "", text, str(problem), is_probe=kind == "PROBE")
     return ProgramDraft(title, idea, source, text, "", _read_axes(said.get("SWEEP", ""), source), kind == "PROBE")
 
 
-def _copy_used(run: RoundContext, source: str, words: str) -> str:
+def _copy_used(run: RoundContext, source: str, words: str, libraries: Sequence[str]) -> str:
     """Return a program with the functions of earlier programs that a USES line names, or raise ReplyError."""
     names = NAMES.findall(words)
     if not names:
         return source
     try:
-        merged = copy_helpers(source, names, find_helpers(run))
+        merged = copy_helpers(source, names, find_helpers(run, libraries))
     except CandidateError as problem:
         raise ReplyError(str(problem)) from None
     inspected = inspect_program(merged, run.problem.signature)
@@ -207,18 +219,23 @@ def _copy_used(run: RoundContext, source: str, words: str) -> str:
     return merged
 
 
-def find_helpers(run: RoundContext) -> dict[str, str]:
-    """Return the texts of programs by the names of their functions; the best program that has a function counts."""
-    libraries: dict[str, str] = {}
+def library_programs(run: RoundContext) -> list[str]:
+    """Return the best programs, whose functions a new program can use."""
     signature = run.problem.signature
     # A program of several files, or with fixed parts, has no place for copies.
     if signature.language != "python" or signature.files or signature.frame:
-        return libraries
-    for elite in best_elites(run)[:LIBRARIES]:
+        return []
+    return [elite.source for elite in best_elites(run)[:LIBRARIES]]
+
+
+def find_helpers(run: RoundContext, libraries: Sequence[str]) -> dict[str, str]:
+    """Return the texts of programs by the names of their functions; the best program that has a function counts."""
+    helpers: dict[str, str] = {}
+    for source in libraries:
         with suppress(CandidateError):
-            for name in list_helpers(elite.source, signature.functions):
-                libraries.setdefault(name, elite.source)
-    return libraries
+            for name in list_helpers(source, run.problem.signature.functions):
+                helpers.setdefault(name, source)
+    return helpers
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:
