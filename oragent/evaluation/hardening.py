@@ -43,8 +43,8 @@ MOST_REASON = 200
 NOT_PYTHON = "only programs in Python can be tested with unusual arguments"
 
 
-class Outcome(StrEnum):
-    """Outcome of a case."""
+class CaseOutcome(StrEnum):
+    """CaseOutcome of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -54,11 +54,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class HardenedCase:
-    """Outcome of one change of the arguments."""
+    """CaseOutcome of one change of the arguments."""
 
     # Name of the change, one of ``CASES``.
     name: str
-    outcome: Outcome
+    outcome: CaseOutcome
     # Reason of a failure, or of the missing judgement; empty for a pass.
     reason: str = ""
     # CPU seconds of the program's call; None if it did not end.
@@ -80,16 +80,16 @@ class HardenedProgram:
     @property
     def failures(self) -> tuple[HardenedCase, ...]:
         """Failed cases."""
-        return tuple(case for case in self.cases if case.outcome is Outcome.FAILED)
+        return tuple(case for case in self.cases if case.outcome is CaseOutcome.FAILED)
 
     @property
     def sentence(self) -> str:
         """Summary in one line."""
-        judged = [case for case in self.cases if case.outcome is not Outcome.UNJUDGED]
+        judged = [case for case in self.cases if case.outcome is not CaseOutcome.UNJUDGED]
         text = f"unusual arguments: {len(judged) - len(self.failures)} of {len(judged)} cases pass"
         if self.failures:
             text += "; " + "; ".join(f"{case.name}: {case.reason}" for case in self.failures)
-        unjudged = [case.name for case in self.cases if case.outcome is Outcome.UNJUDGED]
+        unjudged = [case.name for case in self.cases if case.outcome is CaseOutcome.UNJUDGED]
         if unjudged:
             text += f"; not judged, as the seed fails too: {', '.join(unjudged)}"
         return text
@@ -100,7 +100,7 @@ class HardenedProgram:
         cases = tuple(
             HardenedCase(
                 str(case["name"]),
-                Outcome(case["outcome"]),
+                CaseOutcome(case["outcome"]),
                 one_line(str(case["reason"]), MOST_REASON),
                 None if case["seconds"] is None else float(case["seconds"]),
             )
@@ -111,7 +111,7 @@ class HardenedProgram:
 
 @dataclass
 class _CaseRun:
-    """Outcome of a program in one case."""
+    """CaseOutcome of a program in one case."""
 
     # Kind, shape and finiteness of the answer; None without an answer.
     form: list[Any] | None = None
@@ -240,16 +240,16 @@ def _explain_end(evaluation: Evaluation, limit_s: float) -> str:
 def _judge_case(name: str, program: _CaseRun, seed: _CaseRun) -> HardenedCase:
     if seed.form is None:
         reason = program.fault or "the seed has no answer to compare"
-        return HardenedCase(name, Outcome.UNJUDGED, reason, program.seconds)
+        return HardenedCase(name, CaseOutcome.UNJUDGED, reason, program.seconds)
     if program.form is None:
-        return HardenedCase(name, Outcome.FAILED, program.fault, program.seconds)
+        return HardenedCase(name, CaseOutcome.FAILED, program.fault, program.seconds)
     kind, shape, is_finite = program.form
     if [kind, shape] != seed.form[:2]:
         reason = f"returns {_describe_form(program.form)} instead of {_describe_form(seed.form)}"
-        return HardenedCase(name, Outcome.FAILED, reason, program.seconds)
+        return HardenedCase(name, CaseOutcome.FAILED, reason, program.seconds)
     if seed.form[2] and not is_finite:
-        return HardenedCase(name, Outcome.FAILED, "returns NaN or infinity", program.seconds)
-    return HardenedCase(name, Outcome.PASSED, "", program.seconds)
+        return HardenedCase(name, CaseOutcome.FAILED, "returns NaN or infinity", program.seconds)
+    return HardenedCase(name, CaseOutcome.PASSED, "", program.seconds)
 
 
 def _describe_form(form: Sequence[Any]) -> str:

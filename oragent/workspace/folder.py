@@ -21,7 +21,7 @@ from oragent.ledger.study import FinishedCase, read_finished
 from oragent.milp.files import read as read_milp
 from oragent.milp.model import Milp, Relation, Row, Sense, Variable, safe_names
 from oragent.workspace import tables
-from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, find_flaws, sha256_of
+from oragent.workspace.layout import REQUIRED, FileFinding, Mode, WorkspaceLayout, find_flaws, sha256_of
 from oragent.workspace.reading import (
     decode_text,
     finite_number,
@@ -128,16 +128,16 @@ class WorkspaceFolder:
             if path.partition("/")[0] not in OURS
         }
 
-    def open_workspace(self) -> Workspace:
+    def open_workspace(self) -> WorkspaceLayout:
         """Return the files as a workspace for building a program."""
         files = self.list_files()
         if read_settings(self.folder).program:
-            return Workspace(Mode.BUILD, files, {})
+            return WorkspaceLayout(Mode.BUILD, files, {})
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
             where, needs = shorten_path(self.folder), f"no file in {' and '.join(missing)}"
             raise WorkspaceError(f"no workspace at {where}: {needs}; {describe_next_step(self.folder)}")
-        return Workspace(Mode.BUILD, files, {})
+        return WorkspaceLayout(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
         """Return True if the documents are unchanged since ``begin``, so that they state no task."""

@@ -97,7 +97,7 @@ class FileFinding:
 
 
 @dataclass(frozen=True)
-class Workspace:
+class WorkspaceLayout:
     """Files of one workspace, which may be in different folders."""
 
     mode: Mode
@@ -138,7 +138,7 @@ def role_of(path: str) -> FileRole:
     return roles.get(folder, FileRole.OTHER)
 
 
-def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
+def open_workspace(folder: Path, mode: Mode | None = None) -> WorkspaceLayout:
     """List the files of a workspace; default modes: explain for a question, revise for two versions, else build."""
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
@@ -163,7 +163,7 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
             f"no workspace at {shorten_path(folder)}: no file in {', '.join(missing)}; expected docs/ and data/, "
             "or both in each of original/ and revised/"
         )
-    return Workspace(mode, files, metadata)
+    return WorkspaceLayout(mode, files, metadata)
 
 
 def sha256_of(content: bytes) -> str:
@@ -171,7 +171,7 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def list_manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
+def list_manifest(workspace: WorkspaceLayout) -> tuple[ManifestEntry, ...]:
     """Return all files with their roles, sizes and hashes, in alphabetical order."""
     contents = ((path, read_bytes(file)) for path, file in sorted(workspace.files.items()))
     return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
@@ -184,7 +184,7 @@ def _list_readings(path: str, text: str) -> Iterator[tuple[str, tables.TableRead
             yield f"(sheet {shorten(title, 40)}) " if title else "", reading
 
 
-def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
+def find_flaws(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
     """List all problems of the files of a workspace in alphabetical order; nothing is corrected or guessed."""
     findings = []
     for path, file in sorted(workspace.files.items()):
@@ -196,14 +196,14 @@ def find_flaws(workspace: Workspace) -> tuple[FileFinding, ...]:
     return tuple(finding for finding in findings if not _may_be_empty(finding, workspace))
 
 
-def _may_be_empty(finding: FileFinding, workspace: Workspace) -> bool:
+def _may_be_empty(finding: FileFinding, workspace: WorkspaceLayout) -> bool:
     """Return True for an empty file of general parameters if other data exist, as after a formulation."""
     folder, _, name = finding.path.rpartition("/")
     has_others = any(path.startswith(f"{folder}/") and path != finding.path for path in workspace.files)
     return name == tables.PARAMETERS_FILE and finding.what == tables.NO_ROWS and has_others
 
 
-def find_notes(workspace: Workspace) -> tuple[FileFinding, ...]:
+def find_notes(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
     """List the steps that read tables and texts other than plain CSV in UTF-8; unreadable files are skipped."""
     notes = []
     for path, file in sorted(workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS, FileRole.DOCUMENT).items()):

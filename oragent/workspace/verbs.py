@@ -53,7 +53,7 @@ NO_PLAN = {"summary": "no plan that can be read came", "rows": [], "data": [], "
 
 
 @dataclass(frozen=True)
-class Draft:
+class WorkspaceDraft:
     """Copy of a workspace in which an agent works."""
 
     folder: Path
@@ -128,7 +128,12 @@ class VerbRunner:
         return result
 
     def _end_revision(
-        self, case: LedgerCase, draft: Draft, check: RevisionCheck, result: dict[str, Any], request: ChangeRequest
+        self,
+        case: LedgerCase,
+        draft: WorkspaceDraft,
+        check: RevisionCheck,
+        result: dict[str, Any],
+        request: ChangeRequest,
     ) -> None:
         """Write the draft if all checks hold, or keep it for ``--accept``; the request gets its status."""
         run = check.run
@@ -162,7 +167,7 @@ class VerbRunner:
                 base |= {path: before}
             else:
                 base |= {}
-        draft = Draft(self._make_draft(case, drafted).folder, base)
+        draft = WorkspaceDraft(self._make_draft(case, drafted).folder, base)
         run = await asyncio.to_thread(self.runner.run, draft.folder, str(result["path"]))
         result |= _describe_result(run)
         if run.has_solution:
@@ -224,12 +229,12 @@ class VerbRunner:
 
         return dict(await self.study.run_once(case, "files", save_now))
 
-    def _make_draft(self, case: LedgerCase, base: Mapping[str, str]) -> Draft:
+    def _make_draft(self, case: LedgerCase, base: Mapping[str, str]) -> WorkspaceDraft:
         folder = self.folder.draft_folder(case.name)
         self.versions.write_files(base, folder)
-        return Draft(folder, base)
+        return WorkspaceDraft(folder, base)
 
-    def _prepare(self, draft: Draft, request: ChangeRequest, plan: Mapping[str, Any]) -> None:
+    def _prepare(self, draft: WorkspaceDraft, request: ChangeRequest, plan: Mapping[str, Any]) -> None:
         """Put the request, the plan and new figures into a draft."""
         new = [entry for entry in plan["data"] if isinstance(entry, dict)]
         contents = {
@@ -252,7 +257,7 @@ class VerbRunner:
             return ()
         return (await asyncio.to_thread(check, work.path)).errors
 
-    def _keep_refused(self, name: str, draft: Draft) -> dict[str, list[str | None]]:
+    def _keep_refused(self, name: str, draft: WorkspaceDraft) -> dict[str, list[str | None]]:
         """Store the files of a refused draft; return ids of contents before and after by path."""
         changed = self._changed_files(draft)
         pairs = {path: [draft.base.get(path), after] for path, after in changed.items()}
@@ -261,7 +266,7 @@ class VerbRunner:
         self.versions.keep_contents(name, both)
         return pairs
 
-    def _changed_files(self, draft: Draft) -> dict[str, str | None]:
+    def _changed_files(self, draft: WorkspaceDraft) -> dict[str, str | None]:
         """Return ids of new contents of a draft by path; None for a file that was deleted."""
         files = self._state_of(draft.folder).list_files()
         paths = [path for path in files if path != PLAN and not path.startswith(f"{REQUESTS}/")]
@@ -306,7 +311,7 @@ class VerbRunner:
     def _write_draft(
         self,
         case: LedgerCase,
-        draft: Draft,
+        draft: WorkspaceDraft,
         result: dict[str, Any],
         author_and_reason: tuple[str, str],
         run: ProgramRun,

@@ -17,7 +17,7 @@ from oragent.authoring import scaffold
 from oragent.report.run import load_run
 from oragent.sandbox.confined_command import can_confine
 from oragent.search.store import Store
-from oragent.search.strategies.agent import EPISODE, AgentSettings, EpisodeEnd, parse_end
+from oragent.search.strategies.agent import EPISODE, CodingAgentSettings, EpisodeEnd, parse_end
 from tests.extras import need
 
 need("mcp")
@@ -189,7 +189,7 @@ def test_recipes_name_the_server_and_the_model(monkeypatch: pytest.MonkeyPatch, 
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     for name in RECIPES:
-        words, recipe = find_program(AgentSettings(recipe=name, confined=False), "a-model")
+        words, recipe = find_program(CodingAgentSettings(recipe=name, confined=False), "a-model")
         assert words[0] == str(tmp_path / name)
         assert words[words.index("--model") + 1] == "{model}"
         assert any("{mcp}" in word or "{url}" in word for word in words)

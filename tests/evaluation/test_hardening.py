@@ -9,7 +9,7 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.hardening import CASES, Outcome, harden_program
+from oragent.evaluation.hardening import CASES, CaseOutcome, harden_program
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, load_problem
 from oragent.search.experiment_runner import ExperimentRunner
 
@@ -75,8 +75,8 @@ def test_a_case_that_the_seed_fails_is_not_judged(tmp_path: Path) -> None:
     safe = "def choose(sizes):\n    return max(sizes, default=0)\n"
     hardened = asyncio.run(harden_program(measure, load_problem(tmp_path), safe))
     outcomes = {case.name: case.outcome for case in hardened.cases}
-    assert outcomes["size 0"] is Outcome.UNJUDGED
-    assert outcomes["size 1"] is Outcome.PASSED
+    assert outcomes["size 0"] is CaseOutcome.UNJUDGED
+    assert outcomes["size 1"] is CaseOutcome.PASSED
     assert not hardened.failures
     assert set(written) == {"HardenedRun"}
     with pytest.raises(ConfigError, match="boom"):

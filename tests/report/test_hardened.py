@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oragent.evaluation.hardening import CASES, HardenedCase, HardenedProgram, Outcome
+from oragent.evaluation.hardening import CASES, CaseOutcome, HardenedCase, HardenedProgram
 from oragent.report.hardened import harden_best, read_hardened, write_head_line
 from oragent.search.program_header import drop_head
 
@@ -10,8 +10,8 @@ PROGRAM = "WINDOW = 3\n\n\ndef guess(x):\n    return WINDOW\n"
 
 
 def outcomes(reason: str) -> HardenedProgram:
-    cases = [HardenedCase(name, Outcome.PASSED, "", 0.1) for name in CASES[1:]]
-    return HardenedProgram((HardenedCase(CASES[0], Outcome.FAILED, reason, None), *cases), 8, 1.0)
+    cases = [HardenedCase(name, CaseOutcome.PASSED, "", 0.1) for name in CASES[1:]]
+    return HardenedProgram((HardenedCase(CASES[0], CaseOutcome.FAILED, reason, None), *cases), 8, 1.0)
 
 
 def test_outcomes_stay_with_the_program_and_go_into_its_header_once(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from oragent._base.errors import OragentError, SearchFinished
 from oragent._base.files import replace_file
 from oragent._base.text_format import format_count, one_line
 from oragent.api.mcp.agent_process import AgentOutput, ServerAddress, find_program, run_agent
-from oragent.api.mcp.agent_runs import ProgramRun, SubmissionQueue
+from oragent.api.mcp.agent_runs import SubmissionQueue, SubmissionRun
 from oragent.api.mcp.agent_server import AgentPlace, serve_agent
 from oragent.api.mcp.agent_usage import AgentUsage, read_usage
 from oragent.api.mcp.answers import hide_secrets
@@ -29,7 +29,7 @@ from oragent.search.events import EventKind, Progress, RunEvent
 from oragent.search.folder import RunFolder
 from oragent.search.prompting.prompt_templates import fill_template
 from oragent.search.store import Store
-from oragent.search.strategies.agent import AGENT, EPISODE, AgentSettings, EpisodeEnd, check_command, parse_end
+from oragent.search.strategies.agent import AGENT, EPISODE, CodingAgentSettings, EpisodeEnd, check_command, parse_end
 from oragent.search.strategies.agent import STRATEGY as AGENT_STRATEGY
 from oragent.search.strategies.submitted import PROMPT, ROLE
 
@@ -47,7 +47,7 @@ class AgentEpisodes(SubmissionQueue):
     def __init__(self, config: Config, tell: Callable[[str], None]) -> None:
         super().__init__()
         settings = AGENT_STRATEGY.own(config)
-        assert isinstance(settings, AgentSettings)
+        assert isinstance(settings, CodingAgentSettings)
         check_command(settings)
         self._settings, self._config, self._tell = settings, config, tell
         if config.model is not None:
@@ -55,7 +55,7 @@ class AgentEpisodes(SubmissionQueue):
         else:
             self._model = ""
         self._words, self._recipe = find_program(settings, self._model)
-        self._run: ProgramRun | None = None
+        self._run: SubmissionRun | None = None
         self._engine: Engine | None = None
         self._stack = AsyncExitStack()
         self._place: AgentPlace | None = None
@@ -84,7 +84,7 @@ class AgentEpisodes(SubmissionQueue):
         with Store(folder.database) as store:
             ends = [parse_end(note.text) for note in store.notes() if note.kind == EPISODE]
         self._number = max((end.episode for end in ends if end is not None), default=0)
-        self._run = ProgramRun(folder, self)
+        self._run = SubmissionRun(folder, self)
 
     def take_engine(self, engine: Engine) -> None:
         """Take the engine, to notice that the user stops the run."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
 from oragent.sandbox.confined_command import add_places, can_confine, wrap_command
-from oragent.search.strategies.agent import AgentSettings
+from oragent.search.strategies.agent import CodingAgentSettings
 
 TOKEN_VARIABLE = "ORAGENT_MCP_TOKEN"
 SERVER = "oragent"
@@ -90,7 +90,7 @@ class ServerAddress:
         return json.dumps({"mcpServers": {SERVER: entry}})
 
 
-def find_program(settings: AgentSettings, model: str) -> tuple[list[str], Recipe]:
+def find_program(settings: CodingAgentSettings, model: str) -> tuple[list[str], Recipe]:
     """Return the words of the agent's command, with placeholders, and the recipe that completes its settings.
 
     Raises:
@@ -123,7 +123,7 @@ def find_program(settings: AgentSettings, model: str) -> tuple[list[str], Recipe
 
 
 async def run_agent(
-    settings: AgentSettings, words: list[str], recipe: Recipe, server: ServerAddress, prompt: str, model: str
+    settings: CodingAgentSettings, words: list[str], recipe: Recipe, server: ServerAddress, prompt: str, model: str
 ) -> AgentOutput:
     """Run an agent to its end, in a new folder of its own; if this is cancelled, the agent is ended."""
     with tempfile.TemporaryDirectory(prefix="oragent-agent-", ignore_cleanup_errors=True) as folder:

@@ -111,7 +111,7 @@ class RunState:
     seed_score: float
 
 
-class ProgramRun:
+class SubmissionRun:
     """A run that takes programs of a client.
 
     Args:
@@ -167,7 +167,7 @@ class ProgramRun:
             return list(store.records(number))
 
 
-class AgentRun(ProgramRun):
+class AgentRun(SubmissionRun):
     """An open run; a client submits its programs."""
 
     def __init__(self, folder: RunFolder) -> None:

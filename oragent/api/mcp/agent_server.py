@@ -10,7 +10,7 @@ from pathlib import Path
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
 from oragent.api.mcp.agent_process import ServerAddress
-from oragent.api.mcp.agent_runs import ProgramRun
+from oragent.api.mcp.agent_runs import SubmissionRun
 from oragent.api.mcp.registry import list_tools
 from oragent.api.mcp.server import HOST, build_server, make_token, require_token
 from oragent.api.mcp.workplace import Workplace
@@ -41,7 +41,7 @@ START_S = 20.0
 class AgentPlace(Workplace):
     """The one run that an agent may use, with its problem."""
 
-    def __init__(self, run: ProgramRun) -> None:
+    def __init__(self, run: SubmissionRun) -> None:
         super().__init__(run.folder.root)
         self._run = run
 
@@ -67,7 +67,7 @@ class AgentPlace(Workplace):
         """Return the name of the run."""
         return self.run_name
 
-    def open_run(self, run: str) -> ProgramRun:
+    def open_run(self, run: str) -> SubmissionRun:
         """Return the run."""
         self.find_run(run)
         return self._run

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.api.mcp.agent_runs import AgentRun, ProgramRun
+from oragent.api.mcp.agent_runs import AgentRun, SubmissionRun
 from oragent.evaluation.problem import Problem, find_problem
 from oragent.sandbox.limits import count_processors
 
@@ -79,7 +79,7 @@ class Workplace:
         base = self.outputs if folder.is_relative_to(self.outputs) else self.root
         return str(folder.relative_to(base))
 
-    def open_run(self, run: str) -> ProgramRun:
+    def open_run(self, run: str) -> SubmissionRun:
         """Return an open run of this server.
 
         Raises:

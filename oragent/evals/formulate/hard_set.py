@@ -25,7 +25,7 @@ Records = list[dict[str, Any]]
 
 
 @dataclass
-class Draft:
+class ModelDraft:
     """A model under construction."""
 
     sense: Sense
@@ -66,7 +66,7 @@ def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
     """Make the lot sizes of three flavours in sixteen weeks."""
     flavours = {"vanilla": (310.0, 240.0, 300.0), "lemon": (260.0, 150.0, 0.0), "cocoa": (465.0, 0.0, 0.0)}
     rows: Records = [{"week": week, **{f: 12 * int(rng.integers(5, 40)) for f in flavours}} for week in range(1, 17)]
-    draft = Draft(Sense.MINIMIZE)
+    draft = ModelDraft(Sense.MINIMIZE)
     for flavour, (cleaning, start, end) in flavours.items():
         total = sum(row[flavour] for row in rows) + end
         for row in rows:
@@ -102,7 +102,7 @@ def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
         {"project": name, "room": f"R{3 * at + 1}", "seats": 5 if at % 3 else 4} for at, name in enumerate(projects)
     ]
     promised: Records = [{"student": wishes[at]["student"], "project": wishes[at]["third"]} for at in (4, 17, 31)]
-    draft = Draft(Sense.MINIMIZE)
+    draft = ModelDraft(Sense.MINIMIZE)
     members: dict[str, dict[str, float]] = {name: {} for name in projects}
     for wish in wishes:
         names = {}
@@ -130,7 +130,7 @@ def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
         {"depot": depot, "shop": f"shop {n}"} for depot, n in (("Gera", 3), ("Jena", 11), ("Suhl", 4), ("Riesa", 9))
     ]
     shut = {(road["depot"], road["shop"]) for road in closed}
-    draft = Draft(Sense.MINIMIZE)
+    draft = ModelDraft(Sense.MINIMIZE)
     out: dict[str, dict[str, float]] = {depot: {} for depot in depots}
     into: dict[str, dict[str, float]] = {shop["shop"]: {} for shop in shops}
     for road in roads:
@@ -161,7 +161,7 @@ def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
         }
         for number in range(1, 71)
     ]
-    draft = Draft(Sense.MAXIMIZE)
+    draft = ModelDraft(Sense.MAXIMIZE)
     money: dict[str, float] = {}
     groups: dict[str, dict[str, float]] = {}
     for proposal in proposals:
@@ -188,7 +188,7 @@ def make_courts(rng: np.random.Generator) -> tuple[Tables, Milp]:
         clock = {"start": f"{start // 60:02}:{start % 60:02}", "end": f"{end // 60:02}:{end % 60:02}"}
         fee = round((end - start) / 60 * float(rng.integers(18, 40)))
         requests.append({"number": number, **clock, "fee": fee, "member": "yes" if rng.random() < 0.4 else "no"})
-    draft = Draft(Sense.MAXIMIZE)
+    draft = ModelDraft(Sense.MAXIMIZE)
     spans = {}
     for request in requests:
         start, end = minutes_of(request["start"]), minutes_of(request["end"])
@@ -210,7 +210,7 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
         for hour, level in zip(hours, wave, strict=True)
     ]
     banned = {18, 19, 20, 42, 43, 44, 30}
-    draft = Draft(Sense.MAXIMIZE)
+    draft = ModelDraft(Sense.MAXIMIZE)
     for row in prices:
         hour, price = row["hour"], 10 * row["price"]
         charge = draft.add(f"charge[{hour}]", 0 if hour in banned else 3, cost=-price)
@@ -231,7 +231,7 @@ def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
         for hour in range(1, 37)
     ]
     demand = [{"hour": row["hour"], "heat": min(15.5, max(1.2, row["heat"]))} for row in demand]
-    draft = Draft(Sense.MINIMIZE)
+    draft = ModelDraft(Sense.MINIMIZE)
     boilers = {"Alpha": (2, 8, 24, 90, 1), "Beta": (1, 5, 31, 40, 0)}
     for row in demand:
         hour = row["hour"]
@@ -275,7 +275,7 @@ def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
         for at, name in enumerate(names)
         for to, village in enumerate(villages)
     ]
-    draft = Draft(Sense.MINIMIZE)
+    draft = ModelDraft(Sense.MINIMIZE)
     opened = {row["site"]: draft.add(f"open[{row['site']}]", 1, cost=row["rent"], whole=True) for row in sites}
     closed = draft.add("give_up", 1, cost=9000, whole=True)
     draft.row("Dorn", {opened["Dorn"]: 1, closed: 1}, "=", 1)
@@ -308,7 +308,7 @@ def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
         if 5 in nurse["available"] and 6 in nurse["available"] and nurse["nurse"] in ("Ann", "Cem", "Fay"):
             nurse["most"] = 1
     needed[4]["nurses"], needed[5]["nurses"] = free[5], free[6]
-    draft = Draft(Sense.MINIMIZE)
+    draft = ModelDraft(Sense.MINIMIZE)
     by_day: dict[int, dict[str, float]] = {day: {} for day in free}
     for nurse in nurses:
         shifts = {}
@@ -340,7 +340,7 @@ def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
         for season in seasons
     ]
     chance = {season: (percent + (5 if season == "usual" else 0)) / 100 for season, percent in seasons.items()}
-    draft = Draft(Sense.MAXIMIZE)
+    draft = ModelDraft(Sense.MAXIMIZE)
     money = {}
     for article in articles:
         name = article["article"]

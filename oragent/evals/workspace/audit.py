@@ -13,7 +13,7 @@ from oragent.evals.workspace.release_records import VersionRecords, read_version
 from oragent.evals.workspace.rubric import coverage_points, exact_decisions
 from oragent.evals.workspace.views import RevisionView, fitting_variant
 from oragent.workspace import tables
-from oragent.workspace.layout import FileRole, Mode, Workspace
+from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import read_text
 
@@ -56,7 +56,7 @@ class CodeAudit:
     pandas: tuple[int, ...]
 
 
-def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
+def audit_tables(workspaces: Mapping[int, WorkspaceLayout]) -> TableAudit:
     """Count properties of the tables and parameters of some workspaces."""
     numbers_by_trait: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
     for number, workspace in workspaces.items():
@@ -94,7 +94,7 @@ def _table_traits(path: str, text: str) -> list[str]:
     return traits
 
 
-def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
+def audit_code(workspaces: Mapping[int, WorkspaceLayout]) -> CodeAudit:
     """Count the programs of the originals of some workspaces."""
     names: Counter[str] = Counter()
     pandas = []

@@ -14,7 +14,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace import views
 from oragent.evals.workspace.grading import Reference, read_references, workspace_id
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
-from oragent.workspace.layout import Mode, Workspace, open_workspace, sha256_of
+from oragent.workspace.layout import Mode, WorkspaceLayout, open_workspace, sha256_of
 from oragent.workspace.reading import read_bytes, shorten_path
 
 Label = TypeVar("Label", Reference, Rubric)
@@ -33,7 +33,7 @@ class Release:
 
     root: Path
     # Workspaces by mode and number.
-    workspaces: Mapping[tuple[Mode, int], Workspace]
+    workspaces: Mapping[tuple[Mode, int], WorkspaceLayout]
     # Labels of build and revise, by mode and number.
     references: Mapping[tuple[Mode, int], Reference]
     # Labels of explain, by number.
@@ -41,7 +41,7 @@ class Release:
     # SHA-256 of the files of labels.
     hashes: frozenset[str]
 
-    def of_mode(self, mode: Mode) -> dict[int, Workspace]:
+    def of_mode(self, mode: Mode) -> dict[int, WorkspaceLayout]:
         """Return the workspaces of a mode, by number."""
         return {number: workspace for (kind, number), workspace in self.workspaces.items() if kind is mode}
 
@@ -88,7 +88,7 @@ def read_release(root: Path) -> Release:
     return release
 
 
-def _open_instances(top: Path, mode: Mode) -> dict[int, Workspace]:
+def _open_instances(top: Path, mode: Mode) -> dict[int, WorkspaceLayout]:
     folder = top / f"{mode}_workspaces"
     if folder.is_dir():
         names = sorted(folder.iterdir())

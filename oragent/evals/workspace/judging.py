@@ -10,7 +10,7 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.rubric import Rubric, collect_once, coverage_points, exact_decisions
-from oragent.workspace.layout import FileRole, Mode, Workspace, role_of
+from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout, role_of
 from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
 
 # Maximum number of characters of evidence.
@@ -32,7 +32,7 @@ POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
 PENALTY = "hallucination_penalty"
 
 
-def gather_evidence(workspace: Workspace, limit: int = LIMIT) -> str:
+def gather_evidence(workspace: WorkspaceLayout, limit: int = LIMIT) -> str:
     """Return the files of a question's workspace, each under its path, documents first and solver records last.
 
     Raises:

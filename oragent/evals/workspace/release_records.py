@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent.evals.workspace.printed import Backing, PrintedObjective, find_backing, parse_objective
-from oragent.workspace.layout import FileRole, Workspace
+from oragent.workspace.layout import FileRole, WorkspaceLayout
 from oragent.workspace.reading import finite_number, read_json
 from oragent.workspace.records import EXECUTION, RELAXATION, SOLUTION
 
@@ -54,7 +54,7 @@ class VersionRecords:
         return find_backing(self.printed, [model.objective for model in self.solved_models])
 
 
-def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
+def read_version(workspace: WorkspaceLayout, version: str) -> VersionRecords | None:
     """Return the records of ``original`` or ``revised``; None if that version has no records."""
     execution = workspace.files.get(f"{version}/{EXECUTION}")
     if execution is None:

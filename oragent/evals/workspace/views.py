@@ -17,7 +17,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import Reference
 from oragent.evals.workspace.rubric import Rubric
 from oragent.workspace.citations import normalise_text
-from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, role_of, sha256_of
+from oragent.workspace.layout import FileRole, ManifestEntry, Mode, WorkspaceLayout, role_of, sha256_of
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import list_files, read_bytes, read_json, shorten_path
 
@@ -186,7 +186,7 @@ def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> d
     return {key: values[key] for key, kind in allowed.items() if isinstance(values.get(key), kind)}
 
 
-def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
+def fitting_variant(workspace: WorkspaceLayout, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
     """Return the preferred variant, or the possible one for an original without a program or formulation."""
     original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
@@ -197,7 +197,7 @@ def fitting_variant(workspace: Workspace, preferred: RevisionView = RevisionView
     raise WorkspaceError("a revision needs the original's program or formulation; expected a file in original/src")
 
 
-def visible_files(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
+def visible_files(workspace: WorkspaceLayout, variant: RevisionView | None = None) -> dict[str, Path]:
     """Return the files that a mode and variant show, without metadata."""
     if (workspace.mode is Mode.REVISE) != (variant is not None):
         raise WorkspaceError(f"variant {variant} does not go with {workspace.mode}; expected one for revise alone")
@@ -218,7 +218,7 @@ def _is_shown(path: str, mode: Mode, variant: RevisionView | None) -> bool:
 
 
 def copy_view(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     folder: Path,
     labels: HiddenLabels,
     variant: RevisionView | None = None,

@@ -30,7 +30,7 @@ MOST_END = 10_000
 
 
 @dataclass(frozen=True, config=STRICT)
-class AgentSettings:
+class CodingAgentSettings:
     """Settings under ``strategy.options``.
 
     Attributes:
@@ -98,7 +98,7 @@ async def take_event(run: RoundContext) -> None:
     await take_submission(run, reply.text)
 
 
-def check_command(settings: AgentSettings) -> None:
+def check_command(settings: CodingAgentSettings) -> None:
     """Check that the settings name an agent.
 
     Raises:
@@ -119,5 +119,5 @@ STRATEGY = Strategy(
     blocks=Blocks.NONE,
     tuning=0.0,
     remembers=False,
-    settings=AgentSettings,
+    settings=CodingAgentSettings,
 )

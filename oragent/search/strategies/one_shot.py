@@ -59,7 +59,7 @@ class ToolReply:
 
 
 @plain
-class Conversation:
+class ToolDialogue:
     """A conversation and its best program."""
 
     messages: list[Message]
@@ -72,7 +72,7 @@ class Conversation:
 async def hold_conversation(run: RoundContext) -> None:
     """Let the model score and probe programs in one conversation."""
     options: OneShotSettings = run.own
-    talk = Conversation(task_messages(run, write_request(run)), run.problem.seed)
+    talk = ToolDialogue(task_messages(run, write_request(run)), run.problem.seed)
     for number in range(1, options.calls + 1):
         answer = await ask_and_read(
             run,
@@ -106,7 +106,7 @@ def write_request(run: RoundContext) -> str:
     return compose_prompt(run, task, programs, answer)
 
 
-def read_call(run: RoundContext, talk: Conversation, text: str) -> ToolReply:
+def read_call(run: RoundContext, talk: ToolDialogue, text: str) -> ToolReply:
     """Read the call of a reply.
 
     Raises:
@@ -123,7 +123,7 @@ def read_call(run: RoundContext, talk: Conversation, text: str) -> ToolReply:
     return ToolReply(program, is_probe=bool(run.own.probes and PROBE_LINE.search(before)))
 
 
-async def _perform(run: RoundContext, talk: Conversation, call: ToolReply, reply: int) -> str:
+async def _perform(run: RoundContext, talk: ToolDialogue, call: ToolReply, reply: int) -> str:
     """Perform a call and return its result as a text."""
     talk.base = call.program
     if call.is_probe:
@@ -146,7 +146,7 @@ def _score(candidate: Candidate) -> float:
     return candidate.score
 
 
-def _write_result(talk: Conversation, result: str, left: int) -> str:
+def _write_result(talk: ToolDialogue, result: str, left: int) -> str:
     best = "none" if talk.best is None else f"{_score(talk.best):.6g}"
     return fill_template("one_shot_result", result=result, best=best, left=left)
 
