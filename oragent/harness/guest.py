@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -196,7 +195,7 @@ class Guest:
         process, place = self._living_process(), self.where
         revealed = [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in items]
         decisions: list[list[Any]] = [[] for _ in revealed]
-        self.step_progress = StepProgress(len(revealed), 0, sum(map(len, revealed)))
+        self.step_progress = StepProgress(decisions, sum(map(len, revealed)))
         self._ask_process(process, wire_format.encode({"begin": list(starts)}), is_call=False)
         for step in range(max(map(len, revealed), default=0)):
             going = [index for index, own in enumerate(revealed) if step < len(own)]
@@ -208,7 +207,6 @@ class Guest:
             self.call_count += len(going)
             for index, decision in zip(going, answer, strict=True):
                 decisions[index].append(decision)
-            self.step_progress = replace(self.step_progress, decisions=self.step_progress.decisions + len(going))
         self.where, self.step_progress = place, None
         if self.sample is not None:
             sample_decisions(self.sample, place, self._state, starts, revealed, decisions)

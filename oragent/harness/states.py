@@ -41,11 +41,20 @@ class State(Protocol):
 
 @dataclass(frozen=True)
 class StepProgress:
-    """Progress of a ``reveal``: its instances, and how many of all their decisions were made."""
+    """Progress of a ``reveal``: its decisions so far, by instance, and how many there will be in all."""
 
-    instances: int
-    decisions: int
+    made: Sequence[Sequence[Any]]
     planned: int
+
+    @property
+    def instances(self) -> int:
+        """Number of instances."""
+        return len(self.made)
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions so far."""
+        return sum(map(len, self.made))
 
 
 def sample_decisions(
@@ -66,15 +75,15 @@ def sample_decisions(
     for index in sorted({index for index, _ in drawn}):
         state = make_state(*starts[index])
         for step, (item, decision) in enumerate(zip(items[index], decisions[index], strict=True)):
-            place = f"{where}, step {step}"
             try:
                 if (index, step) in drawn:
-                    sample.add(place, *_make_call(state, item, decision))
+                    sample.add(f"{where}, step {step}", *_make_call(state, item, decision))
                 else:
                     state.arguments(item)
                 state.apply(decision)
             except Exception:
-                raise CandidateError(f"sent a decision that no answer makes ({place})", Status.REJECTED) from None
+                message = f"sent a decision that no answer makes ({where}, step {step})"
+                raise CandidateError(message, Status.REJECTED) from None
 
 
 def _make_call(state: State, item: Any, decision: Any) -> tuple[bytes, Callable[[Any], bool]]:
