@@ -322,7 +322,7 @@ def _pivot_block(family: DecisionFamily, most_columns: int) -> Block | None:
     if family.index_count < 3 or not used:
         return None
     places = reversed(range(family.index_count))
-    at = next((place for place in places if 2 <= len(family.used_labels(place)) <= most_columns), None)
+    at = next((position for position in places if 2 <= len(family.used_labels(position)) <= most_columns), None)
     if at is None:
         return None
     across = family.used_labels(at)

@@ -266,12 +266,12 @@ def as_highs_model(arrays: Arrays) -> Any:
     # HiGHS minimises c'x + x'Qx / 2 and reads the lower triangle of Q by column.
     entries: dict[tuple[int, int], float] = {}
     for term in arrays.features.quadratic:
-        place = (min(term.first, term.second), max(term.first, term.second))
+        position = (min(term.first, term.second), max(term.first, term.second))
         factor = 2.0 if term.first == term.second else 1.0
-        entries[place] = entries.get(place, 0.0) + factor * term.value
+        entries[position] = entries.get(position, 0.0) + factor * term.value
     columns, rows = zip(*sorted(entries), strict=True)
     triangle = Sparse.from_entries(
-        columns, rows, [entries[place] for place in sorted(entries)], (len(arrays.cost),) * 2
+        columns, rows, [entries[position] for position in sorted(entries)], (len(arrays.cost),) * 2
     )
     hessian = model.hessian_
     hessian.dim_ = len(arrays.cost)

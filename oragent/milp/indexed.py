@@ -190,7 +190,7 @@ class IndexedModel:
     def labels_of(self, family: Family, member: int) -> tuple[str, ...]:
         """Return the labels of a member of a family, by its position in the family."""
         key = family.keys[member].tolist()
-        return tuple(self.index_set(name).labels[place] for name, place in zip(family.sets, key, strict=True))
+        return tuple(self.index_set(name).labels[position] for name, position in zip(family.sets, key, strict=True))
 
     def member_name(self, family: Family, member: int) -> str:
         """Return the name of a member in the syntax of operations: ``ship[Lyon, Paris, wk3]``."""
@@ -215,7 +215,7 @@ class IndexedModel:
             labels = [[label_text(label) for label in self.index_set(name).labels] for name in family.sets]
             stem = name_text(family.name)
             for key, position in zip(family.keys.tolist(), family.positions.tolist(), strict=True):
-                text = ", ".join(of_set[place] for of_set, place in zip(labels, key, strict=True))
+                text = ", ".join(of_set[index] for of_set, index in zip(labels, key, strict=True))
                 names[position] = f"{stem}[{text}]" if labels else stem
         return names
 

@@ -231,7 +231,7 @@ class IndexedModelBuilder:
         elif isinstance(keys, np.ndarray):
             places = keys.astype(np.int64)
         else:
-            place_of = {key: place for place, key in enumerate(map(tuple, family.keys.tolist()))}
+            place_of = {key: position for position, key in enumerate(map(tuple, family.keys.tolist()))}
             wanted = self._place_keys(parameter, family.sets, keys, {}, unique=False)
             try:
                 places = np.array([place_of[key] for key in map(tuple, wanted.tolist())], dtype=np.int64)

@@ -313,8 +313,8 @@ class _SetPool:
         """Make the sets of all places of all groups, the largest first."""
         places: list[tuple[tuple[str, int], tuple[str, ...]]] = []
         for number, group in enumerate(groups):
-            for place, labels in enumerate(zip(*group.labels, strict=True)):
-                places.append(((str(number), place), tuple(dict.fromkeys(labels))))
+            for position, labels in enumerate(zip(*group.labels, strict=True)):
+                places.append(((str(number), position), tuple(dict.fromkeys(labels))))
         self._group_number = {id(group): str(number) for number, group in enumerate(groups)}
         chosen: list[tuple[str, ...]] = []
         for _, labels in sorted(places, key=lambda entry: -len(entry[1])):
@@ -333,7 +333,7 @@ class _SetPool:
     def of_group(self, group: _Group) -> tuple[tuple[str, ...], Keys]:
         """Names of the sets of a group, and the keys of its members."""
         number, width = self._group_number[id(group)], len(group.labels[0])
-        sets = [self._set_at[number, place] for place in range(width)]
+        sets = [self._set_at[number, position] for position in range(width)]
         lookups = [index_set.position_of for index_set in sets]
         keys = [[lookup[label] for lookup, label in zip(lookups, labels, strict=True)] for labels in group.labels]
         return tuple(one.name for one in sets), np.array(keys, dtype=np.int32).reshape(len(group.labels), width)

@@ -116,7 +116,7 @@ def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
     for index, name in enumerate(row_names):
         ends = slice(arrays.matrix.starts[index], arrays.matrix.starts[index + 1])
         places, values = arrays.matrix.columns[ends].tolist(), arrays.matrix.values[ends].tolist()
-        terms = {columns[place]: value for place, value in zip(places, values, strict=True)}
+        terms = {columns[position]: value for position, value in zip(places, values, strict=True)}
         low, high = float(arrays.row_low[index]), float(arrays.row_high[index])
         meaning = meanings.get(name, "")
         if low == high:
@@ -125,7 +125,7 @@ def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
             rows.append(Row(name, terms, Relation.AT_MOST, high, meaning))
         else:
             rows.append(Row(name, terms, Relation.AT_LEAST, low, meaning))
-    costs = {columns[place]: float(arrays.cost[place]) for place in np.flatnonzero(arrays.cost).tolist()}
+    costs = {columns[position]: float(arrays.cost[position]) for position in np.flatnonzero(arrays.cost).tolist()}
     objective = replace(milp.objective, terms=costs)
     quadratic = tuple(term.rekey(columns.__getitem__) for term in arrays.features.quadratic)
     features = ModelFeatures(quadratic=quadratic)
@@ -207,8 +207,8 @@ class _Builder:
 
     def add_product(self, part: BinaryProduct[int]) -> None:
         """Write y = x1 x2 ... as y <= xi and y >= sum xi - (k - 1)."""
-        for place, column in enumerate(part.inputs, 1):
-            self.add_row(f"{part.name} at most {place}", [(part.output, 1.0), (column, -1.0)], Relation.AT_MOST, 0.0)
+        for position, column in enumerate(part.inputs, 1):
+            self.add_row(f"{part.name} at most {position}", [(part.output, 1.0), (column, -1.0)], Relation.AT_MOST, 0.0)
         least = [(part.output, 1.0), *((column, -1.0) for column in part.inputs)]
         self.add_row(f"{part.name} at least", least, Relation.AT_LEAST, 1.0 - len(part.inputs))
         self.add_row(f"{part.name} not below 0", [(part.output, 1.0)], Relation.AT_LEAST, 0.0)
@@ -237,23 +237,23 @@ class _Builder:
         options: list[tuple[Terms, float]] = [({part.output: 1.0, column: -1.0}, 0.0) for column in part.inputs]
         if part.constant is not None:
             options.append(({part.output: 1.0}, part.constant))
-        for place, (terms, rhs) in enumerate(options, 1):
-            self.add_row(f"{part.name} bound {place}", terms.items(), bound, rhs)
-            choice = self.add_binary(f"{part.name} is {place}")
+        for position, (terms, rhs) in enumerate(options, 1):
+            self.add_row(f"{part.name} bound {position}", terms.items(), bound, rhs)
+            choice = self.add_binary(f"{part.name} is {position}")
             choices.append(choice)
-            self.add_indicator(Indicator(f"{part.name} if {place}", choice, True, terms, reach, rhs))
+            self.add_indicator(Indicator(f"{part.name} if {position}", choice, True, terms, reach, rhs))
         self.add_row(f"{part.name} one", [(choice, 1.0) for choice in choices], Relation.EQUAL, 1.0)
         word = "maximum" if part.largest else "minimum"
         self.notes.append(f"{word} {quoted(part.name)}: {len(options)} binary variables, {2 * len(options) + 1} rows")
 
     def add_piecewise(self, part: PiecewiseLinear[int]) -> None:
         """Write a curve as a convex combination of two adjacent points."""
-        weights = [self.add_column(f"{part.name} weight {place}", 0.0, 1.0) for place in range(len(part.points))]
+        weights = [self.add_column(f"{part.name} weight {position}", 0.0, 1.0) for position in range(len(part.points))]
         self.add_row(f"{part.name} weights", [(weight, 1.0) for weight in weights], Relation.EQUAL, 1.0)
         for column, axis, word in ((part.input, 0, "input"), (part.output, 1, "output")):
             terms = [(weight, point[axis]) for weight, point in zip(weights, part.points, strict=True)]
             self.add_row(f"{part.name} {word}", [*terms, (column, -1.0)], Relation.EQUAL, 0.0)
-        order = {weight: float(place) for place, weight in enumerate(weights, 1)}
+        order = {weight: float(position) for position, weight in enumerate(weights, 1)}
         if len(weights) > 2:
             self.add_ordered_set(OrderedSet(part.name, 2, order))
         self.notes.append(f"piecewise linear {quoted(part.name)}: {len(weights)} weights, neighbours only")
@@ -285,8 +285,8 @@ class _Builder:
             return
         members, what = part.order, f"ordered set {quoted(part.name)}"
         count = max(1, len(members) - part.kind + 1)
-        places = [self.add_binary(f"{part.name} place {place}") for place in range(1, count + 1)]
-        self.add_row(f"{part.name} one place", [(place, 1.0) for place in places], Relation.EQUAL, 1.0)
+        places = [self.add_binary(f"{part.name} place {position}") for position in range(1, count + 1)]
+        self.add_row(f"{part.name} one place", [(position, 1.0) for position in places], Relation.EQUAL, 1.0)
         for index, member in enumerate(members):
             allowed = places[max(0, index - part.kind + 1) : index + 1]
             low, high = self.tight_low[member], self.tight_high[member]
@@ -294,10 +294,10 @@ class _Builder:
                 raise self._no_bound(what, [member], Ability.ORDERED_SETS)
             name = f"{part.name} member {index + 1}"
             if high > 0:
-                terms = [(member, 1.0), *((place, -high) for place in allowed)]
+                terms = [(member, 1.0), *((position, -high) for position in allowed)]
                 self.add_row(f"{name} at most", terms, Relation.AT_MOST, 0.0)
             if low < 0:
-                terms = [(member, 1.0), *((place, -low) for place in allowed)]
+                terms = [(member, 1.0), *((position, -low) for position in allowed)]
                 self.add_row(f"{name} at least", terms, Relation.AT_LEAST, 0.0)
         self.notes.append(f"{what}: {count} binary variables")
 
@@ -448,11 +448,11 @@ def is_convex(quadratic: Iterable[QuadraticTerm[int]], sign: float) -> bool:
     """Return True if the terms times a sign have no direction of negative curvature, within rounding."""
     terms = list(quadratic)
     used = sorted({column for term in terms for column in (term.first, term.second)})
-    place = {column: index for index, column in enumerate(used)}
+    position = {column: index for index, column in enumerate(used)}
     hessian = np.zeros((len(used), len(used)))
     for term in terms:
-        hessian[place[term.first], place[term.second]] += sign * term.value
-        hessian[place[term.second], place[term.first]] += sign * term.value
+        hessian[position[term.first], position[term.second]] += sign * term.value
+        hessian[position[term.second], position[term.first]] += sign * term.value
     values = np.linalg.eigvalsh(hessian)
     return bool(values[0] >= -CURVATURE * max(1.0, abs(values[-1])))
 

@@ -36,7 +36,7 @@ class IndexedObjective:
 
 def effective_weights(objectives: Sequence[IndexedObjective]) -> list[float]:
     """Return the weight of each objective of a model; 0 for those that are not optimised."""
-    return [goal.weight or float(place == 0) for place, goal in enumerate(objectives)]
+    return [goal.weight or float(position == 0) for position, goal in enumerate(objectives)]
 
 
 def rank_objectives(objectives: Sequence[IndexedObjective]) -> tuple[IndexedObjective, ...]:

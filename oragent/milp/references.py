@@ -31,8 +31,8 @@ def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> objec
     if match["id"] not in results:
         raise MilpError(f"no result {quoted(match['id'])}: {nearest_names(match['id'], results)}")
     part: object = results[match["id"]]
-    for name, place in STEP.findall(match["path"]):
-        part = _step(part, name, place, reference)
+    for name, position in STEP.findall(match["path"]):
+        part = _step(part, name, position, reference)
     return part
 
 

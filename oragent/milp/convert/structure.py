@@ -237,7 +237,7 @@ class StructureReader:
         cells: dict[tuple[str, ...], float] = {}
         labels = [self._sets[name] for name, _ in parts]
         for value, key in zip(values.tolist(), zip(*(at.tolist() for _, at in parts), strict=True), strict=True):
-            texts = tuple(of_set[place] for of_set, place in zip(labels, key, strict=True))
+            texts = tuple(of_set[position] for of_set, position in zip(labels, key, strict=True))
             if cells.setdefault(texts, value) != value:
                 return None
         return cells
@@ -348,10 +348,10 @@ class StructureReader:
                 letter = f"{self._letters[name]}{number}"
             taken.append(letter)
             choices = [BoundPart(letter, name, is_free=True)]
-            for place, dim in enumerate(rows.dims):
+            for position, dim in enumerate(rows.dims):
                 if dim.index_set != name:
                     continue
-                distances = variables.keys[entries.columns, at] - family.keys[entries.rows, place]
+                distances = variables.keys[entries.columns, at] - family.keys[entries.rows, position]
                 different, counts = np.unique(distances, return_counts=True)
                 common = different[np.argsort(-counts)][:MOST_OFFSETS].tolist()
                 choices += [BoundPart(dim.variable, name, int(offset)) for offset in dict.fromkeys([0, *common])]
@@ -371,7 +371,7 @@ class StructureReader:
         most: int,
     ) -> Positions | None:
         """Return codes of all pairs of row and variable that the bound parts select; None if there are too many."""
-        place_of = {dim.variable: place for place, dim in enumerate(rows.dims)}
+        place_of = {dim.variable: position for position, dim in enumerate(rows.dims)}
         row_codes, column_codes = np.zeros(len(members), dtype=np.int64), np.zeros(len(variables), dtype=np.int64)
         is_inside = np.ones(len(members), dtype=bool)
         for at, part in bound:

@@ -160,7 +160,9 @@ def _set_coefficients(model: IndexedModel, change: ops.AssignChange) -> IndexedM
         goal = goals[0]
         values = _new_figures(goal.cost.evaluate(model.cells)[columns], change)
         changed = replace(goal, cost=goal.cost.with_values(columns, values))
-        return replace(model, objectives=tuple(changed if one is goal else one for one in model.objectives))
+        return replace(
+            model, objectives=tuple(changed if objective is goal else objective for objective in model.objectives)
+        )
     if families:
         return _set_entries(model, families[0], columns, change)
     names = [*(goal.name for goal in model.objectives), *(family.name for family in model.rows)]
@@ -193,7 +195,11 @@ def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
             families.append(replace(family, keys=family.keys[remains], positions=positions))
     counts = np.diff(model.starts)[kept]
     flat = tuple(name for name, keep in zip(model.flat_rows, kept, strict=True) if keep) if model.flat_rows else ()
-    soft = tuple(replace(one, row=int(new_position[one.row])) for one in model.features.soft_rows if kept[one.row])
+    soft = tuple(
+        replace(soft_row, row=int(new_position[soft_row.row]))
+        for soft_row in model.features.soft_rows
+        if kept[soft_row.row]
+    )
     return replace(
         model,
         rows=tuple(families),
@@ -239,7 +245,7 @@ def _new_objective(model: IndexedModel, change: ops.NewObjective) -> IndexedMode
     cost, constant = terms.as_cost(model.shape[1])
     units = {family.unit for family in model.variables}
     goal = IndexedObjective(change.name, change.sense, cost, constant, units.pop() if len(units) == 1 else "")
-    others = tuple(_unranked(one) for one in model.objectives if fold(one.name) != fold(change.name))
+    others = tuple(_unranked(objective) for objective in model.objectives if fold(objective.name) != fold(change.name))
     return replace(model, objectives=(goal, *others))
 
 

@@ -145,8 +145,8 @@ def _family_entries(
 ) -> list[DiffEntry]:
     """Members added or removed, and figures that differ for the members that both have."""
     model = scenario.model
-    first = {model.labels_of(mine, place): place for place in range(len(mine))}
-    second = {other.labels_of(theirs, place): place for place in range(len(theirs))}
+    first = {model.labels_of(mine, position): position for position in range(len(mine))}
+    second = {other.labels_of(theirs, position): position for position in range(len(theirs))}
     of = {"ParameterFamily": "data", "VariableFamily": "variables", "RowFamily": "rows"}[type(mine).__name__]
     entries = []
     for change, count in (("removed", len(first.keys() - second.keys())), ("added", len(second.keys() - first.keys()))):

@@ -75,8 +75,8 @@ def conflict_families(
     milp = to_milp(scenario.model.with_first_stage(), flat=False)
     subset = find_conflict(milp, CAP_S, solver=limits.solver, options=limits.options())
     model = scenario.model
-    columns = {name: place for place, name in enumerate(model.column_names)}
-    rows = {name: place for place, name in enumerate(model.row_names)}
+    columns = {name: position for position, name in enumerate(model.column_names)}
+    rows = {name: position for position, name in enumerate(model.row_names)}
     grouped: dict[tuple[str, int], tuple[Family, Side, list[ModelPart]]] = {}
     owners = _owners(model)
     for part in subset.parts:
@@ -159,8 +159,8 @@ def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictSho
     ``possible`` the most that the other rows and the bounds leave.
     """
     model, arrays = scenario.model, scenario.known.arrays
-    place = {name: number for number, name in enumerate(model.row_names)}
-    rows = [place[name] for name in subset.rows]
+    position = {name: number for number, name in enumerate(model.row_names)}
+    rows = [position[name] for name in subset.rows]
     if not rows:
         return None
     elastic = _elastic(arrays, rows)
@@ -233,10 +233,10 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
             if found.status is SolveStatus.INFEASIBLE
             else "the least repair is not known within the limit: allow a longer solve with --time"
         )
-    place = {name: number for number, name in enumerate(model.row_names)}
+    position = {name: number for number, name in enumerate(model.row_names)}
     changes = []
     for name, needed in found.needed.items():
-        before = float(model.rhs_values[place[name]])
+        before = float(model.rhs_values[position[name]])
         changes.append(
             RepairChange(row=name, before=before, after=needed, line=f"rows.{name} = {number_text(_snap(needed))}")
         )

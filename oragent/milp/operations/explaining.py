@@ -98,8 +98,8 @@ def _why_row(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: V
     priced = price_members(study, chosen, 1.0)[0]
     if chosen.kind == "rows":
         activities, _ = row_slacks(scenario, point)
-        place = int(chosen.members[0])
-        member = row_member(scenario, chosen.family, place, point, activities)
+        position = int(chosen.members[0])
+        member = row_member(scenario, chosen.family, position, point, activities)
         binds = bool(binding_rows(scenario, point)[chosen.positions[0]]) or member.slack == Figure.exact(0.0)
         member = member.model_copy(update={"price_up": priced.price_up, "price_down": priced.price_down})
         at = "binding" if binds else "slack"
@@ -114,11 +114,11 @@ def _why_row(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: V
 
 def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: Vector) -> WhyResult:
     model, arrays = scenario.model, scenario.known.arrays
-    column, place = int(chosen.positions[0]), int(chosen.members[0])
+    column, position = int(chosen.positions[0]), int(chosen.members[0])
     value, low, high = float(point[column]), float(arrays.low[column]), float(arrays.high[column])
     unit, near = chosen.family.unit, 1e-7 * max(1.0, abs(value))
     cost = float(arrays.cost[column])
-    name = model.member_name(chosen.family, place)
+    name = model.member_name(chosen.family, position)
     at, forced = "between", ""
     if value - low <= near:
         at, forced = "lower bound", f"{name} >= {number_text(min(low + 1, high))}"
@@ -128,7 +128,7 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
         forced = f"{name} <= {number_text(max(value - 1, low))}"
     member = MemberFigures(
         name=name,
-        labels=model.labels_of(chosen.family, place),
+        labels=model.labels_of(chosen.family, position),
         value=Figure.exact(value, unit),
         coefficient=Figure.exact(cost, model.objective.unit),
         contribution=Figure.exact(cost * value, model.objective.unit),
@@ -188,5 +188,5 @@ def _holding_rows(scenario: ModelScenario, column: int, point: Vector) -> tuple[
     members: list[MemberFigures] = []
     for family in model.rows:
         places = np.flatnonzero(np.isin(family.positions, list(wanted))).tolist()
-        members += [row_member(scenario, family, place, point, activities) for place in places]
+        members += [row_member(scenario, family, position, point, activities) for position in places]
     return tuple(members[:SHOWN_ROWS])

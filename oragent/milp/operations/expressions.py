@@ -50,10 +50,10 @@ class LinearExpression:
                 raise MilpError(
                     f"one side is by {', '.join(self.sets)}, the other by {', '.join(after.sets)}: expected the same"
                 )
-        place = {key: number for number, key in enumerate(map(tuple, self.keys.tolist()))}
-        if len(after.keys) != len(place) or any(key not in place for key in map(tuple, after.keys.tolist())):
+        position = {key: number for number, key in enumerate(map(tuple, self.keys.tolist()))}
+        if len(after.keys) != len(position) or any(key not in position for key in map(tuple, after.keys.tolist())):
             raise MilpError("the two sides have different members: restrict both to the same labels")
-        line_of = np.array([place[key] for key in map(tuple, after.keys.tolist())], dtype=np.int64)
+        line_of = np.array([position[key] for key in map(tuple, after.keys.tolist())], dtype=np.int64)
         return replace(
             self,
             lines=np.concatenate([self.lines, line_of[after.lines]]),
@@ -169,7 +169,7 @@ def _group(model: IndexedModel, chosen: Slice, by: Sequence[str]) -> tuple[tuple
     """Index sets that are kept, keys of the groups, and the group of each member."""
     places = [find_set_place(model, chosen.family, name) for name in by]
     keys, lines = group_members(chosen.family, chosen.members, places)
-    return tuple(chosen.family.sets[place] for place in places), keys, lines
+    return tuple(chosen.family.sets[position] for position in places), keys, lines
 
 
 def group_members(family: Family, members: Positions, places: Sequence[int]) -> tuple[Keys, Positions]:

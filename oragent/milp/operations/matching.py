@@ -41,8 +41,8 @@ def find_shared(first: IndexedModel, second: IndexedModel) -> SharedParts:
         other = others.get(fold(family.name))
         if other is None or not (_is_used(first, family) and _is_used(second, other)):
             continue
-        place_of = {_key(second, other, place): place for place in range(len(other))}
-        found = [(place, place_of.get(_key(first, family, place))) for place in range(len(family))]
+        place_of = {_key(second, other, position): position for position in range(len(other))}
+        found = [(position, place_of.get(_key(first, family, position))) for position in range(len(family))]
         matched = [(int(family.positions[a]), int(other.positions[b])) for a, b in found if b is not None]
         if matched:
             names.append(family.name)
@@ -61,13 +61,13 @@ def _is_used(model: IndexedModel, family: Family) -> bool:
 
 
 def _shared_columns(first: IndexedModel, second: IndexedModel) -> tuple[Positions, Positions]:
-    place_of = {fold(name): place for place, name in enumerate(second.column_names)}
+    place_of = {fold(name): position for position, name in enumerate(second.column_names)}
     costs = first.to_arrays().cost, second.to_arrays().cost
     pairs = []
-    for place, name in enumerate(first.column_names):
+    for position, name in enumerate(first.column_names):
         other = place_of.get(fold(name))
-        if other is not None and costs[0][place] and np.isclose(costs[0][place], costs[1][other], rtol=1e-9):
-            pairs.append((place, other))
+        if other is not None and costs[0][position] and np.isclose(costs[0][position], costs[1][other], rtol=1e-9):
+            pairs.append((position, other))
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 

@@ -56,8 +56,8 @@ def _table(title: str, parts: Sequence[BaseModel]) -> Table:
     rows = [_cells(part) for part in parts[:SHOWN_ROWS]]
     heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
     table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, title=title, title_justify="left")
-    for place, head in enumerate(heads):
-        table.add_column(Text(head.replace("_", " ")), justify="right" if place else "left", overflow="fold")
+    for position, head in enumerate(heads):
+        table.add_column(Text(head.replace("_", " ")), justify="right" if position else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(row.get(head, "")) for head in heads))
     if len(parts) > SHOWN_ROWS:

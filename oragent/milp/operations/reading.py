@@ -160,7 +160,7 @@ def value(study: ModelStudy, request: ops.ValueRequest) -> MembersResult:
         members = _row_members(scenario, chosen, point)
     else:
         used = chosen.members[np.abs(point[chosen.positions]) > 1e-9]
-        members = tuple(_value_member(scenario, chosen.family, place, point) for place in used[:SHOWN].tolist())
+        members = tuple(_value_member(scenario, chosen.family, position, point) for position in used[:SHOWN].tolist())
     return solved(study, scenario, MembersResult(members=members, size=len(chosen), warnings=study.warn(scenario)))
 
 
@@ -180,7 +180,7 @@ def _value_member(scenario: ModelScenario, family: Family, member: int, point: V
 def _row_members(scenario: ModelScenario, chosen: Slice, point: Vector) -> tuple[MemberFigures, ...]:
     activities, _ = row_slacks(scenario, point)
     return tuple(
-        row_member(scenario, chosen.family, place, point, activities) for place in chosen.members[:SHOWN].tolist()
+        row_member(scenario, chosen.family, position, point, activities) for position in chosen.members[:SHOWN].tolist()
     )
 
 
@@ -213,9 +213,9 @@ def total(study: ModelStudy, request: ops.TotalRequest) -> TotalResult:
 
 
 def _groups(model: IndexedModel, chosen: Slice, figures: Vector, by: str) -> tuple[GroupTotal, ...]:
-    place = find_set_place(model, chosen.family, by)
-    labels = model.index_set(chosen.family.sets[place]).labels
-    keys, lines = group_members(chosen.family, chosen.members, [place])
+    position = find_set_place(model, chosen.family, by)
+    labels = model.index_set(chosen.family.sets[position]).labels
+    keys, lines = group_members(chosen.family, chosen.members, [position])
     sums, counts = np.bincount(lines, figures, len(keys)), np.bincount(lines, minlength=len(keys))
     groups = [
         GroupTotal(label=labels[key], total=Figure.exact(float(amount), chosen.family.unit), members=int(count))
@@ -249,8 +249,8 @@ def top(study: ModelStudy, request: ops.TopRequest) -> MembersResult:
     ranks = np.argsort(-np.sign(request.count) * figures, kind="stable")[: abs(request.count)]
     places = chosen.members[ranks].tolist()
     members = tuple(
-        _ranked_member(study, scenario, chosen, place, float(figures[rank]), order)
-        for place, rank in zip(places, ranks.tolist(), strict=True)
+        _ranked_member(study, scenario, chosen, position, float(figures[rank]), order)
+        for position, rank in zip(places, ranks.tolist(), strict=True)
     )
     result = MembersResult(scenario=study.label(study.changes), members=members, size=len(chosen))
     if chosen.kind == "parameters" or order not in ("value", "cost"):
@@ -310,13 +310,13 @@ def binding(study: ModelStudy, request: ops.BindingRequest) -> MembersResult:
     point = study.point(scenario)
     binds, (activities, _) = binding_rows(scenario, point), row_slacks(scenario, point)
     if chosen is not None:
-        pairs = [(chosen.family, place) for place in chosen.members.tolist()]
+        pairs = [(chosen.family, position) for position in chosen.members.tolist()]
     else:
-        pairs = [(family, place) for family in scenario.model.rows for place in range(len(family))]
+        pairs = [(family, position) for family in scenario.model.rows for position in range(len(family))]
     members = [
-        row_member(scenario, family, place, point, activities)
-        for family, place in pairs
-        if binds[family.positions[place]]
+        row_member(scenario, family, position, point, activities)
+        for family, position in pairs
+        if binds[family.positions[position]]
     ]
     return solved(
         study,

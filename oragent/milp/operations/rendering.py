@@ -54,9 +54,9 @@ def _target(target: ops.ChangeTarget) -> str:
 
 def _expression(expression: ops.Expression) -> str:
     texts = []
-    for place, term in enumerate(expression.terms):
+    for position, term in enumerate(expression.terms):
         sign = "-" if math.copysign(1.0, term.coefficient) < 0 else "+"
-        lead = f"{sign} " if place else sign.replace("+", "")
+        lead = f"{sign} " if position else sign.replace("+", "")
         texts.append(f"{lead}{_term(term)}")
     return " ".join(texts)
 

@@ -150,14 +150,14 @@ def _changed_figures(
     cells = np.flatnonzero(before.cells != after.cells)
     if len(cells):
         for family in before.parameters:
-            for place in np.flatnonzero(np.isin(family.positions, cells)).tolist():
-                at = int(family.positions[place])
-                found.append((before.member_name(family, place), float(before.cells[at]), float(after.cells[at])))
+            for position in np.flatnonzero(np.isin(family.positions, cells)).tolist():
+                at = int(family.positions[position])
+                found.append((before.member_name(family, position), float(before.cells[at]), float(after.cells[at])))
         return tuple(found[:SHOWN]), len(found)
     old, new = before.to_arrays(), after.to_arrays()
     pairs = [("lower({})", old.low, new.low), ("upper({})", old.high, new.high)]
     for goal in after.objectives:
-        earlier = next((one for one in before.objectives if one.name == goal.name), None)
+        earlier = next((objective for objective in before.objectives if objective.name == goal.name), None)
         if earlier is not None and earlier.cost is not goal.cost:
             costs = earlier.cost.evaluate(before.cells), goal.cost.evaluate(after.cells)
             pairs.append((f"{name_text(goal.name)}({{}})", *costs))

@@ -160,15 +160,15 @@ def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[
         )
     chosen = np.ones(len(family), dtype=bool)
     fixed = set()
-    for place, (index, name) in enumerate(zip(indices, family.sets, strict=True)):
+    for position, (index, name) in enumerate(zip(indices, family.sets, strict=True)):
         if index.kind == "all":
             continue
         index_set = model.index_set(name)
         allowed = np.zeros(len(index_set.labels), dtype=bool)
         allowed[_label_places(index_set, index)] = True
-        chosen &= allowed[family.keys[:, place]]
+        chosen &= allowed[family.keys[:, position]]
         if index.kind == "labels" and len(index.labels) == 1:
-            fixed.add(place)
+            fixed.add(position)
     members = np.flatnonzero(chosen)
     if not len(members):
         raise MilpError(f"no member of {quoted(family.name)} has these indices: the slice is empty")
@@ -197,7 +197,7 @@ def find_objective(model: IndexedModel, name: str) -> IndexedObjective:
 
 def find_set_place(model: IndexedModel, family: Family, name: str) -> int:
     """The place of an index set among those of a family; a whole number from 1 names the place itself."""
-    places = [place for place, of_family in enumerate(family.sets) if fold(of_family) == fold(name)]
+    places = [position for position, of_family in enumerate(family.sets) if fold(of_family) == fold(name)]
     if len(places) == 1:
         return places[0]
     if name.isdigit() and 1 <= int(name) <= len(family.sets):
@@ -211,17 +211,17 @@ def find_set_place(model: IndexedModel, family: Family, name: str) -> int:
 
 def _split_exceptions(indices: tuple[Index, ...], count: int) -> tuple[Index, ...]:
     """Indices in which labels after an exception are indices of their own, where the family needs more indices."""
-    exceptions = [place for place, index in enumerate(indices) if index.kind == "except"]
+    exceptions = [position for position, index in enumerate(indices) if index.kind == "except"]
     missing = count - len(indices)
     if missing <= 0 or len(exceptions) != 1:
         return indices
-    place = exceptions[0]
-    labels = indices[place].labels
+    position = exceptions[0]
+    labels = indices[position].labels
     if len(labels) <= missing:
         return indices
     kept = Index(kind="except", labels=labels[: len(labels) - missing])
     own = tuple(Index(kind="labels", labels=(label,)) for label in labels[len(labels) - missing :])
-    return (*indices[:place], kept, *own, *indices[place + 1 :])
+    return (*indices[:position], kept, *own, *indices[position + 1 :])
 
 
 def _label_places(index_set: IndexSet, index: Index) -> list[int]:
@@ -246,11 +246,11 @@ def find_label(index_set: IndexSet, label: str) -> int:
     exact = index_set.position_of.get(label)
     if exact is not None:
         return exact
-    places = [place for place, candidate in enumerate(index_set.labels) if fold(candidate) == fold(label)]
+    places = [position for position, candidate in enumerate(index_set.labels) if fold(candidate) == fold(label)]
     if len(places) == 1:
         return places[0]
     if places:
-        options = " or ".join(f'"{index_set.labels[place]}"' for place in places)
+        options = " or ".join(f'"{index_set.labels[position]}"' for position in places)
         raise MilpError(f"{quoted(label)} fits {options}: write one of them exactly")
     raise MilpError(
         f"{quoted(label)} is not a label of the set {quoted(index_set.name)}: {nearest_names(label, index_set.labels)}"

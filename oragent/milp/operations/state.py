@@ -211,9 +211,9 @@ def stage_changes(study: ModelStudy, before: ModelScenario, after: ModelScenario
             sense=str(second.objective.sense),
             before=first.optimum,
             after=second.optimum,
-            difference=difference(before, after) if place == 0 else figure_difference(first.optimum, second.optimum),
+            difference=difference(before, after) if position == 0 else figure_difference(first.optimum, second.optimum),
         )
-        for place, (first, second) in enumerate(pairs)
+        for position, (first, second) in enumerate(pairs)
     )
 
 
@@ -346,7 +346,7 @@ def binding_members(scenario: ModelScenario, point: Vector, before: Vector | Non
     members: list[MemberFigures] = []
     for family in scenario.model.rows:
         places = np.flatnonzero(binds[family.positions])[: max(0, SHOWN_ROWS - len(members))]
-        members += [row_member(scenario, family, place, point, activities) for place in places.tolist()]
+        members += [row_member(scenario, family, position, point, activities) for position in places.tolist()]
     return tuple(members)
 
 

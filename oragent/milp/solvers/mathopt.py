@@ -252,8 +252,8 @@ def _fill_terms(target: Any, terms: Any) -> None:
 def _fill_quadratic(target: Any, terms: tuple[QuadraticTerm[int], ...]) -> None:
     entries: dict[tuple[int, int], float] = {}
     for term in terms:
-        place = (min(term.first, term.second), max(term.first, term.second))
-        entries[place] = entries.get(place, 0.0) + term.value
+        position = (min(term.first, term.second), max(term.first, term.second))
+        entries[position] = entries.get(position, 0.0) + term.value
     for (first, second), value in sorted(entries.items()):
         target.row_ids.append(first)
         target.column_ids.append(second)
