@@ -4,9 +4,8 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replace_file
@@ -140,14 +139,3 @@ def _changes_text(changes: Mapping[str, tuple[float | None, float | None]]) -> s
     writer.writerow(["variable", "old", "new"])
     writer.writerows((name, *pair) for name, pair in changes.items())
     return out.getvalue()
-
-
-def summarize_rerun(rerun: Rerun) -> dict[str, Any]:
-    """Return both objectives and the changed values as plain data."""
-    new = rerun.outcome.result
-    assert new is not None
-    return {
-        "old": {"verdict": str(rerun.old.judgement.verdict), "objective": rerun.old.objective},
-        "new": {"verdict": str(new.judgement.verdict), "objective": new.objective, **asdict(new.judgement)},
-        "changes": {name: list(pair) for name, pair in rerun.changes.items()},
-    }

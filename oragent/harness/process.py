@@ -115,13 +115,6 @@ class Spare:
         """Return the CPU seconds of a guest."""
         return self._request(CPU, pid)[3]
 
-    @property
-    def own_cpu_s(self) -> float:
-        """CPU seconds of this process without those of its guests; 0 once it has ended."""
-        if self._pid:
-            return _process_cpu_s(self._pid)
-        return 0.0
-
     def close(self) -> None:
         """End it, and with it all guests that it made."""
         if self._pid:

@@ -6,7 +6,7 @@ import random
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
@@ -85,13 +85,6 @@ class ModelSettings:
             object.__setattr__(self, "name", PurePath(self.command_words[0]).name if self.command is not None else "")
         if not self.name:
             raise ValueError("a model needs a name, or a command")
-
-    @property
-    def changed_settings(self) -> dict[str, Any]:
-        """Settings that differ from the defaults, by name."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        default = ModelSettings("default")
-        return {name: value for name, value in values.items() if name == "name" or value != getattr(default, name)}
 
     @property
     def command_words(self) -> list[str]:

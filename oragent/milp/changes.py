@@ -73,13 +73,6 @@ class ModelChange:
             return f"{self.subject}[{self.variable}]"
         return self.subject
 
-    @property
-    def value_text(self) -> str:
-        """Return the new value as text, such as ``<= 50``."""
-        if self.is_coefficient:
-            return number(self.low)
-        return limits_in_words(self.low, self.high)
-
     def to_plain(self) -> dict[str, Any]:
         """Return plain data for JSON; infinite limits are None."""
         low, high = (value if isfinite(value) else None for value in (self.low, self.high))

@@ -99,12 +99,6 @@ class LinearExpression:
             raise MilpError("a constant of an objective is a number, not data")
         return self._linked(chosen, self.columns[chosen], width, 1.0), float(constant.base.sum())
 
-    def at_keys(self, point: Vector, cells: Vector) -> Vector:
-        """``(k,)`` values at a point of ``(n,)`` values under the given data."""
-        figures = self.values * np.where(self.cells >= 0, cells[self.cells] if len(cells) else 0.0, 1.0)
-        figures = figures * np.where(self.columns >= 0, point[self.columns], 1.0)
-        return np.bincount(self.lines, figures, len(self.keys)).astype(float)
-
     def _linked(self, chosen: np.ndarray, places: Positions, count: int, sign: float) -> LinkedVector:
         values, cells = sign * self.values[chosen], self.cells[chosen]
         plain = cells == NO_CELL
