@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -75,7 +76,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def options(root: Path, powers: list[float], **more: object) -> dict[str, object]:
-    command = f"{sys.executable} {root / 'agent.py'} {{mcp}} '{json.dumps(powers)}'"
+    words = shlex.join([sys.executable, str(root / "agent.py")])
+    command = f"{words} {{mcp}} '{json.dumps(powers)}'"
     # The interpreter's packages, and the script itself.
     readable = [str(root / "agent.py"), *filter(None, sys.path), sys.base_prefix]
     return {"command": command, "readable": readable, "confined": can_confine(), "episodes": 1, **more}

@@ -1,9 +1,14 @@
 """Three folders of teams, as existing git repositories: Pyomo with CSV, OR-Tools with SQLite, gurobipy with Excel."""
 
+import itertools
 import sqlite3
 import subprocess
 from pathlib import Path
 
+import numpy as np
+from scipy.optimize import linprog
+
+COST = np.array([[6, 10, 13], [4, 5, 9]], dtype=float)
 PYOMO = """
 import csv
 from pathlib import Path
@@ -143,4 +148,34 @@ def state_of(folder: Path) -> tuple[str, str, str, bytes]:
         git(folder, "rev-parse", "HEAD"),
         git(folder, "status", "--porcelain"),
         (folder / ".git" / "index").read_bytes(),
+    )
+
+
+def shipments_optimum(demand: list[float], capacity: list[float], share: float = 0.0) -> float:
+    """Least cost of shipments by SciPy."""
+    meet = -np.kron(np.ones((1, 2)), np.eye(3))
+    room = np.kron(np.eye(2), np.ones((1, 3)))
+    brest = -np.array([[1.0, 1, 1, 0, 0, 0]])
+    rows = np.vstack([meet, room, brest])
+    limits = [*(-value for value in demand), *capacity, -share * sum(demand)]
+    return float(linprog(COST.ravel(), A_ub=rows, b_ub=limits).fun)
+
+
+def shop_optimum(items: list[tuple[str, float, int]], room: float) -> float:
+    """Largest value of items by trying all choices."""
+    choices = itertools.product((0, 1), repeat=len(items))
+    return max(
+        sum(x * value for x, (_, value, _) in zip(choice, items, strict=True))
+        for choice in choices
+        if sum(x * weight for x, (_, _, weight) in zip(choice, items, strict=True)) <= room
+    )
+
+
+def mix_optimum(products: list[tuple[str, float, float, int]], hours: float) -> float:
+    """Largest profit by trying all amounts."""
+    ranges = (range(market + 1) for *_, market in products)
+    return max(
+        sum(x * profit for x, (_, profit, _, _) in zip(amounts, products, strict=True))
+        for amounts in itertools.product(*ranges)
+        if sum(x * used for x, (_, _, used, _) in zip(amounts, products, strict=True)) <= hours
     )

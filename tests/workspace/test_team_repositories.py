@@ -1,7 +1,6 @@
 """Verbs on existing git repositories of teams; every optimum is computed again by brute force or by SciPy."""
 
 import io
-import itertools
 import json
 import subprocess
 import sys
@@ -9,9 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, OragentError, WorkspaceError
@@ -26,7 +23,6 @@ pytest.importorskip("pyomo")
 pytest.importorskip("ortools")
 pytest.importorskip("gurobipy")
 pytest.importorskip("openpyxl")
-COST = np.array([[6, 10, 13], [4, 5, 9]], dtype=float)
 
 
 def ask(folder: Path, perform: Callable[[VerbCommands], int]) -> tuple[int, dict[str, Any]]:
@@ -36,49 +32,24 @@ def ask(folder: Path, perform: Callable[[VerbCommands], int]) -> tuple[int, dict
     return code, json.loads(out.getvalue())
 
 
-def shipments_optimum(demand: list[float], capacity: list[float], share: float = 0.0) -> float:
-    """Least cost of shipments by SciPy."""
-    meet = -np.kron(np.ones((1, 2)), np.eye(3))
-    room = np.kron(np.eye(2), np.ones((1, 3)))
-    brest = -np.array([[1.0, 1, 1, 0, 0, 0]])
-    rows = np.vstack([meet, room, brest])
-    limits = [*(-value for value in demand), *capacity, -share * sum(demand)]
-    return float(linprog(COST.ravel(), A_ub=rows, b_ub=limits).fun)
-
-
-def shop_optimum(items: list[tuple[str, float, int]], room: float) -> float:
-    """Largest value of items by trying all choices."""
-    choices = itertools.product((0, 1), repeat=len(items))
-    return max(
-        sum(x * value for x, (_, value, _) in zip(choice, items, strict=True))
-        for choice in choices
-        if sum(x * weight for x, (_, _, weight) in zip(choice, items, strict=True)) <= room
-    )
-
-
-def mix_optimum(products: list[tuple[str, float, float, int]], hours: float) -> float:
-    """Largest profit by trying all amounts."""
-    ranges = (range(market + 1) for *_, market in products)
-    return max(
-        sum(x * profit for x, (_, profit, _, _) in zip(amounts, products, strict=True))
-        for amounts in itertools.product(*ranges)
-        if sum(x * used for x, (_, _, used, _) in zip(amounts, products, strict=True)) <= hours
-    )
-
-
 def shipments_case() -> tuple[Any, ...]:
-    before = shipments_optimum([40, 30, 20], [70, 60])
-    after = shipments_optimum([40, 30, 20], [70, 45])
+    before = teams.shipments_optimum([40, 30, 20], [70, 60])
+    after = teams.shipments_optimum([40, 30, 20], [70, 45])
     return teams.make_shipments, "inputs/plants.csv[Metz, capacity] = 45", before, after
 
 
 def shop_case() -> tuple[Any, ...]:
     changed = [("tent", 60, 10), ("stove", 100, 20), ("rope", 170, 30), ("lamp", 40, 7)]
-    return teams.make_shop, "shop.db#items[rope, value]=170", shop_optimum(teams.ITEMS, 50), shop_optimum(changed, 50)
+    return (
+        teams.make_shop,
+        "shop.db#items[rope, value]=170",
+        teams.shop_optimum(teams.ITEMS, 50),
+        teams.shop_optimum(changed, 50),
+    )
 
 
 def mix_case() -> tuple[Any, ...]:
-    before, after = (mix_optimum(teams.PRODUCTS, hours) for hours in (60, 47))
+    before, after = (teams.mix_optimum(teams.PRODUCTS, hours) for hours in (60, 47))
     return teams.make_mix, "mix.xlsx#Limits[hours, value] = 47", before, after
 
 
@@ -119,13 +90,13 @@ def shipments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_verify_tests_preservation_and_gives_the_effect_of_each_change(shipments):
-    before, new = shipments_optimum([40, 30, 20], [70, 60]), shipments_optimum([44, 30, 20], [70, 60], 0.6)
+    before, new = teams.shipments_optimum([40, 30, 20], [70, 60]), teams.shipments_optimum([44, 30, 20], [70, 60], 0.6)
     code, result = ask(shipments, lambda verbs: verbs.verify("main", "share", ["inputs/rules.csv[share, value] = 0"]))
     assert code == 0
     assert result["preservation"]["objective"]["value"] == pytest.approx(before)
     assert result["objective"]["difference"]["value"] == pytest.approx(new - before)
     effects = {(entry["of"], entry["name"]): entry["effect"]["value"] for entry in result["entries"]}
-    demand_alone = shipments_optimum([44, 30, 20], [70, 60]) - before
+    demand_alone = teams.shipments_optimum([44, 30, 20], [70, 60]) - before
     assert effects["data", "demand"] == pytest.approx(demand_alone)
     assert effects["rows", "share"] == pytest.approx(new - before - demand_alone)
     assert {(edit["row"], edit["before"], edit["after"]) for edit in result["edits"]} == {
@@ -153,11 +124,11 @@ def test_an_audit_names_planned_unplanned_and_missing_edits(shipments, tmp_path)
 
 @pytest.mark.slow
 def test_prices_conflicts_and_repairs_of_a_revision(shipments, tmp_path):
-    base = shipments_optimum([40, 30, 20], [70, 60])
+    base = teams.shipments_optimum([40, 30, 20], [70, 60])
     code, result = ask(shipments, lambda verbs: verbs.ask("price", ["price room[Metz]"], "main"))
     (member,) = result["results"][0]["members"]
-    assert member["price_up"]["value"] == pytest.approx(shipments_optimum([40, 30, 20], [70, 61]) - base)
-    assert member["price_down"]["value"] == pytest.approx(shipments_optimum([40, 30, 20], [70, 59]) - base)
+    assert member["price_up"]["value"] == pytest.approx(teams.shipments_optimum([40, 30, 20], [70, 61]) - base)
+    assert member["price_down"]["value"] == pytest.approx(teams.shipments_optimum([40, 30, 20], [70, 59]) - base)
     (shipments / "inputs/plants.csv").write_text("plant,capacity\nBrest,50\nMetz,30\n")
     try:
         code, result = ask(shipments, lambda verbs: verbs.run())
@@ -206,7 +177,7 @@ def test_fifteen_lines_of_a_teams_ci_judge_a_pull_request(shipments, tmp_path):
     try:
         passed = subprocess.run(words, cwd=shipments, env=environment, capture_output=True, text=True)
         assert passed.returncode == 0, passed.stderr
-        step = shipments_optimum([44, 30, 20], [70, 60], 0.6) - shipments_optimum([40, 30, 20], [70, 60])
+        step = teams.shipments_optimum([44, 30, 20], [70, 60], 0.6) - teams.shipments_optimum([40, 30, 20], [70, 60])
         assert float(passed.stdout) == pytest.approx(step)
         plan.write_text("inputs/rules.csv[share, value] = 0.6\n")
         assert subprocess.run(words, cwd=shipments, env=environment, capture_output=True).returncode == 1

@@ -17,7 +17,6 @@ from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.folder import finished_verbs
 from tests.workspace import teams
 from tests.workspace.test_command import call
-from tests.workspace.test_team_repositories import mix_optimum, shipments_optimum, shop_optimum
 
 pytest.importorskip("pyomo")
 pytest.importorskip("ortools")
@@ -42,8 +41,8 @@ def shipments() -> tuple[Any, ...]:
               call("edit", path="plan.py", edits=RULES), call("submit", path="plan.py")]  # fmt: skip
     plans = [[edit("inputs/plants.csv", "Metz", "capacity", "45")],
              [edit("inputs/rules.csv", "share", "value", "0.6", neutral="0")]]  # fmt: skip
-    optima = [shipments_optimum([40, 30, 20], [70, 60]), shipments_optimum([40, 30, 20], [70, 45]),
-              shipments_optimum([40, 30, 20], [70, 45], 0.6)]  # fmt: skip
+    optima = [teams.shipments_optimum([40, 30, 20], [70, 60]), teams.shipments_optimum([40, 30, 20], [70, 45]),
+              teams.shipments_optimum([40, 30, 20], [70, 45], 0.6)]  # fmt: skip
     return teams.make_shipments, [first, second], plans, optima
 
 
@@ -53,7 +52,12 @@ def shop() -> tuple[Any, ...]:
     items = [(name, 170 if name == "rope" else value, weight) for name, value, weight in teams.ITEMS]
     plans = [[edit("shop.db", "2", "value", "170")], []]
     plans[0][0]["row"] = "3"
-    return teams.make_shop, [first, second], plans, [shop_optimum(teams.ITEMS, 50), shop_optimum(items, 50), 170.0]
+    return (
+        teams.make_shop,
+        [first, second],
+        plans,
+        [teams.shop_optimum(teams.ITEMS, 50), teams.shop_optimum(items, 50), 170.0],
+    )
 
 
 def mix() -> tuple[Any, ...]:
@@ -63,7 +67,11 @@ def mix() -> tuple[Any, ...]:
         (name, profit, hours, market - 6 if name == "chair" else market)
         for name, profit, hours, market in teams.PRODUCTS
     ]
-    optima = [mix_optimum(teams.PRODUCTS, 60), mix_optimum(teams.PRODUCTS, 47), 6 * 30 + mix_optimum(rest, 47 - 6 * 3)]
+    optima = [
+        teams.mix_optimum(teams.PRODUCTS, 60),
+        teams.mix_optimum(teams.PRODUCTS, 47),
+        6 * 30 + teams.mix_optimum(rest, 47 - 6 * 3),
+    ]
     return teams.make_mix, [first, second], [[edit("mix.xlsx", "hours", "value", "47")], []], optima
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from oragent.evals.skills.benchmark import run_task
 from oragent.evals.skills.command import SkillsBenchRequest, run_bench
 from oragent.evals.skills.tasks import ANSWER, SHOP_FILES, TASKS
 
-AGENT = f"{sys.executable} {Path(__file__).with_name('scripted_agent.py')}"
+AGENT = shlex.join([sys.executable, str(Path(__file__).with_name("scripted_agent.py"))])
 BY_NAME = {task.name: task for task in TASKS}
 
 
@@ -58,7 +59,8 @@ def test_a_question_that_changed_the_data_is_not_solved(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_never_ends_is_ended(tmp_path: Path) -> None:
-    result = run_task(BY_NAME["conflict"], "", f"{sys.executable} -c 'import time; time.sleep(60)'", 1.0)
+    command = shlex.join([sys.executable, "-c", "import time; time.sleep(60)"])
+    result = run_task(BY_NAME["conflict"], "", command, 1.0)
     assert not result["solved"]
     assert result["end"] == "ended after 1 s"
 
