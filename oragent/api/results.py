@@ -97,7 +97,7 @@ class SearchRun:
     Attributes:
         folder: Run folder.
         spent: Spent budget.
-        complete: True if the budget was spent; False after a stop, a failure, or without new programs.
+        complete: True if the run spent its budget; False if it was stopped, failed or found no new programs.
     """
 
     folder: Path

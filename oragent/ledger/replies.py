@@ -1,7 +1,7 @@
 """Store replies before they are used, and find them by call and prompt.
 
-A call has a key ``<case>.<branch><number>``, such as ``12.0.2/3``: its case, its branch (``0.2/`` is the third one of
-the first fork; empty outside of branches), and its number there.
+A call has a key ``<case>.<branch><number>``, such as ``12.0.2/3``. The branch is empty, or a path such as ``0.2/``: the
+third branch of the first fork. The number counts the calls of the branch.
 """
 
 import json
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS replies (
 KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
 
 
-# characters of the tool calls of a reply
+# Maximum length of the tool calls of a reply, in characters.
 MAX_CALLS = 8 << 20
 
 
@@ -94,7 +94,7 @@ def _shared_fields(reply: Reply | RecordedReply) -> dict[str, Any]:
 def list_possible_keys(case: str | int, branch: str, call: int) -> list[str]:
     """List the keys that the reply behind a program can have, the likeliest first.
 
-    A program can be scored in a branch and come from a reply to the case, or to a branch around it.
+    A program that is scored in a branch can come from a reply in that branch, or in one that encloses it.
     """
     parts = branch.split("/")[:-1]
     around = ["".join(f"{part}/" for part in parts[:depth]) for depth in range(len(parts), -1, -1)]
@@ -152,7 +152,7 @@ class Replies:
         with self._database.translate_values():
             calls = tuple(ToolCall(**call) for call in parse_json(row["tool_calls"], MAX_CALLS))
             if not all(isinstance(call.arguments, dict) and isinstance(call.name, str) for call in calls):
-                raise ValueError("a tool call of another form")
+                raise ValueError("a tool call has no name or no arguments")
             return RecordedReply(**{**columns, "tool_calls": calls})
 
     def copy_from(self, path: Path) -> None:
@@ -168,13 +168,13 @@ class Replies:
 class ReplayModel:
     """Model that returns recorded replies.
 
-    Cases look for a reply to the same prompt first. A prompt that comes here differs from the recorded one, because
-    another version wrote it; the reply to the call with the same key and role is returned.
+    This model is asked only for prompts that were not recorded, because another version of oragent wrote them
+    differently. It returns the reply to the call with the same key and role.
     """
 
     def __init__(self, replies: Replies) -> None:
         self._replies = replies
-        # number of calls with a different prompt so far
+        # Number of prompts so far that differ from the recorded ones.
         self.reworded = 0
 
     async def __call__(self, request: Request, /) -> Reply:

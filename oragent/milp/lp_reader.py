@@ -69,7 +69,7 @@ def needs_own_reader(text: str) -> bool:
 
 
 def read_lp(text: str) -> Milp:
-    """Read a model; a row with two limits becomes two.
+    """Read a model. A row with two limits becomes two rows.
 
     Raises:
         MilpError: The text is not a model in LP form; the message names the line.

@@ -101,7 +101,7 @@ class FormulatedProblem:
                 SolveStatus.UNKNOWN: "could not be solved in time",
             }.get(solved.status, "is infeasible")
             raise MilpError(
-                f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
+                f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: correct the model first"
             )
         return solved
 
@@ -111,7 +111,7 @@ class FormulatedProblem:
         return self.first.decision
 
     def item(self, text: str) -> str:
-        """Return the variable of a name."""
+        """Return the variable with this name."""
         if text.strip() in self._variables:
             return text.strip()
         near = [name for name in self._variables if name.casefold() == text.strip().casefold()]
@@ -129,14 +129,14 @@ class FormulatedProblem:
         try:
             value = float(text.replace(",", ""))
         except ValueError:
-            raise ConfigError(f"{text[:40]!r} is no value of {one_line(item, 60)}; expected a number") from None
+            raise ConfigError(f"{text[:40]!r} is not a value of {one_line(item, 60)}; expected a number") from None
         if not variable.low <= value <= variable.high or (variable.is_integer and value != round(value)):
             if variable.is_integer:
                 whole = "a whole number "
             else:
                 whole = ""
             ends = f"{variable.low:g} to {variable.high:g}"
-            raise ConfigError(f"{value:g} is no value of {one_line(item, 60)}; expected {whole}from {ends}")
+            raise ConfigError(f"{value:g} is not a value of {one_line(item, 60)}; expected {whole}from {ends}")
         return f"{value:.12g}"
 
     def options(self, item: str) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class FormulatedProblem:
         return json.dumps({name: value for name, value in rounded.items() if abs(value) > NONZERO}, ensure_ascii=False)
 
     def features(self, decision: str) -> tuple[float, ...]:
-        """Return every expression at the values."""
+        """Return the values of all expressions."""
         values = self.values(decision)
         return tuple(
             goal.scale * (goal.constant + sum(value * values.get(name, 0.0) for name, value in goal.terms.items()))
@@ -294,7 +294,7 @@ class FormulatedProblem:
         Raises:
             ConfigError: Always.
         """
-        raise ConfigError(f"no agent writes programs for {one_line(self.name, 60)}: take T-P-P or rules")
+        raise ConfigError(f"no agent writes programs for {one_line(self.name, 60)}: choose T-P-P or rules")
 
     def solve(self, state: RestrictionState) -> Solved:
         """Solve a state within ``limit_s``."""

@@ -63,7 +63,7 @@ def minutes_of(clock: str) -> int:
 
 
 def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the lot sizes of three flavours in sixteen weeks."""
+    """Make a lot-sizing problem: three flavours in sixteen weeks."""
     flavours = {"vanilla": (310.0, 240.0, 300.0), "lemon": (260.0, 150.0, 0.0), "cocoa": (465.0, 0.0, 0.0)}
     rows: Records = [{"week": week, **{f: 12 * int(rng.integers(5, 40)) for f in flavours}} for week in range(1, 17)]
     draft = ModelDraft(Sense.MINIMIZE)
@@ -89,7 +89,7 @@ def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the assignment of forty students to twelve projects."""
+    """Make an assignment problem: forty students and twelve projects."""
     projects = [f"P{number}" for number in range(1, 13)]
     popular = np.array([6, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1]) / 33
     students = [f"S{number:02}" for number in range(1, 41)]
@@ -118,7 +118,7 @@ def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the transport from six depots to eighteen shops."""
+    """Make a transport problem: six depots and eighteen shops."""
     depots = {"Gera": 62, "Halle": 70, "Jena": 48, "Riesa": 66, "Suhl": 54, "Zeitz": 58}
     shops: Records = [{"shop": f"shop {number}", "pallets": int(rng.integers(15, 55))} for number in range(1, 19)]
     roads: Records = [
@@ -149,7 +149,7 @@ def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the choice among seventy proposals."""
+    """Make a selection problem: seventy proposals and a limited sum of money."""
     proposals: Records = [
         {
             "number": number,
@@ -180,7 +180,7 @@ def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_courts(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the choice of bookings for two courts."""
+    """Make a booking problem: requests for two courts."""
     requests: Records = []
     for number in range(1, 56):
         start = 15 * int(rng.integers(28, 86))
@@ -202,7 +202,7 @@ def make_courts(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the trade of a battery in 48 hours."""
+    """Make a trading problem: a battery that buys and sells energy for 48 hours."""
     hours = range(1, 49)
     wave = [6 + 5 * np.sin((hour - 9) / 24 * 2 * np.pi) for hour in hours]
     prices: Records = [
@@ -225,7 +225,7 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the schedule of two boilers in 36 hours."""
+    """Make a scheduling problem: two boilers in 36 hours."""
     demand: Records = [
         {"hour": hour, "heat": round(float(6 + 4.2 * np.sin((hour - 2) / 12 * np.pi) + rng.normal(0, 1.3)), 1)}
         for hour in range(1, 37)
@@ -261,12 +261,12 @@ def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the choice of health stations."""
+    """Make a location problem: health stations for thirty villages."""
     names = ("Amt", "Birk", "Clus", "Dorn", "Esch", "Furt", "Grab")
     places = rng.uniform(0, 44, (len(names), 2))
     homes = rng.uniform(0, 44, (30, 2))
     km = np.round(np.hypot(*(places[:, None] - homes[None]).transpose(2, 0, 1))).astype(int)
-    # Every village is near two stations at least.
+    # One site is near every village.
     km[2, :] = np.minimum(km[2, :], 24)
     sites: Records = [{"site": name, "rent": 100 * int(rng.integers(110, 190))} for name in names]
     villages: Records = [{"village": f"V{at + 1:02}", "visits": int(rng.integers(30, 160))} for at in range(30)]
@@ -294,7 +294,7 @@ def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the roster of nine nurses, for whom two days cannot be staffed."""
+    """Make a rostering problem: nine nurses. It is infeasible, because two days cannot be staffed."""
     nurses: Records = []
     for name in ("Ann", "Bea", "Cem", "Dao", "Eli", "Fay", "Gus", "Hoa", "Ian"):
         days = sorted(int(day) for day in rng.choice(np.arange(1, 15), 10, replace=False))
@@ -303,7 +303,7 @@ def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
         )
     free = {day: sum(day in nurse["available"] for nurse in nurses) for day in range(1, 15)}
     needed: Records = [{"day": day, "nurses": min(4, free[day])} for day in range(1, 15)]
-    # The days 5 and 6 need those who have both days free twice, and one nurse more than there are shifts.
+    # Days 5 and 6 need all nurses who are available, but one nurse who is available on both may work only one shift.
     for nurse in nurses:
         if 5 in nurse["available"] and 6 in nurse["available"] and nurse["nurse"] in ("Ann", "Cem", "Fay"):
             nurse["most"] = 1
@@ -323,7 +323,7 @@ def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
 
 
 def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
-    """Make the order of eight articles under six kinds of season."""
+    """Make an ordering problem under uncertainty: eight articles and six kinds of season."""
     names = ("umbrellas", "hats", "kites", "towels", "balls", "lamps", "grills", "chairs")
     seasons = {"wet": 15, "cool": 20, "usual": 30, "warm": 15, "hot": 10, "odd": 5}
     articles: Records = []

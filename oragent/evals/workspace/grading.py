@@ -1,7 +1,7 @@
-"""References of build and revise, and the grade of an attempt: passed, or its kind of failure.
+"""Reference objectives of build and revise tasks, and grades of attempts.
 
-The published rule uses the printed objective: an attempt passes if it lies within a relative tolerance of the
-reference. The kinds of failure are an addition. They are tested in a fixed order, and the first that applies counts.
+By the published rule, an attempt passes if its printed objective lies within a relative tolerance of the reference.
+This module also names the kind of each failure. Kinds are tested in a fixed order, and the first that applies counts.
 """
 
 import math
@@ -53,7 +53,7 @@ def workspace_id(mode: Mode, number: int) -> str:
 
 
 def read_references(path: Path) -> Mapping[str, Reference]:
-    """Read a file of reference objectives, in the format of the public release; by workspace id."""
+    """Read a file of reference objectives in the format of the public release; return them by workspace id."""
     table = tables.read_strict(read_text(path), path)
     missing = [name for name in HEADER if name not in table.header]
     if missing:
@@ -62,7 +62,7 @@ def read_references(path: Path) -> Mapping[str, Reference]:
     rows = ((at, dict(zip(table.header, row, strict=True))) for at, row in zip(places, table.rows, strict=True))
     references = ((at, _read_reference(row, at)) for at, row in rows)
     entries = ((at, reference.workspace_id, reference) for at, reference in references)
-    return collect_once(entries, "gives", "one reference an instance")
+    return collect_once(entries, "gives", "one reference per instance")
 
 
 def _read_reference(row: dict[str, str], location: str) -> Reference:
@@ -174,7 +174,7 @@ def compare_value(
 
 
 def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
-    """Return the first kind of failure that precedes the comparison of values; None if there are not any."""
+    """Return the first kind of failure that precedes the comparison of values, or None."""
     status = attempt.status.casefold()
     kinds = {
         AttemptOutcome.TIMEOUT: attempt.stop is ProgramOutcome.TIME,
@@ -269,7 +269,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     """Read predictions, one JSON object per line: ``{"workspace_id", "status", "objective"}``."""
     predictions = ((at, _read_prediction(row, shorten_path(at))) for at, row in read_jsonl(path))
     entries = ((at, prediction.workspace_id, prediction) for at, prediction in predictions)
-    return collect_once(entries, "predicts", "one an instance")
+    return collect_once(entries, "predicts", "one prediction per instance")
 
 
 def _read_prediction(row: Mapping[str, Any], location: str) -> Prediction:
@@ -328,7 +328,7 @@ def _grade_prediction(prediction: Prediction | None, reference: Reference, origi
 
 
 def predict_unrevised(references: Iterable[Reference], originals: Mapping[int, float]) -> dict[str, Prediction]:
-    """Predict the original's reference for every revise instance, which is the score of an unchanged model."""
+    """Predict that every revised instance keeps the objective of its original, as an unchanged model would."""
     predictions = {}
     for reference in references:
         if reference.number not in originals:

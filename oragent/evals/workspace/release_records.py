@@ -1,4 +1,4 @@
-"""Records of the public release, read: execution records and solver records of each version of a question."""
+"""Execution records and solver records of the public release, by version of a question."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def _read_solution(file: Path, ending: str) -> SolverRecord:
 
 
 def _read_column(table: object, key: str) -> dict[str, float | None]:
-    """Return one figure of all variables or constraints; empty if a note gives only their number."""
+    """Return one field of each variable or constraint; empty if a note gives only their count."""
     if not isinstance(table, Mapping):
         return {}
     rows: Mapping[str, Any] = table

@@ -38,7 +38,7 @@ class PlaceLog:
     named_columns: dict[str, Place] = field(default_factory=dict)
     # Frames by identity; the references keep a function's variables after it returns.
     frames: dict[int, FrameType] = field(default_factory=dict)
-    # References to models, so that no identity is used twice.
+    # Models are kept alive here, so that Python does not use their ``id`` for another object.
     _models: dict[int, Any] = field(default_factory=dict)
     _objects: dict[tuple[str, int], tuple[Any, Place]] = field(default_factory=dict)
 
@@ -55,7 +55,7 @@ class PlaceLog:
             places[position] = place
 
     def note_frame(self, kind: str, model: Any, position: int, frame: FrameType) -> None:
-        """Note that a generator makes a position; its frame has the loop variables."""
+        """Note the position of the row or column that a generator yields next; ``frame`` has its loop variables."""
         self._models[id(model)] = model
         place = self._place_of([*reversed(list(self.program_frames())), frame])
         if place is not None:
@@ -102,7 +102,7 @@ class PlaceLog:
         return Place(*innermost, tuple(names), tuple(values))
 
     def program_frames(self) -> Iterator[FrameType]:
-        """Yield frames of the program below this call, inner ones first."""
+        """Yield the frames of the program that lead to this call, inner ones first."""
         frame: FrameType | None = sys._getframe(1)
         for _ in range(DEEPEST):
             if frame is None:

@@ -1,4 +1,4 @@
-"""Source of the parts of a model other than linear rows: gurobipy has all, Pyomo and MathOpt some, PuLP none."""
+"""Source code of the nonlinear parts of a model. Gurobipy supports all, Pyomo and MathOpt some, PuLP none."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -46,7 +46,7 @@ def used_features(model: IndexedModel) -> frozenset[str]:
 
 
 def check_features(model: IndexedModel, form: str) -> None:
-    """Raise ``MilpError`` if a library's source cannot have a part of a model; it names those that can."""
+    """Raise ``MilpError`` if a library does not support a part of a model; the message names libraries that do."""
     used = used_features(model)
     lacking = sorted(used - ABLE[form])
     if not lacking:
@@ -61,7 +61,7 @@ def check_features(model: IndexedModel, form: str) -> None:
 
 
 class FeatureWriter:
-    """Writes features with the names of a source writer."""
+    """Writes statements for features, with the variable names of a source writer."""
 
     def __init__(self, model: IndexedModel, form: str, writer: SourceWriter) -> None:
         self._model, self._form, self._writer = model, form, writer

@@ -103,9 +103,9 @@ def _parse_seconds(text: str) -> float:
 class ProcessMemory:
     """Memory of one process."""
 
-    # Private writable bytes, whether touched or not, as a limit on data counts them.
+    # Private writable bytes, also those not yet touched, as counted by ``RLIMIT_DATA``.
     private: int
-    # Resident bytes of it, without pages of files.
+    # Resident bytes among them, without pages of files.
     resident: int
 
 
@@ -141,7 +141,7 @@ def _sum_fields(text: bytes, names: tuple[bytes, ...]) -> int:
 
 @dataclass
 class ControlGroup:
-    """A control group in every hierarchy in which we may create one."""
+    """A control group: one folder in each hierarchy that permits it."""
 
     folders: list[Path] = field(default_factory=list)
     # Descriptors of the member lists; a process that writes "0" to them joins.

@@ -48,7 +48,7 @@ FIRST_STEPS = 3
 
 
 def repaired_role(messages: Sequence[Message]) -> str:
-    """Return the role that a request for a repair repeats."""
+    """Return the role of the request that a repair prompt repeats."""
     for word, role in (("JSON list", "idea"), ("ACTION:", "experiment")):
         if word in messages[-1].content:
             return role
@@ -224,7 +224,7 @@ class _Player:
         messages, role, name = request.messages, request.role, request.key
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         self._seen[prompt] += not name
-        # A text seed gives the same generator on every machine, and needs no state except the count of prompts.
+        # The seed is a text, so that equal prompts get equal random numbers in any order of calls.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
         if role == "repair":
             played = repaired_role(messages)

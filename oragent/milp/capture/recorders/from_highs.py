@@ -42,17 +42,17 @@ def install(highspy: Any, recorder: Recorder) -> None:
 
     recorder.watch_solve(engine, ("run", "solve", "optimize", "startSolve"), version, snapshot, _claim)
     for name in ("minimize", "maximize"):
-        # they set the objective, then call a solve that is recorded
+        # Both set the objective, then call a solve that is recorded.
         setattr(engine, name, _plain(getattr(engine, name)))
 
 
 def _take_banner(engine: Any) -> None:
-    """Make the first solver of the process without output: from version 1.16 HiGHS then prints a banner."""
+    """Make one solver with output suppressed: since version 1.16 HiGHS prints a banner for the first one."""
     sys.stdout.flush()
     try:
         kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     except OSError:
-        # A process that may open no file was forked from one that has made a solver.
+        # No file can be opened. Then this process was forked from one that has already made a solver.
         return
     try:
         os.dup2(null, 1)
@@ -123,7 +123,7 @@ def _watch_rows(engine: Any, recorder: Recorder, keys: dict[int, dict[int, Membe
 
 
 def _noting_items(items: Any, model: Any, recorder: Recorder) -> Any:
-    """The items of a generator; each is noted with the loop variables of the generator at that moment."""
+    """Yield the items of a generator, and note each with the current loop variables of the generator."""
     row = int(model.getNumRow())
     for item in items:
         frame = getattr(items, "gi_frame", None)
