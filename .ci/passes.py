@@ -7,14 +7,15 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     docs    make docs NOTEBOOKS=off
     smoke   make dist, then wheel and sdist on Python 3.11, 3.12 and 3.13, each in an environment without the repository
     test    make test
+    readme  the commands of README.md and the start page, in their order
     pythons make test on the two other Pythons of the three, each with half of the test files; only where it is named
     oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
     extras  make lint with all extras, then the tests that 'test' skipped (without 'test': all tests), with Chromium
             (Debian's package, as root), TypeScript and axe-core (npm), installed where missing
     fresh   the Hypothesis tests with new random examples; the other passes draw the same examples each time (CI=1). It
             does not begin where the time for it is over, and that is said
-    slow    the tests marked slow, file by file in an order drawn from the commit, until the time for them is over; the
-            files that were left out are named
+    slow    the tests marked slow, with all extras where that pass ran, file by file in an order drawn from the commit,
+            until the time for them is over; the files that were left out or cut off are named
 
 At most three tests that fail beside others run again, alone: one
 that passes then is listed, and is no fault, as some tests give a program so many seconds and machines may be busy.
@@ -24,12 +25,13 @@ Environment variables:
     ORAGENT_CI_MISSING_PYTHON=allow  do not fail where one of the three Pythons is not on this machine
     ORAGENT_CI_MINUTES=40            limit of all passes together
     ORAGENT_CI_FRESH_MINUTES=26      minutes after the start of all passes at which 'fresh' does not begin
-    ORAGENT_CI_SLOW_MINUTES=14       minutes after the start of all passes at which 'slow' begins no further file
+    ORAGENT_CI_SLOW_MINUTES=16       minutes after the start of all passes at which 'slow' begins no further file
     PYTEST_ADDOPTS                   is passed on to pytest, such as 'tests/cluster -x'
     PYTHON                           the Python of the clone's .venv, as the Makefile takes it
 """
 
 import argparse
+import ast
 import contextlib
 import os
 import random
@@ -49,14 +51,17 @@ from pathlib import Path
 
 STARTED = time.monotonic()
 ROOT = Path(__file__).resolve().parents[1]
-PASSES = ("run", "lint", "docs", "smoke", "test", "pythons", "oldest", "extras", "fresh", "slow")
+PASSES = ("run", "lint", "docs", "smoke", "test", "readme", "pythons", "oldest", "extras", "fresh", "slow")
 ONLY_NAMED = {"pythons", "oldest"}
 PYTHONS = ("3.11", "3.12", "3.13")
 TYPESCRIPT, AXE = "typescript@5", "axe-core@4"
 NODE_MODULES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules")
+CUT_OFF = "cut off at the limit of all passes"
+ALL = "all extras"  # folder of the clone that has them
 FEW = 3  # tests that may be tried again
+README_TESTS = "tests/test_readme.py"
 TESTED = ("converse", "figures", "formulate", "models", "test")  # extras of the default tests
-ALL_EXTRAS = ("EXTRAS=test,all,gurobi", "TORCH=torch==2.13.0")
+ALL_EXTRAS = ("EXTRAS=test,all,browser,gurobi,tracking", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
 EXCEPTED = (
     (r"^tests/gpu", "needs a GPU"),
@@ -128,7 +133,7 @@ class Clone:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            outcome.faults.append(f"{words[0]}: cut off at the limit of all passes")
+            outcome.faults.append(f"{words[0]}: {CUT_OFF}")
             return False
         if code:
             outcome.faults.append(f"make {words[0]}: exit code {code}")
@@ -165,7 +170,7 @@ class Clone:
     def passes_alone(self, name: str, variables: dict[str, str]) -> bool:
         """Run one test again, without others beside it, and return whether it passes."""
         print(f"\n=== again, alone: {name}", flush=True)
-        command = [str(self.folder / ".venv" / "bin" / "python"), "-m", "pytest", name]
+        command = [str(self.folder / ".venv" / "bin" / "python"), "-m", "pytest", "-m", "", name]
         seconds = max(1.0, self.deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             environment = os.environ | {"CI": "1"} | variables
@@ -241,16 +246,27 @@ def install_tools(folder: Path) -> dict[str, str]:
     return {"PATH": f"{modules / '.bin'}:{os.environ['PATH']}", "NODE_PATH": str(modules)}
 
 
+def is_only_slow(path: Path) -> bool:
+    """Return whether a file of tests is left to the pass 'slow'."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    marks = [[ast.unparse(mark) for mark in function.decorator_list] for function in functions]
+    if any(isinstance(node, ast.Assign) and "pytestmark = pytest.mark.slow" in ast.unparse(node) for node in tree.body):
+        return True
+    return bool(marks) and all("pytest.mark.slow" in mark for mark in marks)
+
+
 def unexcused(passes: list[Pass]) -> list[str]:
     """Return the tests that were skipped in every pass, and may not be."""
     ran = {name for outcome in passes for name in outcome.ran}
+    only_slow = {str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py") if is_only_slow(path)}
     prefixes = {name.partition("::")[0] for name in ran}
     folders = {str(parent) for name in prefixes for parent in Path(name).parents}
     excepted = EXCEPTED if shared().is_dir() else EXCEPTED + EXCEPTED_WITHOUT_SHARED
     never: dict[str, list[str]] = {}
     for outcome in passes:
         for name, reason in outcome.skipped.items():
-            if name not in ran | prefixes | folders:
+            if name not in ran | prefixes | folders | only_slow:
                 never.setdefault(name, []).append(f"{name}: {reason}")
     return sorted(  # a test of an extra has another reason in the pass that lacks the extra
         lines[-1]
@@ -301,7 +317,7 @@ def run_fresh(outcome: Pass, clone: Clone) -> None:
     clone.test(outcome, ["-m 'hypothesis and not slow'"], CI="")
 
 
-def run_slow(outcome: Pass, clone: Clone, until: float) -> None:
+def run_slow(outcome: Pass, clone: Clone, until: float, variables: tuple[str, ...] = ()) -> None:
     """Run files with slow tests until a time; other commits begin with other files."""
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone.folder, capture_output=True, text=True).stdout
     files = sorted(
@@ -316,7 +332,10 @@ def run_slow(outcome: Pass, clone: Clone, until: float) -> None:
             left_out.append(file)
             continue
         part = Pass("slow")
-        clone.test(part, [file, "-m slow"])
+        clone.test(part, [file, "-m slow"], *variables)
+        if any(CUT_OFF in fault for fault in part.faults):
+            left_out.append(file)
+            continue
         outcome.ran |= part.ran
         outcome.skipped |= part.skipped
         outcome.second_try += part.second_try
@@ -344,8 +363,10 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         run_pythons(outcome, first, folder, before)
     elif outcome.name == "oldest":
         run_oldest(outcome, folder, first.deadline)
+    elif outcome.name == "readme":
+        first.test(outcome, [README_TESTS, "-m slow"])
     elif outcome.name == "extras":
-        second = Clone(folder / "all extras" / "oragent", first.deadline)
+        second = Clone(folder / ALL / "oragent", first.deadline)
         second.make(outcome, "lint", *ALL_EXTRAS)
         skipped = [name for earlier in before for name in earlier.skipped]
         functions = sorted({name.partition("[")[0] for name in skipped})
@@ -356,8 +377,13 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         else:
             run_fresh(outcome, first)
     elif outcome.name == "slow":
-        minutes = float(os.environ.get("ORAGENT_CI_SLOW_MINUTES", "14"))
-        run_slow(outcome, first, min(STARTED + 60 * minutes, first.deadline))
+        minutes = float(os.environ.get("ORAGENT_CI_SLOW_MINUTES", "16"))
+        until = min(STARTED + 60 * minutes, first.deadline)
+        if any(earlier.name == "extras" for earlier in before):
+            first.folder = folder / ALL / "oragent"
+            run_slow(outcome, first, until, ALL_EXTRAS)
+        else:
+            run_slow(outcome, first, until)
 
 
 def print_table(passes: list[Pass]) -> bool:

@@ -108,6 +108,7 @@ def test_the_same_seed_finds_the_same_from_python_and_from_the_command_line(toy:
     assert [one.source for one in ours.candidates] == [one.source for one in oragent.load(theirs).candidates]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [writer, slow_writer, lambda messages: writer(messages)])
 def test_any_function_of_messages_is_a_model(toy: Path, tmp_path: Path, model: Any) -> None:
     run = search(tmp_path, model=model, strategy=asking, evaluations=2, settings="strategy.window=1")
@@ -117,6 +118,7 @@ def test_any_function_of_messages_is_a_model(toy: Path, tmp_path: Path, model: A
     assert {reply.role for reply in run.replies()} == {"code"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["scripted", {"name": "scripted"}, ModelSettings(name="scripted", temperature=0.5)])
 def test_a_model_is_named_or_described(toy: Path, tmp_path: Path, model: Any) -> None:
     run = search(tmp_path, model=model, strategy="funsearch")
@@ -141,6 +143,7 @@ def test_a_problem_is_a_folder_or_loaded(toy: Path, tmp_path: Path, kind: str) -
     assert run.folder.parent == tmp_path / "here" / "toy"
 
 
+@pytest.mark.slow
 def test_a_strategy_is_a_class_of_ours_or_a_function_or_a_file(toy: Path, tmp_path: Path) -> None:
     one = oragent.Strategy(name="one", round=step, asks_model=False, islands=1, window=1)
     file = tmp_path / "mine.py"
@@ -156,6 +159,7 @@ def test_a_strategy_is_a_class_of_ours_or_a_function_or_a_file(toy: Path, tmp_pa
         assert run.spent.evaluations == 3
 
 
+@pytest.mark.slow
 def test_a_run_by_functions_is_resumed_with_these_alone(toy: Path, tmp_path: Path) -> None:
     run = search(tmp_path, model=writer, strategy=asking, evaluations=1)
     begun = run.candidates
@@ -172,6 +176,7 @@ def test_a_run_by_functions_is_resumed_with_these_alone(toy: Path, tmp_path: Pat
     assert (more.spent.evaluations, more.complete) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_run_whose_model_was_a_function_goes_on_with_one_that_has_a_name(toy: Path, tmp_path: Path) -> None:
     run = search(tmp_path, model=writer, strategy="funsearch", evaluations=1)
     line = complaint(command("resume", run.folder, "budget.evaluations=3", cwd=tmp_path))
@@ -224,6 +229,7 @@ def test_without_pandas_a_frame_is_one_clear_line(toy: Path, tmp_path: Path, mon
         run.to_frame()
 
 
+@pytest.mark.slow
 def test_a_program_is_scored_as_text_as_file_and_as_function(toy: Path, tmp_path: Path) -> None:
     file = tmp_path / "better.py"
     file.write_text(HUNDRED)
@@ -319,6 +325,7 @@ def test_problems_are_those_of_the_nearest_folder(toy: Path, tmp_path: Path, mon
     assert "toy" not in {problem.name for problem in oragent.problems()}
 
 
+@pytest.mark.slow
 def test_the_held_out_set_is_scored_when_asked(tmp_path: Path) -> None:
     assert command("new", "sack", cwd=tmp_path).returncode == 0
     run = oragent.run(tmp_path / "sack", root=tmp_path, evaluations=2, workers=1)

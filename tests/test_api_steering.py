@@ -76,6 +76,7 @@ def goes_on(root: Path, **functions: Any) -> None:
     assert [one.source for one in whole.candidates] == [one.source for one in after.candidates]
 
 
+@pytest.mark.slow
 def test_a_run_leaves_the_caller_as_it_was(toy: Path, tmp_path: Path, untouched: Any) -> None:
     seen: list[Any] = []
 
@@ -94,6 +95,7 @@ def test_a_run_leaves_the_caller_as_it_was(toy: Path, tmp_path: Path, untouched:
         oragent.run("toy", root=tmp_path, model={"name": "m", "base_url": "http://127.0.0.1:9/v1", "retries": 0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [ValueError("mine"), KeyboardInterrupt()], ids=repr)
 def test_what_progress_raises_stops_a_run_that_goes_on(
     toy: Path, tmp_path: Path, untouched: Any, problem: BaseException
@@ -125,6 +127,7 @@ async def forever(messages: list[dict[str, str]]) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_does_not_wait_for_what_is_asked(toy: Path, tmp_path: Path, untouched: Any) -> None:
     asked = threading.Event()
 

@@ -142,3 +142,29 @@ def test_examples_are_fresh_in_the_pass_of_that_name(monkeypatch, tmp_path: Path
     monkeypatch.setattr(clone, "test", lambda outcome, files, **variables: asked.append((files, variables)))
     passes.run_fresh(passes.Pass("fresh"), clone)
     assert asked == [(["-m 'hypothesis and not slow'"], {"CI": ""})]
+
+
+def test_a_slow_file_that_is_cut_off_is_left_out_and_no_fault(monkeypatch, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("@pytest.mark.slow\n")
+    clone = passes.Clone.__new__(passes.Clone)
+    clone.folder = tmp_path
+    monkeypatch.setattr(clone, "test", lambda part, files: part.faults.append(f"test: {passes.CUT_OFF}"))
+    outcome = passes.Pass("slow")
+    passes.run_slow(outcome, clone, until=passes.time.monotonic() + 60)
+    assert (outcome.faults, outcome.left_out) == ([], ["tests/test_a.py"])
+
+
+@pytest.mark.parametrize(
+    ("text", "only_slow"),
+    [
+        ("pytestmark = pytest.mark.slow\ndef test_a(): pass\n", True),
+        ("@pytest.mark.slow\ndef test_a(): pass\n", True),
+        ("@pytest.mark.slow\ndef test_a(): pass\ndef test_b(): pass\n", False),
+        ("def help_tests(): pass\n", False),
+    ],
+)
+def test_files_of_slow_tests_alone_are_known(text: str, only_slow: bool, tmp_path: Path) -> None:
+    path = tmp_path / "test_it.py"
+    path.write_text(text)
+    assert passes.is_only_slow(path) is only_slow

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 COUNTS = """
 calls = []
@@ -24,6 +26,7 @@ def scored(heuristic: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_crossover_cannot_count_instances(tmp_path: Path) -> None:
     seed = (ROOT / "problems" / "dpp_ga" / "heuristic.py").read_text().replace("def crossover", "def original")
     heuristic = tmp_path / "heuristic.py"

@@ -61,6 +61,7 @@ def asked(server: ChatServer) -> list[str]:
     return [request["model"] for request in server.requests]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_budget_of_money_ends_it_by_the_price_list_of_the_project(work: Path, system: str) -> None:
     with ChatServer() as server:
@@ -71,6 +72,7 @@ def test_a_budget_of_money_ends_it_by_the_price_list_of_the_project(work: Path, 
     assert asked(server) == ["priced", "priced"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_settings_come_from_a_file_and_a_role_has_a_model_of_its_own(work: Path, system: str) -> None:
     role = SYSTEMS[system][0]
@@ -122,6 +124,7 @@ def test_a_folder_keeps_its_settings_and_a_larger_budget_goes_on(work: Path) -> 
     assert read_request(folder).runtime.model_name == "priced"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["formulate", "converse", "workspace"])
 def test_a_folder_of_somebody_else_asks_no_server_before_its_user_agrees(
     work: Path, system: str, monkeypatch: pytest.MonkeyPatch

@@ -75,11 +75,13 @@ def shorter(folder: Path, elsewhere: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", cases(lambda folder: folder.name not in QUICK))
 def test_a_problem_keeps_the_contract(folder: Path, tmp_path: Path) -> None:
     assert complaints(shorter(folder, tmp_path), quick=True) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", cases(lambda folder: folder.name not in ("bpp_online", "tsp_constructive")))
 def test_a_problem_reports_each_instance_of_val(folder: Path, tmp_path: Path) -> None:
     problem = load_problem(shorter(folder, tmp_path))
@@ -114,6 +116,7 @@ HOSTILE = {
 WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*args, **kwargs):\n    {body}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", cases(lambda folder: folder.name not in QUICK))
 def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path, tmp_path: Path) -> None:
     problem = load_problem(shorter(folder, tmp_path))

@@ -33,6 +33,7 @@ def test_who_is_far_behind_is_ended_at_once_and_who_is_better_never_is() -> None
         assert RaceTerms(Direction.MAXIMIZE, bar).replay_race(own, "") is None
 
 
+@pytest.mark.slow
 def test_an_equal_of_the_elite_is_nearly_always_scored_to_the_end() -> None:
     rng = np.random.default_rng(2)
     pairs = [drawn(rng, 0.0) for _ in range(300)]

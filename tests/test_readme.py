@@ -130,6 +130,7 @@ def test_the_first_command_gives_what_the_pages_show(tmp_path: Path) -> None:
         assert first_run.held_out(folder)[who] == pytest.approx(RECORDED["test"][who])
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_pages_work_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "problem.md").write_text(pharmacy.TEXT)
     (tmp_path / "model.lp").write_text(LP)

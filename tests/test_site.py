@@ -53,6 +53,7 @@ def test_no_key_of_the_settings_is_without_a_meaning() -> None:
     assert [line for line in rows if line.endswith("|  |")] == []
 
 
+@pytest.mark.slow
 def test_the_strategy_of_the_recipe_is_one(tmp_path: Path) -> None:
     text = (DOCS / "how-to" / "own-strategy.md").read_text()
     program = re.search(r"```python\n(.*?)\n```\n\n```\noragent run", text, re.DOTALL)

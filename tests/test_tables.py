@@ -61,6 +61,7 @@ def test_the_last_row_stays_if_it_is_like_the_others() -> None:
     assert [row["b"] for row in records(table)] == [1, 2, 3, 6]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

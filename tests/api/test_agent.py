@@ -166,6 +166,7 @@ def test_a_killed_run_continues_to_the_same_archive_and_evaluates_nothing_twice(
     assert run.spent.evaluations == whole.spent.evaluations == 6
 
 
+@pytest.mark.slow
 def test_an_agent_is_checked_before_a_run_begins(root: Path) -> None:
     with pytest.raises(ConfigError, match="recipe"):
         search(root, [1], command="")

@@ -64,6 +64,7 @@ def test_packages_can_be_called_before_and_after_their_modules_are_imported(mode
         assert dialogue.records[0].results
 
 
+@pytest.mark.slow
 def test_a_conversation_keeps_its_state_and_continues(model_file: Path) -> None:
     with oragent.converse(model_file, outputs=model_file.parent / "out") as dialogue:
         changed = dialogue.say("whatif wood += 1").results[0]
@@ -76,6 +77,7 @@ def test_a_conversation_keeps_its_state_and_continues(model_file: Path) -> None:
         assert again.say("solve").results[0].objective.value == pytest.approx(OPTIMUM + 1.4)
 
 
+@pytest.mark.slow
 def test_a_conversation_works_within_an_event_loop(model_file: Path) -> None:
     async def talk() -> float:
         with oragent.converse(model_file, outputs=model_file.parent / "out") as dialogue:
@@ -97,6 +99,7 @@ def test_verify_tells_right_from_wrong_with_a_checker_or_a_language_model(tmp_pa
         oragent.verify(pharmacy.TEXT, right, checker=pharmacy.CHECKER, colour="red")
 
 
+@pytest.mark.slow
 def test_a_workspace_offers_the_verbs(tmp_path: Path) -> None:
     pytest.importorskip("pulp")
     for name, text in (("src/shop.py", PROGRAM), ("data/stock.csv", "material,amount\nwood,10\ntime,15\n")):

@@ -156,6 +156,7 @@ def test_an_evaluator_that_scores_failures_fails(checked: Checked) -> None:
     assert "it got score 0.0" in finding.detail
 
 
+@pytest.mark.slow
 def test_an_evaluator_that_scores_nan_as_something_else_fails(checked: Checked) -> None:
     finding = about("candidate that returns NaN", checked("eval.py", SCORE, "score = min(9.0, half(10.0))"))
     assert finding.level is Level.FAILURE

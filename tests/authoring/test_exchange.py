@@ -99,6 +99,7 @@ def test_a_task_of_eoh_has_the_score_of_its_class(eoh: Path, tmp_path: Path) -> 
     assert "None" in failed.message
 
 
+@pytest.mark.slow
 def test_a_task_of_alphaevolve_has_its_first_score(alpha: Path, tmp_path: Path) -> None:
     made = scaffold.import_task(alpha, tmp_path / "problems")
     problem = load_problem(made.folder)

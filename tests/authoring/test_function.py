@@ -60,6 +60,7 @@ def test_a_function_passes(name: str, tmp_path: Path) -> None:
     assert found.detail == "a fresh process repeats 8 calls with the same answers"
 
 
+@pytest.mark.slow
 def test_memory_of_calls_is_found_and_called_so(tmp_path: Path) -> None:
     *_, found = checked_with(SEEDS["counts its calls"], tmp_path)
     assert (found.level, found.title) == (Level.FAILURE, TITLE)
@@ -67,6 +68,7 @@ def test_memory_of_calls_is_found_and_called_so(tmp_path: Path) -> None:
     assert "random: evaluated twice" not in found.detail
 
 
+@pytest.mark.slow
 def test_chance_is_found_by_the_text_and_called_the_candidates(tmp_path: Path) -> None:
     found = {one.title: one for one in checked_with(SEEDS["draws numbers"], tmp_path)}
     words = (
@@ -78,6 +80,7 @@ def test_chance_is_found_by_the_text_and_called_the_candidates(tmp_path: Path) -
     assert words in found[TITLE].detail
 
 
+@pytest.mark.slow
 def test_chance_that_no_text_shows_is_found_by_evaluating_twice(tmp_path: Path) -> None:
     *_, found = checked_with(SEEDS["hides what it draws"], tmp_path, quick=True)
     assert (found.level, found.title) == (Level.FAILURE, TITLE)
@@ -85,6 +88,7 @@ def test_chance_that_no_text_shows_is_found_by_evaluating_twice(tmp_path: Path) 
     assert "np.random.default_rng(0)" in found.detail
 
 
+@pytest.mark.slow
 def test_chance_of_the_evaluator_is_not_blamed_on_the_heuristic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

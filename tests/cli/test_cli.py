@@ -85,6 +85,7 @@ def test_titles_of_problems_are_not_folded_into_a_narrow_column(columns: str) ->
     assert "select_next_node" in "\n".join(listed)
 
 
+@pytest.mark.slow
 def test_no_workers_are_all_cores_and_fewer_are_refused_in_a_line(here, toy: Path, tmp_path: Path) -> None:
     for words in (
         ["run"],
@@ -158,6 +159,7 @@ def _scored(folder: Path) -> dict[str, tuple]:
     return {row[0]: row[1:] for row in rows}
 
 
+@pytest.mark.slow
 def test_ctrl_c_finishes_writes_and_says_how_to_go_on(toy: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "oragent", "run", "toy", "--evaluations", "5000"]
     process = subprocess.Popen(
@@ -210,6 +212,7 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
     assert leftovers == []
 
 
+@pytest.mark.slow
 def test_the_scripted_model_needs_no_server(toy: Path, tmp_path: Path) -> None:
     done = oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -324,6 +327,7 @@ def test_a_candidate_that_is_no_text_is_one_line(toy: Path, tmp_path: Path, here
     assert "not UTF-8 text" in complaint(here("eval", "toy", "--candidate", binary))
 
 
+@pytest.mark.slow
 def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path, here) -> None:
     oragent("run", "toy", "--evaluations", 3, cwd=tmp_path)
     folder = only_run(tmp_path)
@@ -356,6 +360,7 @@ def _history(folder: Path) -> list[tuple]:
         return db.execute(f"{query} USING (fingerprint) ORDER BY round, number").fetchall()
 
 
+@pytest.mark.slow
 def test_a_run_is_replayed_from_its_replies_without_a_model(toy: Path, tmp_path: Path) -> None:
     assert oragent("run", "toy", "--model", "scripted", "--evaluations", 12, cwd=tmp_path).returncode == 0
     first = only_run(tmp_path)
@@ -382,6 +387,7 @@ def test_a_replay_goes_where_runs_go_and_leaves_the_folder_of_the_problem_alone(
     assert len([*work.glob("outputs/*/*")]) == 2
 
 
+@pytest.mark.slow
 def test_a_replay_that_goes_on_beyond_its_replies_says_so(toy: Path, tmp_path: Path) -> None:
     assert oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path).returncode == 0
     words = ["--replay", only_run(tmp_path), "budget.evaluations=60", "--outputs", "second"]

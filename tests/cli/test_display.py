@@ -208,6 +208,7 @@ def test_a_clock_shows_whole_units(seconds: float, said: str) -> None:
     assert format_clock(seconds) == said
 
 
+@pytest.mark.slow
 def test_in_a_real_terminal_it_is_live_and_ctrl_c_works(toy: Path, tmp_path: Path) -> None:
     text = (toy / "eval.py").read_text()
     slow = "if value > 6.5:\n    import time; time.sleep(3)\n"

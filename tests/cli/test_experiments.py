@@ -50,6 +50,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return call
 
 
+@pytest.mark.slow
 def test_a_probe_prints_a_table_and_json(command, program: Path) -> None:
     code, text = command("probe", "tsp_constructive", str(program), "--instances", "2:4")
     assert code == 0
@@ -89,6 +90,7 @@ def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> 
     assert 5 <= len(rows) <= 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -106,6 +108,7 @@ def test_a_mistake_is_one_line(command, program: Path, words: list[str], message
     assert text.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_timeout_says_how_far_it_came(command, tmp_path: Path) -> None:
     path = tmp_path / "slow.py"
     path.write_text(

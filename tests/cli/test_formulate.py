@@ -71,6 +71,7 @@ def test_killed_and_resumed_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert "735" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_run_from_the_command_line(tmp_path: Path) -> None:
     words = ("--set", "families", "--model", "oracle", "--limit", "2", "--workers", "1", "--outputs", "b")
     done = oragent("bench", "formulate", *words, cwd=tmp_path)

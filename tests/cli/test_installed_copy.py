@@ -22,6 +22,7 @@ def test_completion_is_installed_for_a_shell(shell: str, where: str, tmp_path: P
     assert (tmp_path / where).exists()
 
 
+@pytest.mark.slow
 def test_a_shell_completes_the_names_of_problems(toy: Path, tmp_path: Path) -> None:
     program = "import sys; from oragent.__main__ import main; sys.argv = ['oragent']; main()"
 

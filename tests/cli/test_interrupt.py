@@ -55,6 +55,7 @@ def test_the_first_is_answered_at_once_and_what_is_evaluated_is_kept(toy: Path, 
     assert kept >= 2
 
 
+@pytest.mark.slow
 def test_the_second_ends_now_and_still_leaves_the_report_and_the_way_on(toy: Path, tmp_path: Path) -> None:
     process = begin(tmp_path, toy, "limits.timeout_s=600", seconds=500)
     until(process, tmp_path, 1)
@@ -98,6 +99,7 @@ def test_a_press_before_the_seed_has_a_score_ends_in_one_line(toy: Path, tmp_pat
     assert "stopped by Ctrl-C" in said + complaints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.0, 0.2, 0.5, 0.9, 1.5, 2.5])
 def test_an_early_press_ends_in_one_line_that_says_whether_a_run_is_kept(
     toy: Path, tmp_path: Path, after_s: float

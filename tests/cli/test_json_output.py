@@ -48,6 +48,7 @@ def test_every_command_has_the_options() -> None:
         assert options.count("--progress-json") == 1, name
 
 
+@pytest.mark.slow
 def test_problems_and_solutions_are_documents(call, tmp_path: Path) -> None:
     code, listed, _ = call("problems")
     assert (code, listed["command"]) == (0, "problems")

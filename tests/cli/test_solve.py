@@ -30,6 +30,7 @@ def test_a_model_is_solved_and_explained(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_model_without_a_solution_says_why_and_ends_otherwise(tmp_path: Path) -> None:
     (tmp_path / "clash.lp").write_text(CLASH)
     done = oragent("solve", "clash.lp", "--explain", cwd=tmp_path)

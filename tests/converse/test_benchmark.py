@@ -103,6 +103,7 @@ def plan_of(folder: Path, *words: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path, few: str) -> None:
     plan_of(tmp_path / "a", "--agents", "T-P-P", "--utilities", few, "--workers", "1", "--feedback", "rich")
     one, cell = reopened(tmp_path / "a"), BenchCell("sfusd", "T-P-P conversation, scripted", 0)

@@ -41,6 +41,7 @@ def held(
     return Conversation(PROBLEM, RulesAgent(Toolbox(SOLVER)), decider, person).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "at_once", "score", "success", "turns"),
     [
@@ -56,6 +57,7 @@ def test_rules_come_to_the_exact_figures(published: Path, rule, at_once, score, 
     assert sum(len(one.turns) for one in found) == turns
 
 
+@pytest.mark.slow
 def test_a_conversation_reads_back_equal(exact, generated: list[Target]) -> None:
     found = held(wishes(generated[0], exact), ranked_requests)
     assert found.end is ConversationEnd.MAXIMUM

@@ -169,6 +169,7 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
         )
 
 
+@pytest.mark.slow
 def test_a_problem_file_is_named_on_the_command_line(tmp_path: Path) -> None:
     words = ["bench", "converse", "--outputs", str(tmp_path / "out")]
     terms = ["--problem", str(EXAMPLE), "--decider", "rational", "--paradigms", "one-shot"]
@@ -196,6 +197,7 @@ def test_a_new_problem_of_seventy_lines_is_measured_and_continued(tmp_path: Path
         assert "\n" not in str(refused.exception)
 
 
+@pytest.mark.slow
 def test_outputs_alone_continue_an_evaluation(tmp_path: Path, few: str) -> None:
     words = ["bench", "converse", "--outputs", str(tmp_path / "out")]
     terms = ["--decider", "rational", "--paradigms", "one-shot", "--utilities", few]

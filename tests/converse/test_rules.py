@@ -73,6 +73,7 @@ def test_agents_of_the_published_comparison_take_its_problem_only(agent: str) ->
         expect_fitting_agent(agent, generate_district(5, 3))
 
 
+@pytest.mark.slow
 def test_of_a_large_district_a_proposal_states_its_gap() -> None:
     agent = rules(generate_district(50, 6, limit_s=0.7))
     line = said(agent, "fix School 3 7:30 AM; deviation <= 30").splitlines()[0]

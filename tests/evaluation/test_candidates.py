@@ -325,6 +325,7 @@ def test_what_a_compiler_could_read_reaches_nobody(in_cpp_once: tuple[Path, Scor
         assert ended.status is Status.REJECTED, "the assembler found the file"
 
 
+@pytest.mark.slow
 @compiled
 def test_what_runs_when_a_library_is_loaded_runs_in_the_guest(tmp_path: Path, score: Score) -> None:
     in_cpp(tmp_path)

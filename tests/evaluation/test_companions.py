@@ -128,6 +128,7 @@ def test_a_helper_that_imports_the_candidate_gets_each_candidates_own(shop: Path
     assert (evaluated(problem, warm=warm).score, evaluated(problem, warm=warm, source=other).score) == (13.5, 31.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_nothing_in_the_folder_can_be_changed(shop: Path, warm: bool) -> None:
     from oragent.sandbox.isolation import Mechanism, probe_mechanisms

@@ -42,6 +42,7 @@ def problem() -> Problem:
     return find_problem("tsp_aco", ROOT)
 
 
+@pytest.mark.slow
 def test_each_fault_fails_its_own_case_and_no_other(problem: Problem) -> None:
     with ExperimentRunner(problem, evaluation_root(problem, None)) as runner:
         hardened = runner.harden(WEAK, 0.3)

@@ -78,6 +78,7 @@ def another_user() -> tuple[list[str], dict[str, str]] | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.path.stem)
 def test_a_fault_has_its_status_and_no_more_than_its_worth(fault: Fault, mode: str, driven: Drive) -> None:

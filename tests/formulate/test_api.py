@@ -16,6 +16,7 @@ from tests.formulate.pharmacy import speaks
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_function_is_a_model(tmp_path: Path) -> None:
     found = formulate(pharmacy.TEXT, model=speaks, name="pharmacy", folder=tmp_path)
     assert (found.objective, found.answer, found.spent.model_calls) == (735.0, True, 3)
@@ -28,6 +29,7 @@ def test_a_function_is_a_model(tmp_path: Path) -> None:
     assert again.program == found.program
 
 
+@pytest.mark.slow
 def test_it_works_inside_of_a_loop_and_with_a_model_of_ours() -> None:
     async def within() -> float | None:
         return formulate(pharmacy.TEXT, model=Scripted(pharmacy.reply), preset="paper").objective

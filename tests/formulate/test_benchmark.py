@@ -205,6 +205,7 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 
 
+@pytest.mark.slow
 def test_misread_figures_are_planted_in_a_known_share_and_caught(tmp_path: Path) -> None:
     """Encoder and program share a figure that stands elsewhere in the text; the checker takes it from the text."""
     request = FormulateBenchRequest(tmp_path, ["families"], ["ormind"], ["misread"], settings={"limit": 12}, workers=2)

@@ -109,6 +109,7 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Formu
     assert balanced(page)
 
 
+@pytest.mark.slow
 def test_the_sentence_of_a_row_stands_across_the_table_below_its_figures(wanted: FormulateCommand) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     page = (folder_of(wanted) / "report.html").read_text()
@@ -188,6 +189,7 @@ def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound
     assert shown["values"] == checked["values"]  # the very point that was checked, not one of a second search
 
 
+@pytest.mark.slow
 def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: FormulateCommand) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     folder = folder_of(wanted)
@@ -202,6 +204,7 @@ def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: Formu
     assert solution.sensitivity is not None
 
 
+@pytest.mark.slow
 def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: FormulateCommand) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Failing(3)))
     assert code == 3
@@ -248,6 +251,7 @@ def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateC
     assert rewrite_page(first).is_file()
 
 
+@pytest.mark.slow
 def test_a_formulation_with_a_link_is_refused(wanted: FormulateCommand, tmp_path: Path) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     first, private = folder_of(wanted), tmp_path / "private.txt"
@@ -283,6 +287,7 @@ def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_p
     assert "program 2" not in replayed("--without", "counterfactual", code=5)
 
 
+@pytest.mark.slow
 def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(
     wanted: FormulateCommand, tmp_path: Path
 ) -> None:
@@ -298,6 +303,7 @@ def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(
     assert "the recorded run has no reply to this prompt" in text
 
 
+@pytest.mark.slow
 def test_an_edit_takes_a_modules_place(wanted: FormulateCommand, tmp_path: Path) -> None:
     edit = tmp_path / "edit.md"
     edit.write_text(f"```python\n{pharmacy.RIGHT}\n```")

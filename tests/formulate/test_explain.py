@@ -32,6 +32,7 @@ def solve(data):
 """
 
 
+@pytest.mark.slow
 def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: FormulationRunner) -> None:
     ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.objective == pytest.approx(194828.5714, abs=5e-5)

@@ -212,6 +212,7 @@ def test_a_point_for_thousands_in_a_text_with_decimal_commas_is_no_decimal_point
     assert find_unclear_figures("It takes 2.300 t, 9,20 EUR and 1.5 h.") == ["2.300"]
 
 
+@pytest.mark.slow
 def test_a_figure_of_the_text_that_can_be_read_in_two_ways_is_said(tmp_path) -> None:
     (tmp_path / "salt.md").write_text("Depot South needs 2.300 t of salt, depot North 900 t.")
     console = Console(file=io.StringIO(), width=160)

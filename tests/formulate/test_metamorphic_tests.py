@@ -134,6 +134,7 @@ def test_equal_whole_numbers_stay_equal_when_figures_are_shaken() -> None:
     assert moved["a"][0]["cost"] != moved["a"][1]["cost"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("worth", "holds"), [("0", True), ("ord(n) % 2", False)])
 def test_other_names_of_things_change_nothing_in_a_right_program(
     runner: FormulationRunner, worth: str, holds: bool
@@ -228,6 +229,7 @@ class Gapped:
         return self.runner.run_checker(source, ran, data)
 
 
+@pytest.mark.slow
 def test_an_answer_within_a_gap_is_tried_and_gives_no_false_alarm(runner: FormulationRunner) -> None:
     source = PROGRAM.format(**RIGHT)
     found = run_metamorphic_tests(Gapped(runner), source, DEFAULT, DATA_OF_MIX, ABOUT, unit="EUR", checker=CHECKER)

@@ -60,6 +60,7 @@ def test_a_right_model_is_solved_in_the_calls_of_the_source(
     assert roles == CALLS[method]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(
     tmp_path: Path, runner: FormulationRunner, method: str
@@ -73,6 +74,7 @@ def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(
 BROKEN = pharmacy.RIGHT.replace("problem.solve()", "problem.solve(missing)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "roles"),
     [

@@ -40,6 +40,7 @@ def check(runner: FormulationRunner, program: str, checker: str, data: dict) -> 
     return ran, judge(ran, runner.run_checker(checker, ran, data), choose_options("default"))
 
 
+@pytest.mark.slow
 def test_products_in_rows_and_objective_are_solved_and_compared(runner: FormulationRunner) -> None:
     pytest.importorskip("ortools")
     data = {"a": 30, "ball": 90}
@@ -68,6 +69,7 @@ def test_a_convex_model_without_bounds_is_proven() -> None:
     assert [solution.values["x"], solution.values["y"]] == pytest.approx(best, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [

@@ -69,6 +69,7 @@ def test_a_missing_file_and_a_name_in_two_files_are_refused(tmp_path: Path) -> N
         read_problem(put(tmp_path, "p.md", "What?"), both)
 
 
+@pytest.mark.slow
 def test_a_text_or_data_beyond_the_limits_are_refused_before_any_call(tmp_path: Path) -> None:
     calls = []
 

@@ -112,6 +112,7 @@ def solve(data):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("library", "name"), PROGRAMS)
 def test_programs_of_each_library_give_the_model_and_its_variables(
     runner: FormulationRunner, library: str, name: str

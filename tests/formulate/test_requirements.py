@@ -104,6 +104,7 @@ def test_both_optima_of_an_ambiguous_sentence_are_shown_and_a_vague_requirement_
         assert "good service" in text
 
 
+@pytest.mark.slow
 def test_a_reading_with_the_same_optimum_says_whether_the_decisions_differ(runner, tmp_path) -> None:
     found = formulate_baker(tmp_path, runner, MODEL, reading=PROGRAM.format(row="2 * b >= 2 * a"))
     assert found.readings[0]["changed"] == []
@@ -166,6 +167,7 @@ JSON = st.recursive(
 KEYS = ("READINGS", "CLASS", "NOT_MODELLED", "CONSTRAINTS", "OBJECTIVE", "VARIABLES", "Value")
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(KEYS), JSON), st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_replies_of_any_form_are_read(model: dict, text: str) -> None:

@@ -100,6 +100,7 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: F
     assert runner.run_program(source, DEFAULT, {}).status is SolveStatus.UNBOUNDED  # PuLP says "Infeasible"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "verdict", "told"),
     [
@@ -155,6 +156,7 @@ def test_patching_what_runs_beside_it_gains_nothing(runner: FormulationRunner) -
     assert runner.run_program(source, DEFAULT, {}).verdict is SolveVerdict.RUNTIME_ERROR
 
 
+@pytest.mark.slow
 def test_what_is_printed_is_capped(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    print('a' * (300 << 20))\n    problem.solve()\n    return {'x': x}\n"
     ran = runner.run_program(source, DEFAULT, {})

@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from oragent.formulate.command import formulate_file
@@ -49,6 +50,7 @@ def checks(values, data):
 """
 
 
+@pytest.mark.slow
 def test_an_infeasible_roster_is_checked_and_its_shortage_and_best_plan_are_shown(tmp_path: Path) -> None:
     (tmp_path / "roster.md").write_text(TEXT)
     (tmp_path / "helpers.csv").write_bytes(TABLE.encode("cp1252"))

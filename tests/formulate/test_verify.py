@@ -84,6 +84,7 @@ def test_a_script_is_run_and_its_model_verified(story: Path) -> None:
     assert "at least 50 painkiller pills" in text
 
 
+@pytest.mark.slow
 def test_a_checker_that_is_given_needs_no_model_and_the_folder_can_be_shown(story: Path) -> None:
     given, checker = story.parent / "m.json", story.parent / "checker.py"
     write(pharmacy_milp(), given)

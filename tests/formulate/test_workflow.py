@@ -135,6 +135,7 @@ def test_every_module_reads_all_of_the_pool(done: Done) -> None:
     assert all(entry.tokens > 0 and entry.author == "model" for entry in found.pool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "roles"),
     [
@@ -282,6 +283,7 @@ def test_a_supervisor_that_cites_a_sentence_has_the_checker_read_again(done: Don
     assert found.objective == 735.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("row", "status"), [("x >= 5", "infeasible"), ("x >= 1", "unbounded")])
 @pytest.mark.parametrize("agrees", [True, False])
 def test_the_absence_of_an_optimum_is_an_answer_where_the_checks_confirm_it(

@@ -66,6 +66,7 @@ def _part(stream: Callable[..., Sequence[Any]], mode: str, size: int) -> Sequenc
         return ()
 
 
+@pytest.mark.slow
 def test_fresh_sites_and_demands_are_drawn_likewise() -> None:
     network = pdn.generate()
     drawn, again, other = (pdn.fresh_part(seed, network) for seed in (5, 5, 6))

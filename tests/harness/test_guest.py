@@ -281,6 +281,7 @@ def test_memory_that_would_not_count_is_refused(guest_of) -> None:
         guest(0)
 
 
+@pytest.mark.slow
 def test_the_time_of_all_calls_is_bounded_but_for_the_first(guest_of) -> None:
     body = "import time\ndone = []\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass"
     guest = guest_of(body)
@@ -295,6 +296,7 @@ def test_the_time_of_all_calls_is_bounded_but_for_the_first(guest_of) -> None:
     assert caught.value.status == "timeout"
 
 
+@pytest.mark.slow
 def test_compilation_is_no_time_of_a_size(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call burns 0.6 s more than others, as one that compiles; 0.2 s of a start are free here."""
     monkeypatch.setattr("oragent.harness.guest.FIRST_S", 0.2)

@@ -35,6 +35,7 @@ def evaluated(folder: Path, program: str, *options: str) -> tuple[str, list[str]
     return ended.stdout, sorted(path.name for path in folder.glob("*.svg"))
 
 
+@pytest.mark.slow
 def test_the_first_of_each_size_are_drawn_on_request(tmp_path: Path) -> None:
     program = "def guess(x):\n    return x * 2\n"
     assert evaluated(tmp_path, program)[1] == []

@@ -131,6 +131,7 @@ def test_retries_end(retries: int) -> None:
     assert "boom" in str(error)
 
 
+@pytest.mark.slow
 def test_a_time_out_bounds_a_trickle_of_bytes_too() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -158,6 +159,7 @@ def test_a_time_out_bounds_a_trickle_of_bytes_too() -> None:
         assert time.monotonic() - begin < 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap_s", [0.0, 0.15])
 def test_a_reply_may_take_longer_than_the_limit_on_silence(gap_s: float) -> None:
     answer = replace(streamed(*[{"content": f"word{number} "} for number in range(20)]), pieces=10, gap_s=gap_s)
@@ -230,6 +232,7 @@ def test_a_server_that_does_not_stream_is_asked_without(refused: str, stays: lis
     assert [name for name in ("stream", "stream_options") if name in server.requests[1]] == stays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [lambda: "0.3", lambda: formatdate(time.time() + 2, usegmt=True)])
 def test_the_wait_that_a_server_asks_for_is_kept(asked: Callable[[], str]) -> None:
     with ChatServer(failure(429, retry_after=asked())) as server:

@@ -57,6 +57,7 @@ def sent(address: str) -> dict[str, object]:
     return asyncio.run(once())
 
 
+@pytest.mark.slow
 def test_a_compressed_body_is_not_unpacked_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "LONGEST_BODY", 1_000_000)
     unpacked = []

@@ -134,6 +134,7 @@ open("résultat.txt", "w").write("fini")
 TABLE = "ville;prix;max\nSaint-Étienne;2,5;20\nNîmes la Belle;3,25;30\nL'Haÿ;1,75;40\n"
 
 
+@pytest.mark.slow
 def test_two_solves_with_accents_and_a_table_of_pandas(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("pulp")
@@ -152,6 +153,7 @@ def test_two_solves_with_accents_and_a_table_of_pandas(tmp_path: Path, sandbox: 
     assert not (tmp_path / "résultat.txt").exists()
 
 
+@pytest.mark.slow
 def test_a_program_that_solves_nothing_is_unverified(tmp_path: Path, sandbox: Sandbox) -> None:
     captured = run(tmp_path, 'print("Optimal objective: 1234")', sandbox=sandbox)
     assert captured.outcome is ProgramOutcome.ENDED
@@ -248,6 +250,7 @@ def test_a_forged_claim_is_recomputed_and_a_forged_file_is_refused(tmp_path: Pat
     assert captured.models[0].objective == 3.0
 
 
+@pytest.mark.slow
 def test_scheduling_is_captured_and_unknown_constraints_are_stated(tmp_path: Path, sandbox: Sandbox) -> None:
     if not has("ortools.sat"):
         pytest.skip("ortools is not installed")
@@ -267,6 +270,7 @@ print(cp_model.CpSolver().solve(m))
     assert "int_prod" in product.reason
 
 
+@pytest.mark.slow
 def test_boolean_rows_of_cpsat_are_exact(tmp_path: Path, sandbox: Sandbox) -> None:
     if not has("ortools.sat"):
         pytest.skip("ortools is not installed")
@@ -301,6 +305,7 @@ print(milp([-1, -2, 0.5], integrality=[1, 1, 0], bounds=Bounds([0, 0, 0.25], [3.
 """
 
 
+@pytest.mark.slow
 def test_scipy_functions(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("scipy")
     captured = run(tmp_path, SCIPY, sandbox=sandbox)
@@ -309,6 +314,7 @@ def test_scipy_functions(tmp_path: Path, sandbox: Sandbox) -> None:
     assert [solved.objective for solved in captured.models] == pytest.approx(printed)
 
 
+@pytest.mark.slow
 def test_functions_that_are_not_quadratic_are_stated(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     source = (
@@ -319,6 +325,7 @@ def test_functions_that_are_not_quadratic_are_stated(tmp_path: Path, sandbox: Sa
     assert "general constraint" in solved.reason
 
 
+@pytest.mark.slow
 def test_an_error_of_the_program_shows_its_own_lines(tmp_path: Path, sandbox: Sandbox) -> None:
     captured = run(tmp_path, SMALL + "1 / 0\n", sandbox=sandbox)
     assert captured.outcome is ProgramOutcome.ERROR
@@ -379,6 +386,7 @@ m.optimize()
 """
 
 
+@pytest.mark.slow
 def test_families_without_names_take_those_of_variables_and_lines(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     (solved,) = run(tmp_path, ARRAYS, sandbox=sandbox).models

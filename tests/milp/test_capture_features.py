@@ -130,6 +130,7 @@ m.optimize()
 """
 
 
+@pytest.mark.slow
 def test_objectives_in_order_of_priority(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     solved = only_model(tmp_path, LEXICOGRAPHIC, sandbox)

@@ -174,6 +174,7 @@ def test_a_solution_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path
             printed(milp, tmp_path, out=tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "told"), [("c2: x + <= = 3 y", "line 5: expected a term")])
 def test_a_broken_file_is_refused_with_its_line(line: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "m.lp").write_text(

@@ -37,6 +37,7 @@ def without_parts(milp: Milp, gone: set[ModelPart]) -> Milp:
     return replace(milp, variables=variables, rows=[row for row in milp.rows if ModelPart(ROW, row.name) not in gone])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(models())
 def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: Milp) -> None:
@@ -113,6 +114,7 @@ def test_only_the_rows_named_give_way() -> None:
         nearest(tight, ["salt"])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(models())
 def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: Milp) -> None:
@@ -126,6 +128,7 @@ def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: Milp) -> No
     assert (found.total > 0) == infeasible(milp)
 
 
+@pytest.mark.slow
 @given(models(box=True, columns=2, rows=3))
 def test_no_point_of_a_box_is_nearer(milp: Milp) -> None:
     whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))

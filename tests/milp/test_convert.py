@@ -145,6 +145,7 @@ def check_source(model: IndexedModel, form: str, folder: Path) -> None:
     assert optimum(again) == pytest.approx(optimum(model))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", SOURCES)
 def test_a_model_with_awkward_keys_keeps_its_matrix(form: str, tmp_path: Path) -> None:
@@ -180,6 +181,7 @@ def random_model(draw: Callable[..., Any]) -> IndexedModel:
     return builder.build()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", ["pulp", "mathopt"])
 @settings(max_examples=25, deadline=None)
@@ -211,6 +213,7 @@ def test_a_captured_program_is_written_run_and_captured_again(form: str, tmp_pat
     assert dict(zip(model.column_names, model.to_arrays().cost, strict=True)) == pytest.approx(again_of)
 
 
+@pytest.mark.slow
 def test_files_keep_the_optimum(tmp_path: Path) -> None:
     model = awkward_model()
     for form in ("json", "lp", "mps"):

@@ -48,6 +48,7 @@ def test_names_without_any_data(names: list[str], expected: dict[str, list[tuple
 TEXTS = st.text("ab_[](),'1 -ö", min_size=1, max_size=9).filter(str.strip)
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, min_size=1, max_size=12, unique=True), st.lists(TEXTS, max_size=4), st.integers(3, 40))
 def test_every_variable_is_in_one_family_and_the_text_fits(names: list[str], labels: list[str], lines: int) -> None:
     values = {name: float(place % 3) for place, name in enumerate(names)}

@@ -118,6 +118,7 @@ def test_features_agree_with_trying_every_point_by_every_solver(milp: Milp) -> N
             assert not breaches(milp, solution.values)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(logical_models())
 def test_the_linear_form_has_the_same_optimum_and_features_round_trip(milp: Milp) -> None:

@@ -86,6 +86,7 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monke
         read(tmp_path / "a.lp")
 
 
+@pytest.mark.slow
 def test_a_file_that_keeps_the_reader_busy_for_ever_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_damaged_mps_file_is_refused_with_the_line(damage: str, tmp_path: Path
         read(path)
 
 
+@pytest.mark.slow
 def test_names_with_spaces_are_read_where_columns_are_fixed(tmp_path: Path) -> None:
     line = "    {:<8}  {:<8}  {:>12}   {:<8}  {:>12}"
     lines = ("NAME", "ROWS", " N  cost", " G  c 1", "COLUMNS", line.format("x 1", "cost", "2", "c 1", "1"),
@@ -163,6 +165,7 @@ def test_only_known_forms_are_written(tmp_path: Path) -> None:
         write(steel(), tmp_path / "a.txt")
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_damage_of_any_kind_is_read_or_refused_in_one_line(data: st.DataObject) -> None:

@@ -48,6 +48,7 @@ def test_every_form_gives_the_same_optimum_under_the_same_names(milp: Milp, new:
     assert found.objective == pytest.approx(expected.objective, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(models(), st.text(max_size=9))
 def test_json_reads_back_equal(milp: Milp, meaning: str) -> None:
     milp = replace(milp, meaning=meaning)

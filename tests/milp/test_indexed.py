@@ -120,6 +120,7 @@ def test_corrections_lie_next_to_the_model(tmp_path) -> None:
         read_indexed(path)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1, max_size=8).filter(lambda text: text.strip()), min_size=1, max_size=8, unique=True))
 def test_any_names_survive_families(names: list[str]) -> None:
     try:

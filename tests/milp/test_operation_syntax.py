@@ -126,6 +126,7 @@ def test_a_request_is_written_as_a_line_that_parses_to_it(request_: ops.AnyReque
     assert parse_line(render(request_)) == request_
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(changes, queries))
 def test_a_request_survives_json(request_: ops.AnyRequest) -> None:

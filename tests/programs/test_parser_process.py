@@ -407,6 +407,7 @@ def test_a_usual_text_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.problem == ""
 
 
+@pytest.mark.slow
 def test_an_event_loop_waits_for_no_text(hangs: ParserClient) -> None:
     texts = [HANGING, GOOD, HANGING.replace("x", "y"), GOOD + "\n", "def guess(x):\n    return x * 3\n"]
 

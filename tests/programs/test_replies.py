@@ -285,6 +285,7 @@ def test_any_text_gives_a_program_or_a_reply_error(text: str, parent: str | None
     assert not code.endswith("\n\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["```\n", "<think>", "</think>", "x = (\n", "def f(\n", "<<<<<<< SEARCH\n", "`", "@a\n"]
 )

@@ -389,6 +389,7 @@ def test_names_of_list_comprehensions_mean_the_same_on_every_python():
     assert outcome(uninlined(source), 5) == outcome(canonical_form(source, "f"), 5) == "10"
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["pass", "b, v0 = 4, 7"]), blocks(), names)
 @settings(max_examples=100, deadline=None)
 def test_the_canonical_form_of_a_random_program_does_what_the_program_does(start, body, result):

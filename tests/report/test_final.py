@@ -190,6 +190,7 @@ if "--beside" in sys.argv:
 """
 
 
+@pytest.mark.slow
 def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Path) -> None:
     evaluator = (toy / "eval.py").read_text().replace('sys.path.insert(0, ".")\n', f'sys.path.insert(0, ".")\n{DRAWS}')
     (toy / "eval.py").write_text(evaluator)

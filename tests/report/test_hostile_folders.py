@@ -138,6 +138,7 @@ def test_odd_values_in_the_configuration_and_in_figures(value: str, folder: Path
         (folder / name).unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a billion aliases", "keys of one hash", "a date that is none"])
 def test_hostile_yaml(name: str, folder: Path, honest: RunFolder) -> None:
     for file in (*FIGURES, "config.yaml"):
@@ -145,6 +146,7 @@ def test_hostile_yaml(name: str, folder: Path, honest: RunFolder) -> None:
         run_commands(folder, honest)
 
 
+@pytest.mark.slow
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path, honest: RunFolder) -> None:
     (folder / "pictures").mkdir()
     tree = {"program": hash_best(folder), "about": "", "pictures": ["a.png"]}

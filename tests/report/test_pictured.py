@@ -58,6 +58,7 @@ def searched(problem: Path, root: Path, best: str) -> RunFolder:
     return folder
 
 
+@pytest.mark.slow
 def test_a_problem_of_a_user_draws_best_and_seed_on_the_same_instances(toy: Path, tmp_path: Path) -> None:
     (toy / "eval.py").write_text(EVALUATOR)
     (toy / "shapes.py").write_text(SHAPES)

@@ -110,6 +110,7 @@ def test_what_it_leaves_is_brought_back_by_pattern(sandbox: Sandbox) -> None:
     assert ended.left_out == {}
 
 
+@pytest.mark.slow
 def test_what_it_left_is_brought_back_even_when_it_was_ended(sandbox: Sandbox) -> None:
     ended = sandbox(shell("echo half > log; sleep 60", bring=("log",), limits=Limits(wall_s=1)))
     assert (ended.end, dict(ended.files)) == (EndReason.DEADLINE, {"log": b"half\n"})
@@ -233,6 +234,7 @@ def test_namespaces_alone_hide_the_folders_of_others(
     assert told == [False, False, False, True, False, True, False]
 
 
+@pytest.mark.slow
 def test_two_commands_in_one_folder_take_turns(sandbox: Sandbox, folder: Path) -> None:
     text = "test ! -e busy && touch busy && sleep 0.3 && rm busy"
     codes: list[int] = []

@@ -128,6 +128,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", ["", "limits", "without:cgroups"])
 def test_cpu_seconds_of_all_processes_together_are_the_limit(isolation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORBID, isolation)
@@ -176,6 +177,7 @@ def test_nearly_too_much_is_measured_twice(tmp_path: Path, uses: list[float], st
     assert {limits.cpu_s for limits in told} == {1.2}
 
 
+@pytest.mark.slow
 def test_an_evaluation_without_a_result_is_run_once(tmp_path: Path) -> None:
     with EvaluationRunner() as run:
         found = run(burning(tmp_path, "60"))

@@ -89,6 +89,7 @@ def meanwhile(sandbox: EvaluationRunner, job: Job, act: Callable[[], None]) -> E
     return found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [4, 3, 2, 1], ids=["first", "warden", "zygote", "worker"])
 def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: EvaluationRunner, number: int) -> None:
     found = meanwhile(sandbox, job(tmp_path, waiting(tmp_path)), lambda: strike(tmp_path, number, signal.SIGKILL))
@@ -119,6 +120,7 @@ def test_an_evaluation_that_always_takes_its_server_along_is_given_up(
     assert found.was_started
 
 
+@pytest.mark.slow
 def test_a_server_that_stands_still_is_replaced(
     tmp_path: Path, sandbox: EvaluationRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +191,7 @@ def test_a_forked_interpreter_does_what_a_fresh_one_does(tmp_path: Path, body: s
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_a_problem_scores_the_same_either_way() -> None:
     folder = PROJECT / "problems" / "tsp_constructive"
     scores = []
@@ -210,6 +213,7 @@ def test_imports_that_start_threads_are_not_forked(tmp_path: Path, monkeypatch: 
     assert (found.score, found.output.split()[0]) == (3.5, "2")
 
 
+@pytest.mark.slow
 def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) -> None:
     with EvaluationRunner() as sandbox:
         found: list[Evaluation] = []
@@ -253,6 +257,7 @@ def test_a_script_that_cannot_be_forked_is_reported_with_the_reason(tmp_path: Pa
     assert "imports start threads" in lines[0]
 
 
+@pytest.mark.slow
 def test_means_are_tried_once_where_all_work_and_again_when_a_server_dies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,6 +194,7 @@ def test_a_reply_of_which_nothing_can_be_used_is_sent_back_once(begun) -> None:
         assert [record.candidate.evaluation.status for record in store.records(1)] == [Status.REJECTED]
 
 
+@pytest.mark.slow
 def test_a_run_of_actions_is_the_same_at_any_number_of_workers_and_when_it_is_replayed(begun, tmp_path: Path) -> None:
     runs = [begun(*ACTIONS, "budget.model_calls=12") for _ in range(2)]
     for folder, workers in zip(runs, (1, 3), strict=True):

@@ -109,6 +109,7 @@ def test_one_seed_gives_one_history_at_any_number_of_workers_with_a_late_model(b
     assert {reply[3] for reply in runs[0][3]} >= {"idea", "code", "debug", "repair", "experiment", "reflect"}
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_as_if_it_had_never_been_stopped_and_pays_for_nothing_twice(begun) -> None:
     whole, broken = (begun(*SETTINGS, "budget.evaluations=40") for _ in range(2))
     search(whole, Late(make_player(5, breed_child)), run=jittery)

@@ -5,6 +5,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import oragent
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
@@ -89,6 +91,7 @@ def test_a_second_run_pays_nothing_and_finds_the_same(begun) -> None:
     assert len(ran) == 2 * paid  # where seconds bind everyone pays
 
 
+@pytest.mark.slow
 def test_the_key_covers_all_of_our_code_that_an_evaluator_imports() -> None:
     script = (
         "import sys, oragent.harness, oragent.domains.tsp, oragent.solvers.aco_tsp\n"

@@ -249,6 +249,7 @@ def hanging():
     over.set()
 
 
+@pytest.mark.slow
 def test_what_is_under_way_when_time_and_grace_are_over_is_ended(begun, hanging) -> None:
     folder = begun("budget.seconds=0.2", "strategy.window=2")
     outcome = search(folder, run=hanging)
@@ -269,6 +270,7 @@ def test_a_model_that_does_not_answer_holds_up_no_end(begun) -> None:
     assert outcome.reason.endswith("is used up; one evaluation or model call was ended 1 s later")
 
 
+@pytest.mark.slow
 def test_what_a_round_paid_for_before_its_time_was_over_is_kept(begun, hanging) -> None:
     async def two(run: RoundContext) -> None:
         if run.number == 1:
@@ -281,6 +283,7 @@ def test_what_a_round_paid_for_before_its_time_was_over_is_kept(begun, hanging) 
     assert outcome.progress.spent.evaluations == 2
 
 
+@pytest.mark.slow
 def test_a_seed_that_takes_longer_than_the_time_is_one_line(begun, hanging) -> None:
     hanging.begun.append("as if it were not the first")
     with pytest.raises(BudgetExhausted, match="before the seed heuristic has a score: give it more") as caught:

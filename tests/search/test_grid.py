@@ -96,6 +96,7 @@ def searched(toy: Path, outputs: Path, evaluations: int, workers: int = 1, begun
         return made[-1].path, store.grid, told, [one.candidate.evaluation.features for one in store.binned()]
 
 
+@pytest.mark.slow
 def test_bins_are_chosen_from_the_first_candidates_and_kept_by_a_run_that_goes_on(toy: Path, tmp_path: Path) -> None:
     text = (toy / "problem.yaml").read_text()
     (toy / "problem.yaml").write_text(text.replace("bins: 7, meaning: of the guess by seven", "bins: 5, kind: number"))

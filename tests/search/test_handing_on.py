@@ -87,6 +87,7 @@ def test_the_list_of_who_hands_on_is_complete(begun) -> None:
         assert bool(notes(folder)) == (name in (*HANDING_ON, "levi", "portfolio", "random", "tide"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 def test_reevo_joins_every_hint_once_however_late_it_came(begun, window: int) -> None:
     folder, model = begin(begun, "reevo", window, 90), Unique()
@@ -107,6 +108,7 @@ def test_reevo_joins_every_hint_once_however_late_it_came(begun, window: int) ->
     assert Counter(lineage(last.text, joined)) == Counter(in_time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 def test_or_agent_takes_in_every_report_once_however_many_there_are(begun, window: int) -> None:
     folder, model = begin(begun, "or_agent", window, 90), Unique()

@@ -50,6 +50,7 @@ def prompts(model: Unique, roles: set[str]) -> list[str]:
     return [request.messages[-1].content for request, _ in model.asked if request.role in roles]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", list(Blocks))
 @pytest.mark.parametrize("strategy", sorted(NEW))
 def test_blocks_are_named_alike_wherever_something_new_is_asked_for(hinting, strategy: str, blocks: Blocks) -> None:
@@ -66,6 +67,7 @@ def test_blocks_are_named_alike_wherever_something_new_is_asked_for(hinting, str
     assert not any("Building blocks" in prompt or named(prompt) for prompt in others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("strategy", sorted(NEW))
 def test_bins_and_their_meanings_are_told_alike_with_the_programs_that_are_shown(hinting, strategy: str, told) -> None:
@@ -78,6 +80,7 @@ def test_bins_and_their_meanings_are_told_alike_with_the_programs_that_are_shown
         assert not any("remainder" in request.messages[-1].content for request, _ in model.asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", list(Blocks))
 def test_breeding_has_the_blocks_that_the_settings_leave_it(hinting, blocks: Blocks) -> None:
     folder, _ = hinting("gp", f"strategy.blocks={blocks}", "budget.evaluations=60")

@@ -75,6 +75,7 @@ def test_a_search_survives_hostile_replies_and_so_does_its_resume(begun) -> None
     assert history(again) == history(whole)
 
 
+@pytest.mark.slow
 def test_the_loop_stays_awake_while_a_text_is_looked_at(begun, hangs) -> None:
     """What else is to be done meanwhile is done: other rounds, an interrupt."""
     folder, ticks = begun("budget.evaluations=2", "strategy.window=1", "strategy.patience=2"), []
@@ -141,6 +142,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_what_is_read_off_a_reply_here_takes_time_by_its_length_and_never_fails(text: str) -> None:
     """What takes time by the square of it would not end while somebody waits."""

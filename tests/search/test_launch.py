@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.test_cli import complaint, oragent
 from tests.llm.chat_server import Answer, ChatServer, ok
 
@@ -16,6 +18,7 @@ def answer(request: dict[str, Any]) -> Answer:
     return ok("```python\ndef guess(x):\n    return 1 / 0\n```")
 
 
+@pytest.mark.slow
 def test_roles_may_have_models_of_their_own_and_who_writes_programs_mends_them(toy: Path, tmp_path: Path) -> None:
     with ChatServer(*[answer] * 40) as server:
         done = oragent(

@@ -62,6 +62,7 @@ def test_the_elitist_is_the_root_alone_in_every_so_many_rounds_with_more_ideas(b
     assert len(crossed) >= 3
 
 
+@pytest.mark.slow
 def test_a_child_that_is_better_is_opened_and_one_that_is_not_is_dropped(begun) -> None:
     values = itertools.chain([50, 60, 55, 80, 60, 90], itertools.repeat(60))
     model = Players(idea=TWO, code=lambda prompt: guess(next(values)))

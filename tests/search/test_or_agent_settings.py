@@ -167,6 +167,7 @@ def failing(job: Job) -> Evaluation:
     return scored(job)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "program", "begins"),
     [
@@ -317,6 +318,7 @@ def test_leaves_alone_enter_the_archive_and_the_best_is_never_lost(begun) -> Non
     assert reopen(folder.path).path == folder.path
 
 
+@pytest.mark.slow
 def test_islands_start_anew_by_the_clock_and_a_resumed_run_and_its_report_see_the_same(begun, monkeypatch) -> None:
     values = iter(np.linspace(10, 99, 400))
     model = Players(code=lambda prompt: guess(next(values)))

@@ -25,6 +25,7 @@ def hill(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_it_runs_resumes_from_its_own_copy_and_is_reported(toy: Path, tmp_path: Path, hill: Path) -> None:
     done = oragent("run", "toy", "--strategy", hill, "--evaluations", 8, "strategy.options.tries=40", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -44,6 +44,7 @@ def test_all_begin_and_the_better_half_goes_on(begun) -> None:
     assert played[-1] in first[3]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(begun) -> None:
     whole = begun(*SETTINGS)
     search(whole, make_player(3, breed_child))

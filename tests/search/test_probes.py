@@ -141,6 +141,7 @@ def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_th
     assert asked == {("train", 3, wanted), (None, None, ())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_run_that_finds_no_new_program_makes_a_bounded_number_of_probes(begun, workers: int) -> None:
     """Every program is a duplicate after the third, and each round probes anew, in branches and before them."""

@@ -191,6 +191,7 @@ class Useless:
         return Reply("I had rather not.", model="useless", tokens_in=10, tokens_out=10, money=None, seconds=0.0)
 
 
+@pytest.mark.slow
 def test_of_two_models_the_one_whose_programs_gain_is_asked_most_and_resuming_changes_nothing(begun) -> None:
     runs = []
     for stop, workers in ((1000, 1), (1000, 8), (20, 2)):
@@ -211,6 +212,7 @@ def test_of_two_models_the_one_whose_programs_gain_is_asked_most_and_resuming_ch
     assert runs[0] == runs[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", RIVALS)
 def test_no_prompt_is_longer_than_the_context_has_room_for(begun, toy, strategy: str) -> None:
     (toy / "knowledge.md").write_text("Numbers below 200 are enough. " * 60)

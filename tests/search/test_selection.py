@@ -1,6 +1,7 @@
 """Parents are drawn by rank, or by score from all islands."""
 
 import numpy as np
+import pytest
 
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
@@ -25,6 +26,7 @@ def test_there_are_no_more_parents_than_elites() -> None:
     assert len(draw_parents(filled(1), 0, 2, np.random.default_rng(0))) == 1
 
 
+@pytest.mark.slow
 def test_frequencies_fall_exponentially_with_rank() -> None:
     rng, archive, draws = np.random.default_rng(0), filled(10), 20_000
     counts = np.zeros(10)
@@ -62,6 +64,7 @@ def test_parents_by_score_come_from_all_islands_alike_and_differ() -> None:
     assert np.allclose(counts / 3000, 1 / 3, atol=0.03)
 
 
+@pytest.mark.slow
 def test_within_an_island_the_draw_is_a_softmax_from_the_median_to_the_best() -> None:
     archive, rng, temperature = spread({0: [0, 2, 4, 6, 1e9]}), np.random.default_rng(0), 0.5
     counts = np.zeros(5)

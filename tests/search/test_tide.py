@@ -129,6 +129,7 @@ def test_the_box_is_in_proportion_to_constants_and_of_one_size_near_zero() -> No
     assert drawn.std(axis=0) == pytest.approx(box.reach / 5, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_child_near_the_elite_is_tuned_within_the_share_of_the_budget(begun) -> None:
     folder = begun(*settings("tide", "strategy.options.tuning=0.4", evaluations=120))
     search(folder)

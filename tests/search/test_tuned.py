@@ -32,6 +32,7 @@ def read(folder) -> tuple[list, list[str]]:
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("eoh", "reevo", "mcts_ahd", "funsearch")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["gp", "or_agent", *OTHERS])
 def test_constants_of_the_best_are_tuned_within_the_share(begun, strategy: str) -> None:
     # Research rounds are long, and every so many is kept free.

@@ -294,6 +294,7 @@ STRANGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", STRANGE)
 def test_any_valid_program_has_children(source):
     wanted, rng = read_signature(source, "f"), np.random.default_rng(8)

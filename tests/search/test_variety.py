@@ -26,6 +26,7 @@ def test_seeds_that_ship_give_enough(name: str) -> None:
     assert describe_missing_place(problem) == ""
 
 
+@pytest.mark.slow
 def test_a_seed_that_builds_a_list_has_no_place(toy: Path) -> None:
     (toy / "heuristic.py").write_text(PLAN)
     text = describe_missing_place(load_problem(toy))
@@ -35,6 +36,7 @@ def test_a_seed_that_builds_a_list_has_no_place(toy: Path) -> None:
     assert "# param:" not in describe_missing_place(load_problem(toy))
 
 
+@pytest.mark.slow
 def test_a_run_says_so_before_it_begins(toy: Path, tmp_path: Path) -> None:
     (toy / "heuristic.py").write_text(PLAN.replace("return plan", "return max(plan)"))
     done = oragent("run", "toy", "--evaluations", 3, cwd=tmp_path)

@@ -138,6 +138,7 @@ def test_effective_choices_count_neighbours() -> None:
     assert effective_choices(two) == pytest.approx(2)
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     program = "from oragent.solvers.aco_tsp import _colony; print(sum(_colony.stats.cache_misses.values()))"
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -135,6 +135,7 @@ def test_promises_are_brought_into_a_millionth_to_one() -> None:
     assert bounded_promise(np.array([-1.0, 0.0])).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heuristic", "low", "high"), [(large_first, 214.4, 215.4), (complement, 204.7, 205.4)])
 def test_the_training_score_is_that_of_reevos_evaluator(heuristic: object, low: float, high: float) -> None:
     instances = bpp.uniform_stream("train", 500)

@@ -104,6 +104,7 @@ def test_the_same_generator_gives_the_same_routes_and_another_one_others() -> No
     assert not np.array_equal(paths[0], paths[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "low", "high"), [(closer, 13.0, 13.6), (never_home, 8.94, 9.1)])
 def test_the_training_score_is_that_of_reevos_evaluator_without_its_padding(
     rule: object, low: float, high: float

@@ -124,6 +124,7 @@ def test_the_same_generator_gives_the_same_path_and_another_one_another() -> Non
     assert not np.array_equal(paths[0], paths[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "published"), [(density, 13.59), (cubed, 15.21)])
 def test_the_val_score_is_that_of_reevos_evaluator(rule: object, published: float) -> None:
     found = [

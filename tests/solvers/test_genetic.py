@@ -52,6 +52,7 @@ def full_inverse(impedance: np.ndarray, port: int, shunts: np.ndarray, row: list
     return np.linalg.inv(admittance)[:, port, port]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 20])
 def test_elimination_equals_the_full_inverse(network: pdn.Network, count: int) -> None:
     half, rng = np.ascontiguousarray(network.impedance[:, :, ::20]), np.random.default_rng(count)
@@ -154,6 +155,7 @@ def popular(parents: np.ndarray, count: int) -> np.ndarray:
     return np.argsort(votes + noise, axis=1)[:, -parents.shape[1] :]
 
 
+@pytest.mark.slow
 def test_children_of_good_parents_beat_random_placements(network: pdn.Network) -> None:
     for probe in (0, 17, 58):
         instance = pdn.PlacementInstance(network, probe, np.array([], dtype=int))

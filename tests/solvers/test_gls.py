@@ -127,6 +127,7 @@ def test_the_search_does_what_a_plain_guided_local_search_does(size: int, heuris
     assert np.array_equal(found.penalties, penalties)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heuristic", "published"), [(distance, 10.617516), (relative, 10.587460)])
 def test_the_training_score_is_that_of_reevos_evaluator(heuristic, published: float) -> None:
     lengths = [

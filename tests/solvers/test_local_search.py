@@ -87,6 +87,7 @@ def test_neighbour_lists_find_the_move_that_trying_all_pairs_finds(size: int, se
                 assert (change, first, second) == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(4, 40), SEEDS)
 def test_the_change_that_is_claimed_is_that_of_the_recomputed_length(size: int, seed: int) -> None:
@@ -138,6 +139,7 @@ def test_descents_from_many_starts_reach_the_optimum_of_a_small_instance() -> No
     assert min(ends) == pytest.approx(optimum, abs=1e-6)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 30), SEEDS)
 def test_the_first_tour_goes_to_the_nearest_city_left(size: int, seed: int) -> None:

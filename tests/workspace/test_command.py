@@ -186,6 +186,7 @@ def test_a_question_without_a_model_is_a_line_of_operations(home):
         command.ask_question(wanting(home), "What limits rye?", screen)
 
 
+@pytest.mark.slow
 def test_a_revision_that_breaks_what_was_right_is_not_written(home):
     put(home, {"src/bakery.py": PROGRAM})
     plan = PLAN | {"data": [PLAN["data"][0] | {"neutral": "50"}]}
@@ -221,6 +222,7 @@ def _reviser(plan: dict[str, object], *edits: tuple[str, str], calls: list[str])
     return Scripted(reply)
 
 
+@pytest.mark.slow
 def test_a_revision_that_changes_a_figure_and_adds_another_is_written(home):
     put(home, {"src/bakery.py": PROGRAM, "data/prices.csv": "loaf,price\nwheat,3\n"})
     dearer = "<<<<<<< SEARCH\nprice_rye,4,EUR,of a loaf\n=======\nprice_rye,5,EUR,of a loaf\n>>>>>>> REPLACE\n"
@@ -236,6 +238,7 @@ def test_a_revision_that_changes_a_figure_and_adds_another_is_written(home):
     assert "price_rye,5" in (home / "data/general_parameters.csv").read_text()
 
 
+@pytest.mark.slow
 def test_data_edits_that_a_plan_does_not_name_are_told_apart(home):
     put(home, {"src/bakery.py": PROGRAM, "data/prices.csv": "loaf,price,cost\nwheat,3,1\n"})
     dearer = "<<<<<<< SEARCH\nprice_rye,4,EUR,of a loaf\n=======\nprice_rye,5,EUR,of a loaf\n>>>>>>> REPLACE\n"
@@ -260,6 +263,7 @@ def test_data_edits_that_a_plan_does_not_name_are_told_apart(home):
     assert "<td>written (1 edit of data not in the plan)</td>" in page
 
 
+@pytest.mark.slow
 def test_a_revision_to_an_infeasible_model_names_the_conflict(home):
     put(home, {"src/bakery.py": PROGRAM})
     edit = EDIT.replace('rye <= p["most_rye"], "rye_sold"', 'rye >= 3 * p["flour"], "rye_ordered"')
@@ -290,6 +294,7 @@ def test_a_run_names_the_columns_that_can_be_read_in_two_ways(home):
     assert "wrong: line 3: &#39;2.300&#39; can be read in two ways" in (home / "report.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
     put(home, {"src/bakery.py": PROGRAM})
@@ -314,6 +319,7 @@ def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
     assert (home / "src/bakery.py").read_text() == PROGRAM
 
 
+@pytest.mark.slow
 def test_an_accepted_revision_never_writes_over_what_a_person_changed_since(home):
     put(home, {"src/bakery.py": PROGRAM})
     plan = {**PLAN, "data": [{**PLAN["data"][0], "neutral": "10"}]}
@@ -326,6 +332,7 @@ def test_an_accepted_revision_never_writes_over_what_a_person_changed_since(home
     assert (home / "src/bakery.py").read_text() == PROGRAM + "# mine\n"
 
 
+@pytest.mark.slow
 def test_feedback_is_taken_from_a_run_that_failed(home):
     put(
         home,
@@ -403,6 +410,7 @@ def test_tables_of_an_answer_are_in_a_font_of_fixed_width_on_the_page(home):
     assert "<pre>| a | b |\n|---|---|\n| 1 | &lt;i&gt; |</pre><div>That is all.</div>" in page
 
 
+@pytest.mark.slow
 def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):
     screen, _ = console()
     home = tmp_path / "fresh"
@@ -429,6 +437,7 @@ def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_pat
         assert [one.reason for one in versions.list_versions() if one.author == "person"][:1] == ["before undo"]
 
 
+@pytest.mark.slow
 def test_a_verb_does_not_write_over_what_a_person_changed_meanwhile(home):
     put(home, {"src/bakery.py": PROGRAM})
     model = baker([])
@@ -536,6 +545,7 @@ def test_a_check_loads_neither_models_nor_what_measures_them(tmp_path: Path) -> 
     assert not [name for name in loaded if name.startswith("oragent.evals.workspace")]
 
 
+@pytest.mark.slow
 def test_a_planned_row_that_the_program_lacks_is_told(home):
     put(home, {"src/bakery.py": PROGRAM})
     rows = [

@@ -42,6 +42,7 @@ def test_only_questions_have_evidence(release: Release) -> None:
         gather_evidence(release.workspaces[Mode.BUILD, 1])
 
 
+@pytest.mark.slow
 @needs_release
 def test_all_evidence_of_the_release_fits() -> None:
     questions = read_release(PUBLIC).of_mode(Mode.EXPLAIN)

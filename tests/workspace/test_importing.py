@@ -17,6 +17,7 @@ from oragent.workspace.layout import Mode
 from tests.workspace.release import PUBLIC, needs_release, optimum, put, rubric, synthetic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("programs", "variant"), [(False, RevisionView.MODEL), (True, RevisionView.CODE)])
 def test_a_release_is_imported_with_and_without_programs(tmp_path: Path, programs: bool, variant: RevisionView) -> None:
     release = read_release(synthetic(tmp_path / "release", 3, programs))
@@ -145,6 +146,7 @@ def test_programs_of_a_full_clone_are_counted(tmp_path: Path) -> None:
     assert audit_release(read_release(synthetic(tmp_path / "bare", 2))).code.files == {}
 
 
+@pytest.mark.slow
 @needs_release
 def test_the_public_release_is_as_it_was_counted() -> None:
     found = audit_release(read_release(PUBLIC))

@@ -83,6 +83,7 @@ def test_the_question_given_back_covers_nothing():
         assert score_answer(rubric, rubric.question, by_predicates(rubric, rubric.question)).coverage < 6.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", sorted(KNOWN))
 @pytest.mark.parametrize("revised", [False, True])
 def test_every_planted_error_is_named_by_the_comparison(number, revised):

@@ -103,6 +103,7 @@ def test_the_folder_is_checked_run_and_restored_byte_by_byte(dairy, box):
         ]
 
 
+@pytest.mark.slow
 def test_a_revision_changes_no_other_byte_and_is_undone_byte_by_byte(dairy, box):
     edits = '<<<<<<< SEARCH\nsorten = read_table\n=======\np["Milch"] += p["Zuschlag"]\nsorten = read_table\n>>>>>>> REPLACE\n'
     edits = edits.replace("sorten = read_table\n", 'sorten = read_table(DATA / "sorten.csv")\n')

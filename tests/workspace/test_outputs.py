@@ -53,6 +53,7 @@ def test_what_answers_cover(answers, judgements, points):
     assert "15.5148" in output
 
 
+@pytest.mark.slow
 @needs_release
 def test_the_release_imports_with_what_is_wrong_with_it():
     output = CliRunner().invoke(app, ["workspace", "import", str(PUBLIC)]).output

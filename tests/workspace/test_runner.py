@@ -240,6 +240,7 @@ def test_the_program_finds_no_label_anywhere(tmp_path, runner, monkeypatch):
     assert again.stdout.startswith("seen 1 "), "what lies in the view is seen, so that the walk does look"
 
 
+@pytest.mark.slow
 def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runner):
     linear = (READ + MODEL).replace(', cat="Integer"', "")
     for program, whole in ((READ + MODEL, True), (linear, False)):
@@ -257,6 +258,7 @@ def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runn
         assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.objective
 
 
+@pytest.mark.slow
 def test_duals_in_records_are_finite_differences(tmp_path, runner):
     linear = (READ + MODEL).replace(', cat="Integer"', "") + SOLVE.format(solver="HiGHS")
     place = folder(tmp_path, linear)

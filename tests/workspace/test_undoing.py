@@ -52,6 +52,7 @@ def test_undo_takes_back_the_verb_and_no_edit_before_or_after_it(tmp_path):
         assert text(tmp_path, "data/mine.csv") == "a\n1\n"
 
 
+@pytest.mark.slow
 def test_a_file_that_was_edited_after_the_verb_keeps_the_edit_and_is_named(tmp_path):
     with Versions(tmp_path) as versions:
         put(tmp_path, {"src/a.py": "mine", "src/b.py": "mine too"})
@@ -70,6 +71,7 @@ def test_a_file_that_was_edited_after_the_verb_keeps_the_edit_and_is_named(tmp_p
         assert text(tmp_path, "src/a.py") == "mine"
 
 
+@pytest.mark.slow
 def test_redo_does_again_what_undo_took_back_until_another_verb_writes(tmp_path):
     with Versions(tmp_path) as versions:
         for content in ("1", "2", "3"):

@@ -105,6 +105,7 @@ def test_references_to_nothing_are_refused_in_one_line(bench: Workbench, text: s
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 @given(st.text('r123.[]()+-*/ objectivevalue{}"', max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_no_text_breaks_the_reader(bench: Workbench, text: str) -> None:

@@ -41,6 +41,7 @@ def call(*lines: str) -> str:
     return f"```json\n{json.dumps({'tool': 'ask', 'arguments': {'lines': list(lines)}})}\n```"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [

@@ -136,6 +136,7 @@ def test_limits_are_told_before_they_bind(tmp_path: Path) -> None:
     assert "carpentry" in tools(ToolCall("", "describe", {"name": "carp"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["C-P-P", "C-N-R", "nobody"])
 def test_agents_of_evaluations_are_refused(tmp_path: Path, agent: str) -> None:
     with pytest.raises(ConfigError):

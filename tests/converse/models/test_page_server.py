@@ -125,6 +125,7 @@ def test_of_two_browsers_the_one_that_has_not_seen_the_last_message_is_refused(c
     assert client.say("keep", X_Seen=str(state["count"]))["in_force"] == ["carpentry = 50"]
 
 
+@pytest.mark.slow
 def test_messages_at_the_same_time_are_answered_one_after_the_other(client: Client) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(client.say, [f"carpentry = {hours}" for hours in (44, 48, 52, 56)]))

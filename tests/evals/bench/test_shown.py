@@ -40,6 +40,7 @@ def test_a_look_depends_on_the_place_alone() -> None:
     assert set(assign_styles([str(place) for place in range(100)])) == {str(place) for place in range(100)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [("ann",), tuple(f"player {number}" for number in range(9)), ("ann", NASTY)])
 def test_any_number_of_contestants_is_drawn_by_any_name(players: tuple[str, ...]) -> None:
     drawings = draw_benchmark(game(*players))
@@ -90,6 +91,7 @@ def test_a_table_shows_what_it_holds_and_drives_no_terminal(capsys: pytest.Captu
     assert "[red]3" in said
 
 
+@pytest.mark.slow
 def test_a_page_shows_figures_and_tables_and_escapes_their_texts() -> None:
     text = """{% from "parts.html" import figure, grid %}{{ figure(drawing) }}{{ grid(table, ("how",)) }}"""
     template = make_environment(Path(bench.__file__).parent).from_string(text)

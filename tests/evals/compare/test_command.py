@@ -83,6 +83,7 @@ def comparing(root: Path) -> dict[str, object]:
     return vars(oragent("compare", *BASIC, cwd=root))
 
 
+@pytest.mark.slow
 def test_all_runs_are_done_and_told(compared: tuple[Path, subprocess.CompletedProcess]) -> None:
     folder, done = compared
     assert done.returncode == 0, done.stderr
@@ -117,6 +118,7 @@ def test_a_killed_comparison_goes_on_where_it_was(toy: Path, tmp_path: Path) -> 
         assert found.items() <= after[database].items()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_and_says_how_to_go_on(toy: Path, tmp_path: Path) -> None:
     words = [str(8000 if word == 8 else word) for word in BASIC]
     process = subprocess.Popen(
@@ -246,6 +248,7 @@ settings:
 """
 
 
+@pytest.mark.slow
 def test_a_comparison_of_an_earlier_version_goes_on(
     compared: tuple[Path, subprocess.CompletedProcess], tmp_path: Path
 ) -> None:

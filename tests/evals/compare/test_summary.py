@@ -184,6 +184,7 @@ def test_the_curve_of_a_run_stays_where_it_ended(tmp_path: Path) -> None:
     assert best_so_far(made, 5).tolist() == [[10, 10, 9, 9, 9], [10, 8, 8, 7, 7]]
 
 
+@pytest.mark.slow
 def test_a_strategy_that_nobody_knows_has_its_place_in_every_figure(tmp_path: Path) -> None:
     names = ("gp", "random", "hill_climber")
     drawings = draw_benchmark(summarise([a_run(tmp_path, name, 0, [9.0, 8.0], 9.0) for name in names]))
@@ -265,6 +266,7 @@ def test_one_strategy_alone_has_nobody_to_be_ahead_of(tmp_path: Path) -> None:
     assert describe_verdict(runs_of(tmp_path, 6, gp=[8.0])) == "There is one strategy only: nothing to hold it against."
 
 
+@pytest.mark.slow
 def test_axes_read_in_the_units_of_the_scores(tmp_path: Path) -> None:
     made = [
         a_run(tmp_path, name, seed, [2094.31 + shift, 2094.3 + shift])

@@ -29,6 +29,7 @@ def test_every_skill_has_a_task() -> None:
     assert {task.skill for task in TASKS} == {skill.name for skill in list_skills()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "answer", "solved"),
     [
@@ -48,6 +49,7 @@ def test_an_answer_is_checked_by_the_solver(tmp_path: Path, task: str, answer: d
     assert BY_NAME[task].check(tmp_path) is solved
 
 
+@pytest.mark.slow
 def test_a_question_that_changed_the_data_is_not_solved(tmp_path: Path) -> None:
     stock = tmp_path / "shop" / "data" / "stock.csv"
     stock.parent.mkdir(parents=True)

@@ -173,6 +173,7 @@ def filled(asked: StudyRequest, root: Path, launched: Launched):
     return load_comparison(plan, runner, asked.outputs)
 
 
+@pytest.mark.slow
 def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(
         "oragent.evals.compare.runner.write_report", lambda path: path
@@ -206,6 +207,7 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
     assert all(one.work >= 5 and one.calls >= 5 for one in spent)
 
 
+@pytest.mark.slow
 def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(tmp_path: Path, monkeypatch) -> None:
     """The study's instances of some problems are files that each has to fetch."""
     monkeypatch.setattr("oragent.evals.compare.runner.write_report", lambda path: path)

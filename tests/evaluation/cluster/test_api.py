@@ -25,6 +25,7 @@ def found(toy: Path, outputs: Path, **keys) -> list:
     return [(one.id, one.candidate.source, one.score, one.placed) for one in run.candidates]
 
 
+@pytest.mark.slow
 def test_an_executor_finds_what_is_found_without_it(toy: Path, tmp_path: Path) -> None:
     with ProcessPoolExecutor(1) as executor:
         there = found(toy, tmp_path / "there", cluster=executor)
@@ -43,6 +44,7 @@ def test_what_is_neither_is_said_in_one_line(toy: Path, tmp_path: Path, cluster:
         found(toy, tmp_path, cluster=cluster)
 
 
+@pytest.mark.slow
 def test_a_new_run_has_as_many_rounds_in_flight_as_its_workers_can_use(toy: Path, tmp_path: Path) -> None:
     run = oragent.run(toy, evaluations=3, strategy="gp", outputs=tmp_path, cluster=Here(), workers=10)
     assert "window: 15\n" in (run.folder / "config.yaml").read_text()

@@ -138,6 +138,7 @@ def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path
     assert not list((tmp_path / "nodes").iterdir())  # certificates go with the run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thread", ["first", "other"])
 def test_the_keyboards_interrupt_stays_ours_in_whichever_thread_scripts_are_written(
     thread: str, tmp_path: Path

@@ -163,6 +163,7 @@ REFUSED = {"refused": "tls://old:1", "host": "node2", "why": "it has oragent 0.0
 JOINED = {"joined": "tls://a:1", "places": 1, "handshake": WORKER}
 
 
+@pytest.mark.slow
 def test_a_run_waits_for_a_worker_that_is_looked_at_when_another_is_refused(monkeypatch) -> None:
     monkeypatch.setattr("oragent.evaluation.cluster.connect.GRACE_S", 0.3)
     both = (0.0, {"looked_at": 2}), (0.1, {"looked_at": 1}), (0.1, REFUSED)

@@ -22,6 +22,7 @@ QUICK = LatenessRule(floor_s=0.05, factor=1.0)
 SLOW = LatenessRule(floor_s=60.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", [1, 4, 16])
 def test_the_archive_is_that_of_one_worker_whatever_is_lost(begun, places: int) -> None:
     alone, afar = begun("budget.evaluations=40", "seed=3"), begun("budget.evaluations=40", "seed=3")

@@ -28,6 +28,7 @@ def cbc() -> str:
     return f"command:{shlex.quote(str(paths[0]))} {{model.mps}} solve solution {{solution}}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["knapsack", "transport", "lot_sizing"])
 def test_cbc_finds_the_optima_of_families(family: str) -> None:
     instance = FAMILIES[family](3, 4)

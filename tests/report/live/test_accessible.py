@@ -91,6 +91,7 @@ def test_no_view_has_a_serious_finding(page: str, theme: str, width: int, tmp_pa
     assert find_faults(page, tmp_path, theme, width) == {}
 
 
+@pytest.mark.slow
 def test_a_button_without_a_name_is_a_finding(page: str, tmp_path: Path) -> None:
     found = find_faults(f"{page}<button></button>", tmp_path, "light", 1280, VIEWS[:1])
     assert [finding.partition(":")[0] for finding in found["overview"]] == ["button-name"]

@@ -91,6 +91,7 @@ def test_every_view_is_drawn_and_executes_nothing(address: str, view: str, tmp_p
     assert "undefined" not in body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["", "candidate/1.0"])
 def test_the_page_as_a_file_in_a_browser(view: str, tmp_path: Path) -> None:
     describe(tmp_path / "run")
@@ -113,6 +114,7 @@ CHOOSE = """setTimeout(() => {
 }, 1000)"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "shown"), [("", (6.0, 4.0)), (CHOOSE, (8.0, 5.0))])
 def test_seed_and_best_are_side_by_side_on_the_chosen_instance(
     script: str, shown: tuple[float, float], tmp_path: Path

@@ -37,6 +37,7 @@ def answers(address: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_page_is_there_while_a_search_runs_and_ends_with_it(run: Path) -> None:
     lines: list[str] = []
     with open_companion(run, lines.append):
@@ -63,6 +64,7 @@ def test_the_page_ends_where_the_search_is_killed(run: Path) -> None:
     assert not answers(address)
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_served_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="could not be opened"), open_companion(tmp_path / "nothing", print):
         pass

@@ -18,6 +18,7 @@ def working(monkeypatch: pytest.MonkeyPatch, forbidden: str) -> set[Mechanism]:
     return {report.mechanism for report in probe_mechanisms() if report.works}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("means", ["namespaces", "seccomp", "landlock", "cgroups"])
 def test_what_is_left_out_is_not_found(means: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Mechanism(means) not in working(monkeypatch, f"without:{means}")
@@ -29,6 +30,7 @@ def test_nothing_but_limits_leaves_every_channel_open(monkeypatch: pytest.Monkey
     assert Guarantee.SCORED not in missing
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(landlock.abi_version() < 5, reason="this machine has no Landlock of version 5")
 @pytest.mark.parametrize("version", [1, 3, 5])
 def test_an_older_landlock_can_be_had(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +61,7 @@ def test_several_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert newest_landlock() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("forbidden", "lines"),
     [
