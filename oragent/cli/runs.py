@@ -271,7 +271,9 @@ def _print_prompts(run: Path) -> None:
     prompts = list_open_prompts(run / FOLDER)
     publish_result({"prompts": prompts})
     for prompt in prompts:
-        print_text(f"call {prompt.key}, role {prompt.role}\n{escape_text(prompt.prompt)}")
+        print_text(f"call {prompt.key}, role {prompt.role}")
+        for role, text in prompt.messages:
+            print_text(f"--- {escape_text(role)}\n{escape_text(text)}")
     if not prompts:
         print_text("no prompt waits for a person; 'oragent steer RUN person' has you asked from the next round on")
 

@@ -41,6 +41,7 @@ from oragent.search.run_archive import RunArchive
 from oragent.search.run_budget import RunBudget
 from oragent.search.run_context import RunContext, count_replies
 from oragent.search.run_end import RunEnd
+from oragent.search.running_work import show_running
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import COMPLETE, RoundNote, Store
 from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
@@ -173,6 +174,18 @@ class Engine:
         self._store.note(COMPLETE, str(False))
         about = {"folder": str(self._folder.path), "problem": self._folder.problem.name, "rounds": len(self._recorded)}
         self._emit(EventKind.BEGUN, -1, about)
+        showing = asyncio.create_task(show_running(self._folder.path, self._list_running))
+        try:
+            return await self._run_rounds()
+        finally:
+            showing.cancel()
+
+    def _list_running(self) -> list[RunningJob]:
+        evaluations, calls = self.under_way
+        calls = [replace(call, what=f"model call, {call.what}") for call in calls]
+        return [*self._context.sweeping.values(), *calls, *evaluations]
+
+    async def _run_rounds(self) -> SearchResult:
         flying: dict[int, asyncio.Task[RoundContext]] = {}
         progress = await self._unless_aborted(asyncio.create_task(self._score_seed()))
         upcoming = 1

@@ -332,6 +332,8 @@ def scale_seconds(
     return once + (seconds - once) * planned / instances
 
 
+# Function that is called with the number of settings run, the number planned, and the CPU seconds used.
+NoticeSettings = Callable[[int, int, float], None]
 # Function that waits for several runs, in parallel if there are workers, and returns their results in order.
 Gather = Callable[[Sequence[Awaitable[ProbeResult]]], Awaitable[Sequence[ProbeResult]]]
 
@@ -348,6 +350,7 @@ async def run_sweep(
     settings: int = EVOLVED_SETTINGS,
     seed: int = 0,
     least: int = 0,
+    notice: NoticeSettings = lambda ended, planned, cpu_s: None,
 ) -> SweepResult:
     """Run a program with other values of its parameters, for at most ``cpu_s`` CPU seconds in all.
 
@@ -356,19 +359,25 @@ async def run_sweep(
     ranges with ``settings`` settings; a single range is searched at equidistant values. The number of parallel runs and
     the end of the sweep depend only on the results, not on the number of workers.
     """
-    sweep = _Sweep(measure, gather, source, subset, direction, cpu_s)
+    sweep = _Sweep(measure, gather, source, subset, direction, cpu_s, notice)
     sweep.work = next((parameter.name for parameter in read_parameters(source).parameters if parameter.is_work), "")
     present = {axis.name: axis.present for axis in axes}
-    await sweep.run_all([present])
-    if sweep.affordable() < least:
-        return sweep.result()
     ranges = [axis.parameter for axis in axes if axis.parameter is not None]
+    grid: list[Mapping[str, float]] = []
     if len(ranges) > 1:
-        await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
+        sweep.planned = 1 + min(settings, MAX_SETTINGS)
     else:
         spaced = [_parameter_value(ranges[0], at / (LINE_POINTS - 1)) for at in range(LINE_POINTS)] if ranges else []
         values, names = [axis.values or dict.fromkeys(spaced) for axis in axes], [axis.name for axis in axes]
-        await sweep.run_all([dict(zip(names, point, strict=True)) for point in itertools.product(*values)])
+        grid = [dict(zip(names, point, strict=True)) for point in itertools.product(*values)]
+        sweep.planned = len({tuple(point.values()) for point in [present, *grid]})
+    await sweep.run_all([present])
+    if sweep.affordable() < least:
+        return sweep.result()
+    if len(ranges) > 1:
+        await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
+    else:
+        await sweep.run_all(grid)
     return sweep.result()
 
 
@@ -376,7 +385,14 @@ class _Sweep:
     """Runs of a sweep, and its remaining CPU seconds."""
 
     def __init__(
-        self, measure: InstanceRunner, gather: Gather, source: str, subset: Subset, direction: Direction, cpu_s: float
+        self,
+        measure: InstanceRunner,
+        gather: Gather,
+        source: str,
+        subset: Subset,
+        direction: Direction,
+        cpu_s: float,
+        notice: NoticeSettings,
     ) -> None:
         self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
         self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s
@@ -385,6 +401,9 @@ class _Sweep:
         self._skipped = 0
         # Name of the parameter for the amount of work; empty without one.
         self.work = ""
+        # Number of settings that the sweep runs if its CPU seconds allow it.
+        self.planned = 0
+        self._notice = notice
 
     async def run_all(self, points: Sequence[Mapping[str, float]]) -> list[SweepRow | None]:
         """Run settings in order until the CPU seconds are used up; an earlier result is used again."""
@@ -395,6 +414,7 @@ class _Sweep:
             # The cheapest settings run first.
             waiting.sort(key=lambda program: values[program].get(self.work, 0.0))
         while waiting and (count := self._at_once()):
+            self._notice(len(self._rows), self.planned, self._limit_s - self._remaining_s)
             batch, waiting = waiting[:count], waiting[count:]
             limit_s = self._remaining_s / len(batch)
             works = [run_probe(self._measure, text, self._subset, limit_s) for text in batch]

@@ -518,7 +518,13 @@ class RoundContext:
         self.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
         axes, seed = read_axes(words, source), int(self.rng.integers(1 << 31))
-        direction = self.problem.about.direction
+        direction, limit_s = self.problem.about.direction, self._limit_experiment(cpu_s)
+        key, begun = object(), time.monotonic()
+
+        def notice(ended: int, planned: int, used_s: float) -> None:
+            told = f"setting {ended + 1} of {planned}, {used_s:.0f} of {limit_s:.0f} CPU s"
+            self.context.sweeping[key] = RunningJob(f"sweep, round {self.number}: {told}", begun)
+
         sweeping = run_sweep(
             self._measure("sweep"),
             wait_for_all,
@@ -526,12 +532,16 @@ class RoundContext:
             axes,
             subset,
             direction,
-            cpu_s=self._limit_experiment(cpu_s),
+            cpu_s=limit_s,
             settings=settings,
             seed=seed,
             least=least,
+            notice=notice,
         )
-        result = await self.context.in_time(sweeping)
+        try:
+            result = await self.context.in_time(sweeping)
+        finally:
+            self.context.sweeping.pop(key, None)
         self._count_experiment(result.cpu_s)
         return result
 

@@ -112,6 +112,8 @@ class RunContext:
     stopped: bool = False
     # Running model calls, oldest first.
     asking: dict[object, RunningJob] = field(default_factory=dict)
+    # Running sweeps with their progress, oldest first.
+    sweeping: dict[object, RunningJob] = field(default_factory=dict)
     # Spending so far of uncommitted rounds.
     paid: dict[int, Spent] = field(default_factory=dict)
     # Numbers of the rounds with a reset of islands by the clock.

@@ -20,6 +20,7 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import make_plain_folder, read_start, replace_file
 from oragent._base.protocol import storable_text
+from oragent._base.safe_load import parse_json
 from oragent.llm.model import Model, Reply, Request
 from oragent.search.archive import Archive
 from oragent.search.store import Store, is_running
@@ -45,6 +46,8 @@ ACTS = ("pause", "continue", "stop", "budget", "hint", "add", "pin", "ban", "per
 WITH_VALUE = ("budget", "hint", "add", "ban")
 # Largest number of characters of a value.
 MAX_VALUE = 200_000
+# Largest number of waiting acts that are listed.
+MAX_WAITING = 50
 STOPPED = "stopped by the user"
 # Origin of an added program.
 ORIGIN = "user"
@@ -60,6 +63,11 @@ class OpenPrompt:
     role: str
     # Messages as JSON.
     prompt: str
+
+    @property
+    def messages(self) -> list[tuple[str, str]]:
+        """Roles and texts of the messages; a prompt that is not such JSON is one text without a role."""
+        return read_messages(self.prompt)
 
 
 class PersonModel:
@@ -91,6 +99,14 @@ class PersonModel:
         self._tell(request.key)
         seconds = time.monotonic() - begun
         return Reply(text, tokens_in=0, tokens_out=0, money=0.0, seconds=seconds, model=PERSON)
+
+
+def read_messages(prompt: str) -> list[tuple[str, str]]:
+    """Return the roles and texts of the messages of a prompt; a text that is not such JSON has no role."""
+    try:
+        return [(str(m.get("role", "")), str(m.get("content", ""))) for m in parse_json(prompt)]
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return [("", prompt)]
 
 
 def list_open_prompts(folder: Path) -> list[OpenPrompt]:
@@ -246,6 +262,25 @@ def _expect_candidate(folder: Path, name: str) -> None:
         raise ConfigError(f"no candidate {name} in this run: {hint}")
 
 
+def list_waiting_acts(folder: Path) -> list[Act]:
+    """List the acts that wait for the engine of a run folder, oldest first."""
+    return [act for path in _list_files(folder / FOLDER)[:MAX_WAITING] if (act := _read_act(path)) is not None]
+
+
+def _list_files(place: Path) -> Sequence[Path]:
+    if place.is_symlink() or not place.is_dir():
+        return ()
+    return sorted(path for path in place.glob("[!.]*.json") if path.is_file() and not path.is_symlink())
+
+
+def _read_act(path: Path) -> Act | None:
+    try:
+        tree = json.loads(files.read_start(path, 8 * MAX_VALUE))
+        return check_act(str(tree["act"]), str(tree["value"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ConfigError):
+        return None
+
+
 def _read_record(store: Store) -> tuple[list[Act], Any]:
     """Return the recorded acts of a run and its budget before them; the database is untrusted."""
     try:
@@ -291,12 +326,8 @@ class ActLog:
             yield from self._take_new(round_number, horizon, budget)
 
     def _take_new(self, round_number: int, horizon: int, budget: Budget) -> Iterator[Act]:
-        for path in self._list_files():
-            try:
-                tree = json.loads(files.read_start(path, 8 * MAX_VALUE))
-                act = check_act(str(tree["act"]), str(tree["value"]))
-            except (OSError, ValueError, KeyError, TypeError, RecursionError, ConfigError):
-                act = None
+        for path in _list_files(self._folder):
+            act = _read_act(path)
             with suppress(OSError):
                 path.unlink()
             if act is None:
@@ -309,11 +340,6 @@ class ActLog:
             self._store.note(KEY, json.dumps([asdict(recorded) for recorded in self._recorded]))
             self._apply(act, round_number)
             yield act
-
-    def _list_files(self) -> Sequence[Path]:
-        if self._folder.is_symlink() or not self._folder.is_dir():
-            return ()
-        return sorted(path for path in self._folder.glob("[!.]*.json") if path.is_file() and not path.is_symlink())
 
     def _apply(self, act: Act, round_number: int) -> None:
         if act.act in ("pause", "continue"):

@@ -54,7 +54,7 @@ COMMANDS = {
 ENTRIES = (
     "run.db", "config.yaml", "best.py", "candidates", "candidates/0.0", "candidates/0.0/heuristic.py", "report.html",
     "figures", "pictures", "test.yaml", "final.yaml", "steering", "steering/asked", "steering/answers",
-    "run.lock", "strategy.py", "run.db-wal", "run.db-journal",
+    "run.lock", "running.json", "strategy.py", "run.db-wal", "run.db-journal",
 )  # fmt: skip
 Attack = Callable[[Path, Path], object]  # path of the entry, folder outside
 

@@ -131,6 +131,20 @@ def test_results_do_not_depend_on_the_order_in_which_runs_end() -> None:
         assert swept(Runs(shuffled=True), words, cpu_s=9) == alone
 
 
+@pytest.mark.parametrize(("words", "planned"), [(["A=1,2,4,5,6", "B=1.5"], 5), (["A=1,2,3,5,6"], 6), (["A", "B"], 13)])
+def test_a_sweep_reports_its_settings_and_cpu_seconds(words: list[str], planned: int) -> None:
+    noticed: list[tuple[int, int, float]] = []
+    axes, subset = read_axes(words, SOURCE), Subset((20,))
+    options = {"cpu_s": 100.0, "settings": 12, "notice": lambda *progress: noticed.append(progress)}
+    result = asyncio.run(run_sweep(Runs(), wait_for_all, SOURCE, axes, subset, Direction.MINIMIZE, **options))
+    assert {number for _, number, _ in noticed} == {planned} == {len(result.rows)}
+    # Each setting takes one CPU second.
+    assert (
+        [ended for ended, _, _ in noticed] == [cpu_s for _, _, cpu_s in noticed] == sorted({e for e, _, _ in noticed})
+    )
+    assert noticed[0][0] == 0
+
+
 @pytest.mark.parametrize(("cpu_s", "rows"), [(4.5, 1), (5.0, 5), (40.0, 13)])
 def test_a_search_begins_only_if_its_cpu_seconds_last_for_enough_settings(cpu_s: float, rows: int) -> None:
     axes, subset = read_axes(["A", "B"], SOURCE), Subset((20,))

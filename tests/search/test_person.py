@@ -122,10 +122,12 @@ def test_the_command_line_prints_prompts_and_gives_replies(tmp_path: Path) -> No
     (tmp_path / FOLDER / "asked").mkdir(parents=True)
     empty = CliRunner().invoke(app, ["steer", str(tmp_path), "answer"])
     assert "no prompt waits" in empty.output
-    prompt = json.dumps([{"role": "user", "content": "write guess \x1b[31m"}])
+    prompt = json.dumps(
+        [{"role": "system", "content": "be short"}, {"role": "user", "content": "write\nguess \x1b[31m"}]
+    )
     (tmp_path / FOLDER / "asked" / "b.json").write_text(json.dumps({"key": "4.0", "role": "code", "prompt": prompt}))
     shown = CliRunner().invoke(app, ["steer", str(tmp_path), "answer"])
-    assert "call 4.0, role code" in shown.output
+    assert shown.output.startswith("call 4.0, role code\n--- system\nbe short\n--- user\nwrite\nguess ")
     assert "\x1b" not in shown.output
     (tmp_path / "reply.md").write_text(MINE)
     given = CliRunner().invoke(app, ["steer", str(tmp_path), "answer", str(tmp_path / "reply.md")])

@@ -27,10 +27,13 @@ from oragent.search.checks import way_on
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind
 from oragent.search.folder import repeat_command
 from oragent.search.prompting.search_summary import TITLE, program_mark
+from oragent.search.running_work import RUNNING, read_running
 from oragent.search.store import KIND, SCHEMA, is_running, read_features, read_parents
-from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts
+from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts, list_waiting_acts, read_messages
 
 T = TypeVar("T")
+# Files with held-out scores.
+SETS = ("check.yaml", "test.yaml", "fresh.yaml")
 # CPU seconds
 QUERY_S = 5.0
 # of the first page, so that something is shown soon, and of the others
@@ -87,6 +90,8 @@ class RunSummary:
         command: Command that continues the run.
         asked: Prompts that wait for a person: key, role and messages.
         steering: Acts that changed the run, in order.
+        waiting: Acts that have not taken effect yet, in order.
+        tasks: What runs now: descriptions, and Unix times of their starts in seconds.
     """
 
     name: str
@@ -123,6 +128,8 @@ class RunSummary:
     cpu_s: float = 0.0
     asked: list[dict[str, Any]] = field(default_factory=list)
     steering: list[dict[str, Any]] = field(default_factory=list)
+    waiting: list[dict[str, Any]] = field(default_factory=list)
+    tasks: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -213,6 +220,7 @@ class RunReader:
             elapsed_s = max(elapsed_s, float(evaluated["latest"] or 0.0))
             end, grid = database.read_meta("end") or "", database.read_meta("grid")
             leaders = find_leaders(database, about.direction)
+            runs = is_running(self.folder)
             return RunSummary(
                 name=escape_text(self.folder.resolve().name),
                 problem=escape_text(about.problem),
@@ -236,7 +244,7 @@ class RunReader:
                 spent={**vars(spent), "seconds": elapsed_s},
                 rounds=rounds,
                 evaluations=int(evaluated["number"]),
-                state="running" if is_running(self.folder) else "ended" if end else "interrupted",
+                state="running" if runs else "ended" if end else "interrupted",
                 end=escape_text(end),
                 calls=_group_calls(database),
                 remarks=[escape_text(str(text)) for text in parse_json(database.read_meta("remarks") or "[]")],
@@ -247,6 +255,8 @@ class RunReader:
                 cpu_s=_round(evaluated["cpu_s"]),
                 asked=self._list_asked(),
                 steering=clean_value(parse_json(database.read_meta("steering") or "[]")),
+                waiting=[clean_value(asdict(act)) for act in list_waiting_acts(self.folder)],
+                tasks=clean_value([asdict(task) for task in read_running(self.folder)]) if runs else [],
             )
 
     def _list_asked(self) -> list[dict[str, Any]]:
@@ -333,7 +343,7 @@ class RunReader:
     def version(self) -> tuple[float, ...]:
         """Return a value that changes when the database changes; it costs no query."""
         marks: list[float] = []
-        for name in ("run.db", "run.db-wal", f"{FOLDER}/{ASKED}", "check.yaml", "test.yaml", "fresh.yaml"):
+        for name in ("run.db", "run.db-wal", RUNNING, FOLDER, f"{FOLDER}/{ASKED}", *SETS):
             with suppress(OSError):
                 stat = (self.folder / name).stat()
                 marks += [stat.st_mtime_ns, stat.st_size]
@@ -411,12 +421,7 @@ def _read_titles(database: Database) -> dict[str, str]:
 
 
 def _read_messages(text: str) -> list[dict[str, str]]:
-    """Read the messages of a prompt; a text that is not JSON is one message."""
-    try:
-        messages = [(str(m.get("role", "")), str(m.get("content", ""))) for m in parse_json(text)]
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        messages = [("", text)]
-    return [{"role": escape_text(role), "text": _cut(content)} for role, content in messages]
+    return [{"role": escape_text(role), "text": _cut(content)} for role, content in read_messages(text)]
 
 
 def _describe_call(row: Row) -> dict[str, Any]:

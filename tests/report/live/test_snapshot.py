@@ -18,7 +18,9 @@ from oragent.report.live.offline import write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.run import load_run
 from oragent.search.archive import Grid
+from oragent.search.running_work import RUNNING
 from oragent.search.store import Store
+from oragent.search.user_commands import post_act
 from tests.report.runs import SEED, Made, describe, reply, searched, write
 
 HOSTILE = "</script><script>alert(1)</script> \x1b[31m \u202e"
@@ -77,7 +79,26 @@ def test_a_run_whose_lock_is_held_is_running(tmp_path: Path) -> None:
     reader = made(tmp_path)
     with (tmp_path / "run.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert reader.read_summary().state == "running"
+        before = reader.version()
+        (tmp_path / RUNNING).write_text('[{"what": "sweep, round 7: setting 4 of 9", "since": 5.0}]')
+        assert reader.version() != before
+        summary = reader.read_summary()
+        assert summary.state == "running"
+        assert summary.tasks == [{"what": "sweep, round 7: setting 4 of 9", "since": 5.0}]
+    # A file that a killed run left names nothing that runs.
+    assert reader.read_summary().tasks == []
+
+
+def test_acts_that_wait_are_in_the_summary(tmp_path: Path) -> None:
+    reader = made(tmp_path)
+    before = reader.version()
+    post_act(tmp_path, "hint", "short edges")
+    post_act(tmp_path, "pause")
+    assert reader.version() != before
+    assert [(act["act"], act["value"]) for act in reader.read_summary().waiting] == [
+        ("hint", "short edges"),
+        ("pause", ""),
+    ]
 
 
 def test_a_candidate_has_program_prompt_reply_and_metrics(tmp_path: Path) -> None:

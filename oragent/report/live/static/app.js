@@ -4,11 +4,12 @@ import { archive, lineage } from "./structure.js";
 import { candidate, candidates } from "./candidates.js";
 import { compare } from "./compare.js";
 import { model, solutions, trust } from "./evidence.js";
-import { overview } from "./overview.js";
+import { now, overview } from "./overview.js";
 import { plural, shellWord } from "./format.js";
 import { steering } from "./steering.js";
 
 const VIEWS = [["", "Overview"], ["candidates", "Candidates"], ["lineage", "Lineage"], ["archive", "Archive"], ["model", "Model"], ["trust", "Trust"], ["solutions", "Solutions"], ["compare", "Compare"], ["steer", "Steer"], ["settings", "Settings"]];
+const REDRAW_MS = 10000;
 const LIVE_VIEWS = new Set(["", "candidates", "steer"]);
 const top = /** @type {HTMLElement} */ (document.getElementById("top"));
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
@@ -86,6 +87,9 @@ async function showPage(id) {
     inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them: curves, ranks, tests")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
 }
 
+/** What makes a view outdated. @param {Run} run */
+const stateOf = (run) => JSON.stringify([run.count, run.summary.state, run.summary.asked.map((/** @type {any} */ asked) => asked.key), run.summary.steering, run.summary.waiting]);
+
 /** @param {string} id */
 async function openRun(id) {
   state.stop();
@@ -94,11 +98,18 @@ async function openRun(id) {
   let painted = false;
   await run.update(() => { if (!painted && run.best >= 0) { painted = true; void draw(); } });
   if (where().query.get("follow") === "0") { state.stop = () => {}; state.isLive = true; return; }
-  let busy = false, again = false;
+  let busy = false, again = false, drawn = Date.now();
   const update = async () => {
     if (busy || document.hidden) { again = true; return; }
     busy = true;
-    do { again = false; const known = run.count, asked = run.summary.asked.length; try { await run.update(); } catch (problem) { break; } drawTop(); if (run.count !== known || run.summary.asked.length !== asked || where().view === "") refresh(); } while (again);
+    do {
+      again = false;
+      const before = stateOf(run);
+      try { await run.update(); } catch (problem) { break; }
+      drawTop();
+      // The list of what runs changes every second: the rest of the overview is drawn again less often.
+      if (stateOf(run) !== before || (where().view === "" && Date.now() - drawn > REDRAW_MS)) { drawn = Date.now(); refresh(); } else if (where().view === "") document.getElementById("now")?.replaceWith(now(run, link));
+    } while (again);
     busy = false;
   };
   let wasOpen = false;

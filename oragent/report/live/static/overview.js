@@ -1,7 +1,7 @@
 import { bars, button, card, command, fill, h, table, tile } from "./dom.js";
 import { cssColor, heatMap, lineChart } from "./charts.js";
 import { difference, inOneLayout } from "./code.js";
-import { ask } from "./data.js";
+import { ask, EMBEDDED } from "./data.js";
 import { count, duration, gain, gainText, money, percent, plural, poissonInterval, score } from "./format.js";
 
 const OUTCOMES = [["N", "took an empty cell", "--s1"], ["I", "took a worse program's cell", "--s6"], ["-", "not kept", "--line"], ["", "failed", "--s2"]];
@@ -73,7 +73,7 @@ export function verdict(run) {
 /** @param {any} run @param {(view: string) => string} link */
 export function overview(run, link) {
   const s = run.summary, c = run.c;
-  if (run.best < 0) return [h("h1", {}, s.title), card("", h("p", { class: "empty" }, `No candidate has a score yet; ${plural(s.evaluations, "evaluation")} stored. ${s.end}`), h("h3", {}, "To continue"), command(s.command))];
+  if (run.best < 0) return [h("h1", {}, s.title), now(run, link), card("", h("p", { class: "empty" }, `No candidate has a score yet; ${plural(s.evaluations, "evaluation")} stored. ${s.end}`), h("h3", {}, "To continue"), command(s.command))];
   const best = c.score[run.best], seed = c.score[run.seed];
   const calls = s.calls.reduce((/** @type {number} */ sum, /** @type {any} */ group) => sum + group.calls, 0);
   const dollars = s.calls.reduce((/** @type {number} */ sum, /** @type {any} */ group) => sum + group.money, 0);
@@ -83,6 +83,7 @@ export function overview(run, link) {
   const uncommitted = Math.max(0, s.evaluations - run.count);
   return [
     h("h1", {}, s.title),
+    now(run, link),
     h("div", { class: "tiles" },
       tile(`best score, ${s.direction === "minimize" ? "lower" : "higher"} is better`, h("a", { href: link(`candidate/${run.name(run.best)}`) }, score(best)), `seed ${score(seed)}: ${gainText(run.direction, best, seed)}`, "main"),
       tile("candidates", count(run.count - run.probes), `${count(scored)} scored; ${count(s.spent.evaluations)} evaluations${s.budget.evaluations ? ` of ${count(s.budget.evaluations)}` : ""}`),
@@ -92,14 +93,22 @@ export function overview(run, link) {
     h("div", { class: "grid" }, h("div", {}, convergenceCard(run, link), onePicture(run, link),
     h("section", { class: "card verdict" }, h("h2", {}, "Would more time pay?"), h("p", {}, h("strong", {}, words.head), " ", words.tail),
         h("p", { class: "note" }, forecast(s), " What was found? ", h("a", { href: link(`candidate/${run.name(run.best)}`) }, "Best program"), ". How? ", h("a", { href: link("lineage") }, "The way to it"), ". Is it real? ", h("a", { href: link("trust") }, "Evidence"), calls ? [". What did it cost? ", h("a", { href: link("model") }, "Model calls")] : "", "."))), h("div", {}, bestProgram(run, link), archiveMap(run, link))),
-    h("div", { class: "grid" }, failures(run, link), operators(run)),
-    h("div", { class: "grid" },
+    h("div", { class: "grid" }, h("div", {}, failures(run, link),
       card("State", h("p", {}, h("span", { class: `badge ${s.state}` }, s.state), " ", s.end || (s.state === "running" ? `round ${s.rounds} is the next to be committed` : "not ended: it was interrupted")),
         uncommitted ? h("p", { class: "note" }, `${plural(uncommitted, "evaluation")} stored beside the committed candidates (checks, races, rounds in flight).`) : null,
         s.remarks.length ? h("ul", {}, s.remarks.map((/** @type {string} */ text) => h("li", {}, text))) : null,
-        h("h3", {}, "To continue"), command(s.command)),
-      card("Spending", workDone(run), table([["resource"], ["spent", true], ["budget", true], ["share", true]], Object.keys(s.spent).map((name) => [name.replace("_", " "), score(Number(s.spent[name].toFixed(4))), s.budget[name] ? score(s.budget[name]) : "–", s.budget[name] ? percent(s.spent[name] / s.budget[name]) : "–"])))),
+        h("h3", {}, "To continue"), command(s.command))),
+      h("div", {}, operators(run), card("Spending", workDone(run), table([["resource"], ["spent", true], ["budget", true], ["share", true]], Object.keys(s.spent).map((name) => [name.replace("_", " "), score(Number(s.spent[name].toFixed(4))), s.budget[name] ? score(s.budget[name]) : "–", s.budget[name] ? percent(s.spent[name] / s.budget[name]) : "–"]))))),
   ];
+}
+
+/** What runs now, and the acts that wait. @param {any} run @param {(view: string) => string} link */
+export function now(run, link) {
+  const s = run.summary, tasks = s.tasks, waiting = s.waiting;
+  if (EMBEDDED || (s.state !== "running" && !waiting.length)) return h("div", { id: "now" });
+  const since = (/** @type {number} */ start) => duration(Math.max(0, Math.round(Date.now() / 1000 - start)));
+  return h("div", { id: "now" }, card("Now", tasks.length ? table([["what runs"], ["for", true]], tasks.map((/** @type {any} */ task) => [task.what, since(task.since)])) : h("p", { class: "note" }, s.state === "running" ? "No evaluation or model call is under way." : "The run is not running."),
+    waiting.length ? h("p", {}, `${plural(waiting.length, "act")} not in effect yet: ${waiting.map((/** @type {any} */ act) => act.act).join(", ")}. `, h("a", { href: link("steer") }, "Steer")) : null));
 }
 
 /** Numbers of candidates, and the time that they took. @param {any} run */

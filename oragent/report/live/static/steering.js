@@ -6,7 +6,8 @@ export function steering(run, isAllowed) {
   const acts = run.summary.steering || [];
   const line = h("p", { class: "note", role: "status" });
   const path = run.summary.folder;
-  const list = card("Acts so far", acts.length ? table([["round", true], ["act"], ["value"]], acts.map((/** @type {any} */ act) => [act.round, act.act, String(act.value ?? "")])) : h("p", { class: "note" }, "No acts yet."));
+  const rows = [...acts.map((/** @type {any} */ act) => [`in effect since round ${act.round}`, act]), ...run.summary.waiting.map((/** @type {any} */ act) => ["waits", act])];
+  const list = card("Acts", rows.length ? table([["state"], ["act"], ["value"]], rows.map(([when, act]) => [when, act.act, String(act.value ?? "")])) : h("p", { class: "note" }, "No acts yet."));
   if (!isAllowed) return [h("h1", {}, "Steer"), list, card("From a terminal", command(`oragent steer ${path} pause`))];
   const send = async (/** @type {string} */ act, /** @type {string} */ value, call = "") => {
     try { line.className = "note"; line.textContent = (await ask("/api/steer", { run: run.id }, { act, value, call })).line; } catch (problem) { line.className = "error"; line.textContent = /** @type {Error} */ (problem).message; }
