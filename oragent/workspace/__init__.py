@@ -1,4 +1,4 @@
-"""Workspaces: optimisation models in persistent folders, access to their files, and grading of work on them.
+"""Workspaces: optimisation models in persistent folders, tools of agents on their files, and checks of their work.
 
 Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents".
 """

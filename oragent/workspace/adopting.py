@@ -1,4 +1,4 @@
-"""Adoption of an existing folder: propose a `workspace.yaml` with its program, documents and data; move no files."""
+"""Proposal of a ``workspace.yaml`` for an existing folder, with its program, documents and data. No file is moved."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -27,9 +27,9 @@ TOOLING = re.compile(
     re.IGNORECASE,
 )
 TESTS = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_[^/]*\.py$")
-# Maximum number of bytes of a program that are searched.
+# Maximum number of bytes of a program that are scanned for a library.
 SEARCHED = 1 << 20
-# Number of files with the same folder and suffix from which a pattern replaces them.
+# Minimum number of files with the same folder and suffix that one pattern replaces.
 MANY = 4
 
 
@@ -61,8 +61,8 @@ def propose_settings(folder: Path) -> dict[str, object]:
 def rank_programs(programs: Mapping[str, Path]) -> list[str]:
     """Return the programs that use a modelling library, the most likely main program first.
 
-    Order: programs that solve a model, then programs that run as scripts, then programs outside of tests and
-    closer to the top folder.
+    Programs that solve a model come first, then programs that run as scripts, then programs outside of tests and near
+    the top folder.
     """
     ranked = []
     for path, file in programs.items():
@@ -90,7 +90,7 @@ def rank_programs(programs: Mapping[str, Path]) -> list[str]:
 
 
 def _patterns(paths: Iterable[str]) -> list[str]:
-    """Return the paths; a pattern replaces many paths in one folder."""
+    """Return the paths; many paths in one folder become one pattern."""
     groups: dict[tuple[str, str], list[str]] = {}
     for path in paths:
         parent, _, name = path.rpartition("/")
@@ -118,7 +118,7 @@ def adopt_folder(folder: Path, write: bool) -> str:
     """
     path = folder / FILE
     if write and (path.exists() or path.is_symlink()):
-        raise WorkspaceError(f"{shorten_path(path)} is there already; edit it, or delete it first")
+        raise WorkspaceError(f"{shorten_path(path)} already exists; edit it, or delete it first")
     text = settings_text(propose_settings(folder))
     if write:
         try:

@@ -1,7 +1,7 @@
 """References to cells of data files, ``data/demand.csv[Paris, wk3]``, and replacement of cell values.
 
-A reference names the file, the labels at the start of the row, and the column. For workbooks and databases with several
-tables, it names the table after ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
+A reference names the file, the labels at the start of the row, and the column. For a workbook or database with several
+tables, the name of the table follows ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
 """
 
 import json
@@ -79,7 +79,7 @@ def read_cell(text: str) -> CellReference:
     labels = _read_labels(match["labels"]) if match else []
     if match is None or len(labels) < 2:
         example = "data/demand.csv[Paris, wk3], with the file, labels of the row, and the column"
-        raise WorkspaceError(f"{shorten(text)!r} is no cell; expected such as {example}")
+        raise WorkspaceError(f"{shorten(text)!r} is not a cell; expected for example {example}")
     return CellReference(match["path"].strip(), (match["table"] or "").strip(), tuple(labels[:-1]), labels[-1])
 
 
@@ -97,7 +97,9 @@ def read_change(text: str) -> CellChange:
     """
     match = CHANGE.fullmatch(text)
     if match is None:
-        raise WorkspaceError(f"{shorten(text)!r} is no change; expected such as data/demand.csv[Paris, wk3] = 120")
+        raise WorkspaceError(
+            f"{shorten(text)!r} is not a change; expected for example data/demand.csv[Paris, wk3] = 120"
+        )
     return CellChange(read_cell(match["cell"]), match["value"].strip())
 
 
@@ -129,13 +131,13 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     }
     name = _choose(cell.table, list(sheets), cell.path, "table") if cell.table else next(iter(sheets))
     if not cell.table and len(sheets) > 1 and Path(cell.path).suffix.casefold() in DATABASES:
-        raise WorkspaceError(f"{shorten_path(cell.path)} has the tables {', '.join(sheets)}: name one after #")
+        raise WorkspaceError(f"{shorten_path(cell.path)} has the tables {', '.join(sheets)}; name one of them after #")
     header, rows = sheets[name]
     column = header.index(_choose(cell.column, header, cell.path, "column"))
     keys = tuple(map(fold_text, cell.row))
     places = [place for place, row in enumerate(rows) if tuple(map(fold_text, row[: len(keys)])) == keys]
     if not places:
-        # Columns such as a number may precede the labels.
+        # Columns of numbers, such as a row number, may precede the labels.
         places = [place for place, row in enumerate(rows) if _has_in_order(row, keys)]
     labels = ", ".join(cell.row)
     if not places:
@@ -161,7 +163,7 @@ def _choose(name: str, names: list[str], path: str, noun: str) -> str:
         if len(same) == 1:
             return same[0]
         if same:
-            raise WorkspaceError(f"{shorten_path(path)} has {len(same)} times the {noun} {shorten(name)!r}")
+            raise WorkspaceError(f"{shorten_path(path)} has {len(same)} {noun}s named {shorten(name)!r}")
     listed = ", ".join(plain(known, 40) for known in names[:MOST_NAMED])
     raise WorkspaceError(f"{shorten_path(path)} has no {noun} {shorten(name)!r}; there are {listed}")
 
@@ -177,14 +179,14 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
         located = locate_cell(content, change.cell)
         if tables.parse_number(located.text) is not None and not PLAIN_NUMBER.fullmatch(change.value):
             raise WorkspaceError(
-                f"{change.cell}: {shorten(change.value, 40)!r} is no number such as 12.5; the cell has {located.text}"
+                f"{change.cell}: {shorten(change.value, 40)!r} is not a number; the cell has {located.text}"
             )
         placed.setdefault(located.table, {})[located.row, located.column] = change.value
     return _write_cells(content, path, placed)
 
 
 def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) -> bytes:
-    """Return a data file with other texts in the cells that a file comparison found.
+    """Return a data file with new texts in the cells that a comparison of files found.
 
     Raises:
         WorkspaceError: A cell does not exist, or the format is read-only.
@@ -197,7 +199,7 @@ def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) ->
         names = tables.name_rows(table) if table else []
         header = [name.strip() for name in table.header] if table else []
         if place.row not in names or place.column not in header:
-            raise WorkspaceError(f"{place} is not there")
+            raise WorkspaceError(f"{place} does not exist")
         placed.setdefault(title, {})[names.index(place.row), header.index(place.column)] = text
     return _write_cells(content, path, placed)
 
@@ -207,7 +209,7 @@ def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[i
     if suffix == JSON:
         return _change_json(content, path, placed[""])
     if suffix not in (*TABLES, *DATABASES):
-        raise WorkspaceError(f"{shorten_path(path)}: cells of {suffix or 'such'} files cannot be set; use CSV")
+        raise WorkspaceError(f"{shorten_path(path)}: cells of {suffix or 'these'} files cannot be set; use CSV")
     for table, values in placed.items():
         if suffix in DATABASES:
             content = _change_database(content, path, table, values)
@@ -217,7 +219,7 @@ def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[i
 
 
 def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str]) -> bytes:
-    """Return a JSON file with other values, with the indentation of its second line."""
+    """Return a JSON file with new values; the indentation is that of its second line."""
     text = decode_text(content, path)
     tree = parse_json(text, path)
     rows = list(list_json_places(tree))
@@ -231,7 +233,7 @@ def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str
 
 
 def list_json_places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Yield the object or list of each value and its key, in the order of ``list_json_values``."""
+    """Yield, for each value, the object or list that contains it and its key, in the order of ``list_json_values``."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in list(pairs):
         if isinstance(inner, dict | list) and depth + 1 < MOST_KEYS:
@@ -241,7 +243,7 @@ def list_json_places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
 
 
 def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:
-    """Return a database with new values; ``read_tables`` must have read its rows before."""
+    """Return a database with new values. ``read_tables`` must have read its rows before."""
     database = sqlite3.connect(":memory:", timeout=PATIENCE_S, isolation_level=None)
     try:
         database.deserialize(content)
@@ -263,7 +265,7 @@ def _change_database(content: bytes, path: str, table: str, values: Mapping[tupl
 
 
 def _typed(text: str) -> float | int | str:
-    """Return a number for the text of a number; other texts stay."""
+    """Convert the text of a number to a number; return other texts unchanged."""
     if not PLAIN_NUMBER.fullmatch(text):
         return text
     return int(float(text)) if float(text).is_integer() else float(text)

@@ -1,4 +1,4 @@
-"""Requests of changes: files in ``requests/`` with a status. They are separate from the documents of the model."""
+"""Change requests: files in ``requests/`` with a status. They are not documents of the model."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ class RequestStatus(StrEnum):
     """Status of a request."""
 
     OPEN = "open"
-    # The revision was written, and the requirement says what holds now.
+    # The revision was written, and the requirement now contains the change.
     DONE = "done"
     # The revision was not written.
     REFUSED = "refused"
@@ -25,7 +25,7 @@ class RequestStatus(StrEnum):
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """A request of a change."""
+    """Request for a change."""
 
     path: str
     status: RequestStatus
@@ -37,7 +37,7 @@ class ChangeRequest:
 
 
 def list_requests(files: Mapping[str, Path]) -> list[ChangeRequest]:
-    """Return the requests among some files; a file without a status is open."""
+    """Return the requests among some files. A request without a status is open."""
     requests = []
     for path, file in files.items():
         if path.startswith(f"{FOLDER}/") and path.endswith(".md"):

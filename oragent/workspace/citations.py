@@ -1,9 +1,9 @@
 """Citations of documents, tables and records, and their verification.
 
 Three forms: ``[docs/a.md:12 "quote"]``, ``[data/t.csv, row KEY, column NAME [unit] = value]`` and ``[records/m.json,
-key.key = value]``, or a JSON list. A citation holds if the cited place contains the quote or value. A cell may name its
-sheet, ``, sheet NAME`` before ``, row``; the default is the first sheet. Text that looks like a citation but matches
-none of these forms is reported.
+key.key = value]``, or a JSON list. A citation holds if the cited place contains the quote or value. ``, sheet NAME``
+before ``, row`` names a sheet; the default is the first one. Text that looks like a citation but matches none of these
+forms is reported.
 """
 
 import json
@@ -150,7 +150,7 @@ class ResolvedCitation:
 
 
 def find_citations(text: str) -> tuple[Citation, ...]:
-    """Return all citations of a text in order, then the unclear citations."""
+    """Return all citations of a text in order, followed by the unclear citations."""
     citations: list[Citation] = []
     rest = []
     end = 0
@@ -198,13 +198,13 @@ def _read_object(entry: object) -> Citation:
 
 
 def check_citations(text: str, files: Mapping[str, Path]) -> tuple[ResolvedCitation, ...]:
-    """Return the citations of an answer that do not hold; ``files`` maps paths relative to the workspace to files."""
+    """Return the citations of an answer that do not hold. ``files`` maps workspace paths to files."""
     resolved = (resolve_citation(citation, files) for citation in dict.fromkeys(find_citations(text)))
     return tuple(one for one in resolved if one.reason)
 
 
 def resolve_citation(citation: Citation, files: Mapping[str, Path]) -> ResolvedCitation:
-    """Look up a citation; ``files`` maps paths relative to the workspace to files."""
+    """Look up a citation. ``files`` maps workspace paths to files."""
     if isinstance(citation, UnclearCitation):
         return ResolvedCitation(citation, None, "is in no form that can be looked up")
     if citation.path not in files:
@@ -303,14 +303,15 @@ def normalise_text(text: str) -> str:
 
 
 def compact_text(text: str) -> str:
-    """Remove spaces and quotes from a normalised text and make square brackets round: ``x["a", 1]`` is ``x(a,1)``."""
+    """Remove spaces and quotes from a normalised text and make brackets round: ``x["a", 1]`` becomes ``x(a,1)``."""
     return re.sub(r"[\s\"']+", "", normalise_text(text)).replace("[", "(").replace("]", ")")
 
 
 class SearchableAnswer:
-    """An answer, prepared for the lookup of many entities.
+    """Answer of an agent, prepared for the lookup of many entities.
 
-    A ``bounded`` number must not touch characters of an identifier. The code of the release also finds the 2 in ``x2``.
+    A ``bounded`` number must not touch characters of an identifier, so that ``x2`` does not name 2. The code of the
+    public release has no such rule.
     """
 
     def __init__(self, text: str, bounded: bool = False) -> None:

@@ -69,33 +69,36 @@ def build_program(request: VerbRequest, console: Console) -> int:
     home.open_workspace()
     if home.is_unwritten():
         docs = f"{shorten_path(request.folder)}/docs"
-        raise WorkspaceError(f"{docs} does not say yet what is wanted: write it there first")
+        raise WorkspaceError(f"{docs} does not state a task yet: write the task there first")
     return _run_verb(request, _begin_verb(request, "build"), console)
 
 
 def revise_program(
     verb_request: VerbRequest, request: Path | None, feedback: bool, accept: bool, console: Console
 ) -> int:
-    """Revise the program with a language model, by a request or to correct a failed run.
+    """Revise the program with a language model, to fulfil a request or to correct a failed run.
 
-    ``accept`` alone, or with the request of the last refused revision, writes the refused draft and calls no model.
+    ``accept`` writes the draft of the last refused revision and calls no model; ``request``, if given, must be the one
+    of that revision.
     """
     alone = accept and request is None and not feedback
     if (request is None) == (not feedback) and not alone:
         raise ConfigError(
-            "--request names a file with what is to change, --feedback takes the last run: give one; "
-            "--accept alone writes the revision that was refused last"
+            "give one of --request, a file with the wanted change, and --feedback, which uses the last run; "
+            "--accept alone writes the last refused revision"
         )
     text = read_text(request) if request is not None else ""
     if alone and _refused_revision(verb_request.folder) is None:
-        raise WorkspaceError("no revision to accept: the last one was not refused; give --request or --feedback")
+        raise WorkspaceError("nothing to accept: the last revision was not refused; give --request or --feedback")
     return _run_verb(verb_request, _begin_verb(verb_request, "revise", text, feedback, accept), console)
 
 
 def ask_question(request: VerbRequest, question: str, console: Console) -> int:
     """Answer a question with a language model; without one, run it as a line of operations on the program's model."""
     if not question.strip():
-        raise ConfigError("the question is empty; without a model it is a line such as 'whatif demand[Paris] *= 1.1'")
+        raise ConfigError(
+            "the question is empty; expected text, or without a model a line such as 'whatif demand[Paris] *= 1.1'"
+        )
     if request.model is None and request.runtime.model is None and request.replay is None:
         # This call refuses links.
         WorkspaceFolder(request.folder).list_files()
@@ -108,7 +111,7 @@ def answer_person(request: VerbRequest, answer: str, console: Console) -> int:
     require_workspace(request.folder)
     pending = read_pending(request.folder)
     if pending is None or not pending.question:
-        raise WorkspaceError("no question waits for an answer; 'oragent show DIR' names what was interrupted")
+        raise WorkspaceError("no question waits for an answer; 'oragent show DIR' names the interrupted verb")
     if not answer.strip():
         raise ConfigError("the answer is empty")
     answered = replace(pending, question="", answers=(*pending.answers, answer.strip()))
@@ -146,7 +149,7 @@ def _begin_verb(
     pending = PendingVerb(verb, text, feedback, accept, effort.time, effort.gap, effort.memory, runtime)
     last = read_pending(request.folder)
     if last is not None and (last.verb, last.text, last.feedback) == (verb, text, feedback):
-        # The same verb goes on, with the answers that the person gave.
+        # Repeat the same verb with the answers that the person gave.
         return replace(pending, answers=last.answers)
     return pending
 
@@ -210,7 +213,7 @@ def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Co
 
 
 def show_workspace(folder: Path, console: Console) -> int:
-    """Print the state of a workspace: its program, the result of each verb, its versions, and interrupted work."""
+    """Print the state of a workspace: its program, the result of each verb, its versions, and the interrupted verb."""
     require_workspace(folder)
     program = WorkspaceFolder(folder).find_program()
     print_line(console, f"program: {program or 'none yet'}")
@@ -240,7 +243,7 @@ def show_workspace(folder: Path, console: Console) -> int:
 
 
 def write_report(folder: Path, console: Console) -> int:
-    """Write the page of a workspace again."""
+    """Write the HTML page of a workspace again."""
     require_workspace(folder)
     page = write_page(folder)
     print_line(console, f"report: {page}")
@@ -277,7 +280,7 @@ def _describe_pending(pending: PendingVerb, reason: str = "") -> UnfinishedVerb:
 async def _perform_verb(
     request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb
 ) -> tuple[dict[str, Any] | None, str, str]:
-    """Return the result or the reason why it is missing, and the question of the agent to the person."""
+    """Return the result, or the reason why there is no result, and the question of the agent to the person."""
     questions: list[str] = []
     async with AsyncExitStack() as stack:
         refused = _refused_revision(request.folder) if pending.accept and not pending.feedback else None
@@ -314,7 +317,7 @@ async def _perform_verb(
 
 
 def _refused_revision(folder: Path) -> dict[str, Any] | None:
-    """Return the result of the last revision if it was refused and its draft is saved; None otherwise."""
+    """Return the result of the last revision if it was refused and its draft is saved, else None."""
     revisions = [verb.result for verb in finished_verbs(folder) if verb.result["verb"] == "revise"]
     return revisions[-1] if revisions and revisions[-1].get("refused") else None
 
@@ -369,7 +372,7 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
 
 
 def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
-    """Print the data edits of a revision: the planned ones, all others, and planned edits that were not made."""
+    """Print the data edits of a revision: planned edits, other edits, and planned edits that were not made."""
     headings = {
         "data_edits": "data changed as planned",
         "unplanned_edits": "data changed without being in the plan",

@@ -1,6 +1,8 @@
-"""Comparison of a submitted model with the exact one: rows are matched up to names, differences name their source.
+"""Comparison of a submitted model with the exact one.
 
-The objective decides whether an attempt passes. This module explains a failure if the exact model is known.
+Rows are matched without their names, and differences name their source.
+
+Grading by the objective does not need this module. It explains failures of instances whose exact model is known.
 """
 
 import math
@@ -45,11 +47,11 @@ class ModelDifference:
 
 
 def compare_models(submitted: Milp, exact: Milp, where: Where = lambda name, value: "") -> tuple[ModelDifference, ...]:
-    """Compare a submitted model with the exact one; return an empty tuple if they do not differ.
+    """Compare a submitted model with the exact one; return an empty tuple if they agree.
 
-    Variables are matched by name. If the names differ, their bounds, costs and rows decide. Two rows that differ
-    only in figures count as one wrong figure, not as one missing and one extra row. ``where`` names the data cell of
-    a row's figure and returns an empty text if no cell has it.
+    Variables are matched by name, or else by their bounds, costs and rows. Two rows that differ only in figures count
+    as one wrong figure, not as one missing and one extra row. ``where`` returns the data cell of a row's figure, or an
+    empty text.
     """
     matching = _match_variables(submitted, exact)
     if matching is None:
@@ -87,7 +89,7 @@ def _match_variables(submitted: Milp, exact: Milp) -> dict[str, str] | None:
 
 
 def _colour_variables(milp: Milp) -> dict[str, Key]:
-    """Describe each variable without its name: its bounds, cost, and rows."""
+    """Describe each variable without its name, by its bounds, cost and rows."""
     colours: dict[str, Key] = {}
     for variable in milp.variables:
         figures = (variable.low, variable.high, milp.objective.terms.get(variable.name, 0.0))
@@ -171,7 +173,7 @@ def _row_shape(row: Row, matching: Mapping[str, str]) -> Key:
 
 
 def _find_twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str]) -> Row | None:
-    """Find the row that corresponds to this one: same name, or same variables."""
+    """Find the corresponding row: one with the same name, or with the same variables."""
     for candidate in candidates:
         if candidate.name == row.name:
             return candidate
@@ -233,6 +235,9 @@ def _same_number(first: float, second: float) -> bool:
 
 
 def rule_of(name: str) -> str:
-    """Return the rule of a row or the kind of a variable: its name without indices (``stock`` of ``stock__a__1``)."""
+    """Return the rule of a row or the kind of a variable: its name without indices.
+
+    The name ``stock__a__1`` gives ``stock``.
+    """
     stem = re.split(r"__|\[|\(", name)[0]
     return re.sub(r"(?:_+\d+)+$", "", stem).rstrip("_") or name

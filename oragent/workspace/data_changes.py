@@ -1,4 +1,4 @@
-"""Data files of two states of a workspace: differing cells, their comparison with a plan, and their former values."""
+"""Changed cells of data files between two states of a workspace: list, comparison with a plan, and former values."""
 
 import fnmatch
 import json
@@ -20,7 +20,7 @@ LARGEST_PLAN = 4 << 20
 
 
 def list_data(state: FolderState, patterns: Sequence[str] = ()) -> dict[str, Path]:
-    """Return the data files of a state by path: by the patterns, else in ``data``, else all tables."""
+    """Return the data files of a state by path. Without patterns, these are the files in ``data``, else all tables."""
     files = state.list_files()
     if patterns:
         return {path: file for path, file in files.items() if any(fnmatch.fnmatch(path, one) for one in patterns)}
@@ -39,7 +39,7 @@ class DataFiles:
 
     @classmethod
     def between(cls, old: FolderState, new: FolderState) -> "DataFiles":
-        """Read the data files that differ between two states; a data file of one state is read in both."""
+        """Read the data files that differ between two states. A file that is data in one state is read in both."""
         named = [state.settings.data for state in (old, new)]
         patterns = [*named[0], *named[1]] if all(named) else []
         first, second = list_data(old, patterns), list_data(new, patterns)
@@ -48,14 +48,14 @@ class DataFiles:
         return cls(*contents)
 
     def list_edits(self) -> list[CellEdit]:
-        """List the cells that differ; a changed file that is not a table is one edit without a row."""
+        """List the cells that differ. A changed file that is not a table is one edit without a row."""
         return list_edits(self.old, self.new)
 
     def former_contents(self, neutral: Sequence[CellChange]) -> dict[str, bytes]:
-        """Return the new files with former values in changed cells, and neutral values in the named cells.
+        """Return the new files with former values in the changed cells and the given neutral values in the named cells.
 
         Raises:
-            WorkspaceError: Cells were removed, so the new files cannot hold their former values.
+            WorkspaceError: Cells were removed, so the new files have no place for their former values.
         """
         edits_by_path: dict[str, list[CellEdit]] = {}
         for edit in self.list_edits():
@@ -69,13 +69,17 @@ class DataFiles:
                 contents[path] = self.old[path]
                 continue
             if any(edit.after is None and edit.place.row for edit in edits):
-                raise WorkspaceError(f"{shorten_path(path)} has new cells and lacks former ones: compare it by hand")
+                raise WorkspaceError(
+                    f"{shorten_path(path)} has new cells and lacks former ones: compare this file by hand"
+                )
             former = {edit.place: edit.before for edit in edits if edit.before is not None}
             contents[path] = change_places(self.new[path], path, former)
         for path, changes in _by_path(neutral).items():
             content = contents.get(path, self.new.get(path))
             if content is None:
-                raise WorkspaceError(f"{shorten_path(path)}: no data file that was changed, so it has no neutral value")
+                raise WorkspaceError(
+                    f"{shorten_path(path)}is not a changed data file; neutral values are for cells of changed files"
+                )
             contents[path] = change_cells(content, path, changes)
         return contents
 
@@ -97,9 +101,9 @@ def _is_same_file(path: str, first: Mapping[str, Path], second: Mapping[str, Pat
 
 @dataclass(frozen=True)
 class EditPlan:
-    """Planned edits of data, as ``revise`` writes them in ``plan.json``, or as lines ``CELL = VALUE``."""
+    """Planned edits of data: ``plan.json`` of ``revise``, or lines ``CELL = VALUE``."""
 
-    # Keys ``data`` and ``edits`` of the file.
+    # Object with the lists ``data`` and ``edits``.
     tree: Mapping[str, Any]
     changes: tuple[CellChange, ...]
 
@@ -116,17 +120,19 @@ class EditPlan:
             return cls({}, tuple(read_change(line) for line in lines if line and not line.startswith("#")))
         tree = parse_json(text, path)
         if not isinstance(tree, dict) or not all(isinstance(tree.get(key, []), list) for key in ("data", "edits")):
-            raise WorkspaceError(f"{shorten_path(path)} is no plan; expected an object with the lists data and edits")
+            raise WorkspaceError(
+                f"{shorten_path(path)} is not a plan; expected an object with the lists data and edits"
+            )
         return cls.of_tree(tree)
 
     @classmethod
     def of_tree(cls, tree: Mapping[str, Any]) -> "EditPlan":
-        """Return the plan of an object with the lists ``data`` and ``edits``."""
+        """Return the plan in an object with the lists ``data`` and ``edits``."""
         texts = [entry for entry in tree.get("edits", ()) if isinstance(entry, str)]
         return cls(tree, tuple(map(read_change, texts)))
 
     def split(self, edits: Sequence[CellEdit]) -> tuple[list[CellEdit], list[CellEdit]]:
-        """Split edits into planned ones and all others."""
+        """Split edits into planned and other edits."""
         named, others = split_edits(edits, self.tree)
         planned = [edit for edit in others if any(_is_planned(change, edit) for change in self.changes)]
         return named + planned, [edit for edit in others if edit not in planned]
@@ -158,7 +164,7 @@ def _is_planned(change: CellChange, edit: CellEdit) -> bool:
 
 
 def describe_edit(edit: CellEdit, planned: bool | None = None) -> CellEditInfo:
-    """Return an edit as part of a result."""
+    """Describe an edit as an entry of a result."""
     place = edit.place
     return CellEditInfo(
         path=place.path,
@@ -172,7 +178,7 @@ def describe_edit(edit: CellEdit, planned: bool | None = None) -> CellEditInfo:
 
 
 def audit_edits(old: FolderState, new: FolderState, plan: EditPlan | None) -> AuditResult:
-    """List each data cell that differs between two states; with a plan, also whether the change was planned.
+    """List the data cells that differ between two states. With a plan, state whether each change was planned.
 
     With a plan, the check holds if all edits are planned and all planned edits were made.
     """

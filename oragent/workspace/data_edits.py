@@ -1,4 +1,4 @@
-"""Differences of data files by cell, and their assignment to the edits that a revision plans."""
+"""Differences of data files by cell, and their comparison with the edits that a revision plans."""
 
 import csv
 import hashlib
@@ -71,9 +71,9 @@ class CellEdit(NamedTuple):
 
 
 def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[CellEdit]:
-    """List the table cells that differ; a different notation of the same number is not a difference.
+    """List the table cells that differ. Two notations of the same number do not differ.
 
-    Any other data file that differs is one edit without a row. The arguments map paths to contents.
+    A data file that is not a table is one edit without a row. The arguments map paths to contents.
     """
     edits = []
     for path in dict.fromkeys([*before, *after]):
@@ -91,8 +91,8 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
 def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[list[CellEdit], list[CellEdit]]:
     """Split edits of data into planned edits and all others.
 
-    A plan names a figure of the parameter table by its name, and a cell of another table by path, row and column. It
-    names an added or removed row without a column.
+    A plan names a parameter of the parameter table by its name, and a cell of another table by path, row and column. An
+    entry without a column is an added or removed row.
     """
     figures = {fold_text(entry.get("name")) for entry in plan.get("data", ()) if isinstance(entry, dict)}
     planned_cells = [entry for entry in plan.get("edits", ()) if isinstance(entry, dict)]
@@ -120,12 +120,12 @@ def _names_cell(entry: Mapping[str, Any], edit: CellEdit) -> bool:
 
 
 def fold_text(text: object) -> str:
-    """Return a text without differences of case and white space."""
+    """Fold case and collapse white space."""
     return re.sub(r"\s+", " ", str(text or "")).strip().casefold()
 
 
 def is_same_text(old: str | None, new: str | None) -> bool:
-    """Return True if two cells have the same text or number; a missing cell counts as empty."""
+    """Return True if two cells have the same text or number. A missing cell counts as empty."""
     if not old or not new or old == new:
         return (old or "") == (new or "")
     numbers = [tables.parse_number(text) for text in (old, new)]
@@ -133,7 +133,7 @@ def is_same_text(old: str | None, new: str | None) -> bool:
 
 
 def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None:
-    """Return the text of each cell except those that name the rows; None for a file that is not a table."""
+    """Return the text of each cell, without the cells that name the rows; None for a file that is not a table."""
     try:
         found = {} if content is None else read_text_tables(path, content)
     except (WorkspaceError, TableError):
@@ -149,10 +149,10 @@ def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None
 
 
 def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
-    """Return tables of texts by name; None for a file that is not a table.
+    """Return the tables in a file by name, with cells as texts; None for a file that is not a table.
 
-    A JSON file is a table with a row for each value: the keys that lead to it, and the value. The last tables are kept
-    by the hash of their content, so that a file is read once.
+    A JSON file is a table with one row per value: its keys, then the value. The last results are cached by the hash of
+    the content.
     """
     key = (Path(path).suffix.casefold(), hashlib.sha256(content).hexdigest())
     if key not in _LAST_TABLES:
@@ -179,7 +179,7 @@ def _parse_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | Non
 
 
 def list_json_values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the keys of each value of a JSON file, joined with commas, and the value as text."""
+    """Yield, for each value of a JSON file, its keys joined with commas and the value as text."""
     if isinstance(value, dict | list) and len(keys) < MOST_KEYS:
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in pairs:
@@ -212,7 +212,7 @@ def cell_text(value: object) -> str:
 
 
 def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
-    """Return a workbook with other numbers in some cells; a formula in such a cell becomes a number.
+    """Return a workbook with other numbers in some cells. A formula in such a cell becomes a number.
 
     Formulas in other cells keep their saved values. ``values`` maps row (from 1) and column (from 0) of the sheet to
     new texts.
@@ -281,9 +281,9 @@ def _column_letters(column: int) -> bytes:
 
 
 def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
-    """Return a table's file with other numbers in some cells.
+    """Return the file of a table with other numbers in some cells.
 
-    ``values`` maps row and column of the table as read to new texts in Python notation. An empty ``sheet`` means the
+    ``values`` maps row and column of the table, as read, to new texts in Python notation. An empty ``sheet`` means the
     first sheet with cells.
     """
     text = decode_text(content, path)

@@ -1,6 +1,6 @@
-"""Texts of documents in other formats than plain text: Word, PDF and e-mail.
+"""Text of Word, PDF and e-mail documents.
 
-A PDF is read in a child process with limits on time and memory, by ``pypdf``.
+A child process with limits on time and memory reads PDF files with ``pypdf``.
 """
 
 import email
@@ -31,7 +31,7 @@ CHILD = "import sys; from oragent.workspace.documents import print_pdf; print_pd
 
 
 def document_text(content: bytes, suffix: str) -> str | None:
-    """Return the text of a document; None for a format that is plain text.
+    """Return the text of a document, or None if the format is plain text.
 
     Raises:
         WorkspaceError: The document is broken, too large, or needs a package that is not installed.
@@ -46,14 +46,14 @@ def document_text(content: bytes, suffix: str) -> str | None:
 
 
 def _word_text(content: bytes) -> str:
-    """Return the text of a Word document: a line for each paragraph, tabs between the cells of a table."""
+    """Return the text of a Word document, one line per paragraph; tabs separate the cells of a table."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(BODY) as member:
             body = member.read(MOST_TEXT + 1)
     except (zipfile.BadZipFile, KeyError, RuntimeError, OSError, NotImplementedError, EOFError):
         raise WorkspaceError("cannot be read as a Word document; save it again as .docx, or as plain text") from None
     if len(body) > MOST_TEXT:
-        raise WorkspaceError(f"holds more than {MOST_TEXT >> 20} MiB of text; split it")
+        raise WorkspaceError(f"has more than {MOST_TEXT >> 20} MiB of text; split it")
     parts = []
     for token in TOKEN.finditer(body.decode("utf-8", "replace")):
         if token["text"] is not None:
@@ -64,7 +64,7 @@ def _word_text(content: bytes) -> str:
 
 
 def _mail_text(content: bytes) -> str:
-    """Return the headers of an e-mail that readers need, and its text."""
+    """Return the main headers of an e-mail, and its text."""
     message = email.message_from_bytes(content[:MOST_TEXT], policy=email.policy.default)
     body = message.get_body(("plain", "html"))
     try:
@@ -84,7 +84,7 @@ def _mail_text(content: bytes) -> str:
 
 def _pdf_text(content: bytes) -> str:
     if importlib.util.find_spec("pypdf") is None:
-        raise WorkspaceError("is a PDF: pip install pypdf, or save its text")
+        raise WorkspaceError("is a PDF: install pypdf ('pip install pypdf'), or save its text")
     environment = {"PYTHONPATH": os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)}
     try:
         ended = subprocess.run(
@@ -95,14 +95,14 @@ def _pdf_text(content: bytes) -> str:
             timeout=WALL_S,
         )
     except subprocess.TimeoutExpired:
-        raise WorkspaceError(f"is a PDF that is not read within {WALL_S} s; save its text") from None
+        raise WorkspaceError(f"is a PDF that takes more than {WALL_S} s to read; save its text") from None
     if ended.returncode:
         raise WorkspaceError("is a PDF that cannot be read; save its text")
     return ended.stdout[:MOST_TEXT].decode("utf-8", "replace")
 
 
 def print_pdf(cpu_s: int, memory: int) -> None:
-    """Print the text of the PDF on standard input, page by page, within limits."""
+    """Print the text of the PDF on standard input, page by page, under limits of CPU seconds and bytes."""
     import pypdf
 
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))

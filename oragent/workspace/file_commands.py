@@ -116,10 +116,10 @@ def show_diff(folder: Path, version: str, console: Console) -> int:
 
 
 def require_workspace(folder: Path) -> None:
-    """Raise an error for a folder that contains links or that no command has used as a workspace."""
+    """Raise an error if a folder contains links, or if no command has used it as a workspace."""
     traces = (folder / name for name in ("run.db", "workspace.yaml", ".oragent"))
     is_used = folder.is_dir() and (any(trace.exists() for trace in traces) or Versions(folder, readonly=True).tip)
     if not is_used:
         next_step = describe_next_step(folder)
-        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: no version of a command; {next_step}")
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: no command has written a version; {next_step}")
     refuse_links(folder)

@@ -27,7 +27,7 @@ class CheckResult(ResultPart):
     verb: Literal["check"] = "check"
     ok: bool
     files: tuple[FileInfo, ...]
-    # Steps that read tables and texts other than plain CSV in UTF-8.
+    # Conversions of tables and texts that are not plain CSV in UTF-8.
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     # Path of the program. Empty without one.
@@ -42,7 +42,7 @@ class VersionInfo(ResultPart):
     at: int
     author: str
     reason: str
-    # Verb that contains this version. Empty for a separate one.
+    # Verb that wrote this version. Empty for a version outside of a verb.
     verb: str = ""
     # Id of the version that this one reverts.
     undoes: str = ""
@@ -59,7 +59,7 @@ class HistoryResult(ResultPart):
 
 
 class ChangeInfo(ResultPart):
-    """A file that a version changed; contents are ids of git blobs."""
+    """File that a version changed; contents are ids of git blobs."""
 
     path: str
     before: str | None = None

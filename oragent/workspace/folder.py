@@ -1,6 +1,6 @@
 """A user's workspace: its files, drafts for agents, and the result of each verb in its ``run.db``.
 
-A workspace may start with a model that is written as a PuLP program.
+A workspace can be created from a model; the model then becomes a PuLP program.
 """
 
 import csv
@@ -118,7 +118,7 @@ class WorkspaceFolder:
     folder: Path
 
     def list_files(self) -> dict[str, Path]:
-        """Return the files of the workspace without those of oragent."""
+        """Return the files of the workspace without oragent's own files."""
         if not self.folder.is_dir():
             raise WorkspaceError(f"no workspace at {shorten_path(self.folder)}: {describe_next_step(self.folder)}")
         refuse_links(self.folder)
@@ -129,7 +129,7 @@ class WorkspaceFolder:
         }
 
     def open_workspace(self) -> WorkspaceLayout:
-        """Return the files as a workspace for building a program."""
+        """Return the layout of the files, for building a program."""
         files = self.list_files()
         if read_settings(self.folder).program:
             return WorkspaceLayout(Mode.BUILD, files, {})
@@ -140,7 +140,7 @@ class WorkspaceFolder:
         return WorkspaceLayout(Mode.BUILD, files, {})
 
     def is_unwritten(self) -> bool:
-        """Return True if the documents are unchanged since ``begin``, so that they state no task."""
+        """Return True if the documents are still those of an empty workspace, so that they state no task."""
         documents = [file for path, file in self.list_files().items() if path.startswith("docs/")]
         return all(file.read_text(encoding="utf-8", errors="replace") == WELCOME for file in documents)
 
@@ -164,13 +164,13 @@ class WorkspaceFolder:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}; make room for it") from None
 
     def draft_folder(self, name: str) -> Path:
-        """Return the folder in which an agent works."""
+        """Return the folder in which an agent works on its draft."""
         refuse_links(self.folder)
         return self.folder / ".oragent" / "drafts" / name
 
 
 def describe_next_step(folder: Path) -> str:
-    """Describe how to make a folder a workspace: with a command if it is empty, otherwise by its files."""
+    """Describe the next step towards a workspace: a command for an empty folder, missing files for another."""
     if folder.is_dir() and any(folder.iterdir()):
         return "put the requirement into docs/ and tables into data/"
     return f"'oragent workspace new {shlex.quote(str(folder))}' makes one; then say in its docs/ what is wanted"
@@ -185,7 +185,7 @@ def create_workspace(folder: Path) -> WorkspaceFolder:
 
 
 def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
-    """Create a workspace from a run that left a model: documents, data, and the model as a program."""
+    """Create a workspace from a run that has a model: documents, data, and the model as a program."""
     if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
         expected = "expected milp.json, as a run of formulate or converse leaves it"
         raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")
@@ -211,7 +211,7 @@ def finished_verbs(folder: Path) -> list[FinishedCase]:
 
 
 def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str, Path]) -> None:
-    """Write the records of a run; records of earlier runs are deleted, files of the user stay."""
+    """Write the records of a run. Records of earlier runs are deleted; files of the user stay."""
     listing = home.folder / ".oragent" / "records.json"
     refuse_links(home.folder)
     known = read_json(listing) if listing.is_file() else {}
@@ -238,7 +238,7 @@ def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str
 
 
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
-    """Append rows for missing parameters to a table of general parameters, in the CSV dialect of the text."""
+    """Append rows for missing parameters to a table of general parameters, in the CSV format of the text."""
     if text.strip():
         reading = tables.read_table(text)
     else:
@@ -272,22 +272,22 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
 def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason: str) -> WorkspaceFolder:
     """Make an empty folder a workspace whose first version has these files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise WorkspaceError(f"{shorten_path(folder)} is there already and has files; name a new folder")
+        raise WorkspaceError(f"{shorten_path(folder)} already exists and has files; name a new folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}") from None
+        raise WorkspaceError(f"cannot create {shorten_path(folder)}: {error.strerror}") from None
     Versions(folder).write_version({**contents, ".gitignore": IGNORED_TEXT}, author, reason)
     return WorkspaceFolder(folder)
 
 
 @dataclass(frozen=True)
 class PendingVerb:
-    """A verb with its arguments."""
+    """Verb with its arguments, stored until it finishes."""
 
     # Name of the verb: build, revise or ask.
     verb: str
-    # Request of a revision, or question.
+    # Text of the change request, or question.
     text: str = ""
     # Whether a revision uses the last run as its request.
     feedback: bool = False
@@ -334,7 +334,7 @@ def read_pending(folder: Path) -> PendingVerb | None:
     try:
         pending = PendingVerb(**plain | {"answers": tuple(map(str, plain.get("answers", ())))})
     except TypeError:
-        raise path_error(path, "is not what a verb leaves: delete it, and give the verb again") from None
+        raise path_error(path, "was not written by a verb: delete it, and repeat the verb") from None
     numbers = (pending.time, pending.gap, pending.memory)
     if (
         pending.verb not in ("build", "revise", "ask")
@@ -342,12 +342,12 @@ def read_pending(folder: Path) -> PendingVerb | None:
         or not isinstance(pending.runtime, dict)
         or not all(value is None or finite_number(value) is not None for value in numbers)
     ):
-        raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and give the verb again")
+        raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and repeat the verb")
     return pending
 
 
 def write_program(milp: Milp, title: str) -> str:
-    """Write a model whose names are identifiers as a program that prints its objective."""
+    """Write a model as a program that prints its objective; its names must be identifiers."""
     variables = "\n".join(f"        {_variable_code(variable)}," for variable in milp.variables)
     terms = "\n".join(f"        {value!r} * x[{name!r}]," for name, value in milp.objective.terms.items())
     return TEMPLATE.format(

@@ -1,8 +1,7 @@
 """Layout of a workspace: documents, parameters, code, records; roles of files and their problems.
 
-A workspace is a tuple of documents, parameters, code, an execution environment and hidden evaluators (Zhou et al.
-2026). The first three are files of the folder and are read here. Programs run elsewhere, and the folder never contains
-labels.
+A workspace consists of documents, parameters, code, an execution environment and hidden evaluators (Zhou et al. 2026).
+The first three are files of the folder. The folder never contains labels.
 """
 
 import hashlib
@@ -34,7 +33,7 @@ from oragent.workspace.reading import (
 
 TABLES = (".csv", ".tsv", *WORKBOOKS)
 TEXTS = {".md", ".txt", ".rst", ".tex", *FORMATS}
-# Files without a role, which are not shown to agents.
+# Files that have no role and are not shown to agents.
 QUIET = {"README.md", ".gitkeep", "workspace.yaml"}
 # Files that ``ask`` writes.
 ANSWER = re.compile(r"answers/ask-\d{1,9}\.md")
@@ -103,7 +102,7 @@ class WorkspaceLayout:
     mode: Mode
     # File by its path in the workspace.
     files: Mapping[str, Path]
-    # Content of ``metadata.json``, never shown unchanged. Empty if the file does not exist.
+    # Content of ``metadata.json``, which is never shown as it is. Empty if the file does not exist.
     metadata: Mapping[str, Any]
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
@@ -139,9 +138,12 @@ def role_of(path: str) -> FileRole:
 
 
 def open_workspace(folder: Path, mode: Mode | None = None) -> WorkspaceLayout:
-    """List the files of a workspace; default modes: explain for a question, revise for two versions, else build."""
+    """List the files of a workspace.
+
+    The default mode is explain for a question, revise for two versions, and build otherwise.
+    """
     if not folder.is_dir():
-        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: the folder does not exist")
     files = list_files(folder)
     if "metadata.json" in files:
         metadata = read_json(files["metadata.json"])
@@ -172,20 +174,20 @@ def sha256_of(content: bytes) -> str:
 
 
 def list_manifest(workspace: WorkspaceLayout) -> tuple[ManifestEntry, ...]:
-    """Return all files with their roles, sizes and hashes, in alphabetical order."""
+    """Return all files with their roles, sizes and hashes, sorted by path."""
     contents = ((path, read_bytes(file)) for path, file in sorted(workspace.files.items()))
     return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
 
 
 def _list_readings(path: str, text: str) -> Iterator[tuple[str, tables.TableReading]]:
-    """Yield the tables of a text, each with the words that name its sheet; nothing for a file that is not a table."""
+    """Yield the tables of a text, each with the name of its sheet for messages. A file that is not a table has none."""
     if path.casefold().endswith(TABLES):
         for title, reading in tables.read_sheets(text).items():
             yield f"(sheet {shorten(title, 40)}) " if title else "", reading
 
 
 def find_flaws(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
-    """List all problems of the files of a workspace in alphabetical order; nothing is corrected or guessed."""
+    """List all problems of the files of a workspace, sorted by path; nothing is corrected or guessed."""
     findings = []
     for path, file in sorted(workspace.files.items()):
         try:
@@ -197,14 +199,14 @@ def find_flaws(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
 
 
 def _may_be_empty(finding: FileFinding, workspace: WorkspaceLayout) -> bool:
-    """Return True for an empty file of general parameters if other data exist, as after a formulation."""
+    """Return True for an empty table of general parameters if other data exist. A formulation writes such a table."""
     folder, _, name = finding.path.rpartition("/")
     has_others = any(path.startswith(f"{folder}/") and path != finding.path for path in workspace.files)
     return name == tables.PARAMETERS_FILE and finding.what == tables.NO_ROWS and has_others
 
 
 def find_notes(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
-    """List the steps that read tables and texts other than plain CSV in UTF-8; unreadable files are skipped."""
+    """List the conversions of tables and texts that are not plain CSV in UTF-8; unreadable files are skipped."""
     notes = []
     for path, file in sorted(workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS, FileRole.DOCUMENT).items()):
         with suppress(WorkspaceError):

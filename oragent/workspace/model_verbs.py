@@ -1,6 +1,7 @@
 """Deterministic verbs on models of a workspace: run, ask, change cells, and compare two revisions.
 
-Every figure comes from a model that oragent captured and solved itself. The verbs do not write into the folder.
+oragent captures and solves the model itself, and all figures come from its solution. The verbs do not write into the
+folder.
 """
 
 import math
@@ -29,7 +30,7 @@ from oragent.workspace.verb_results import (
     WhatifResult,
 )
 
-# Maximum relative difference of a preserved optimum.
+# Maximum relative difference of two optima that count as equal.
 PRESERVED = 1e-6
 # Maximum number of model differences shown after a change of cells.
 SHOWN_ENTRIES = 40
@@ -39,11 +40,11 @@ Tell = Callable[[str], None]
 
 
 def ignore_note(text: str) -> None:
-    """Ignore a note."""
+    """Ignore a message."""
 
 
 def solve_limits(state: FolderState) -> SolveLimits:
-    """Return the limits of a solve by the settings of a workspace."""
+    """Return the limits of a solve from the settings of a workspace."""
     settings = state.settings
     return SolveLimits(
         gap=settings.gap,
@@ -62,7 +63,7 @@ def describe_revision(opened: OpenedModel) -> Revision:
 
 
 def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
-    """Run the program of a state, solve its model again, and compare the results.
+    """Run the program of a state, solve its model independently, and compare the results.
 
     Raises:
         MilpError: The program fails, or solves no model that can be captured.
@@ -91,7 +92,7 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
 
 
 def describe_run_result(state: FolderState, ran: ProgramRun, warnings: Sequence[str] = ()) -> RunResult:
-    """Return the result of a run that was solved again."""
+    """Return the result of a run whose model was solved independently."""
     last = ran.last_model
     if last:
         solution = last.solution
@@ -136,8 +137,8 @@ def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = 
 def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_note) -> LinesResult | WhatifResult:
     """Show the effect of changes of cells of data files, or of changes of the model.
 
-    Cells are changed in a copy of the folder, and the program runs again there. The effect is therefore exact even if
-    the program computes with the data before it builds the model.
+    Cells are changed in a copy of the folder, and the program runs again there. The effect is therefore exact, also for
+    a program that computes with the data before it builds the model.
 
     Raises:
         WorkspaceError: A cell does not exist.
@@ -147,7 +148,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     if not any(are_cells):
         return ask_lines(state, "whatif", [f"whatif {'; '.join(changes)}"], tell)
     if not all(are_cells):
-        raise ConfigError("changes of cells and changes of the model: ask one kind at a time")
+        raise ConfigError("changes of cells and changes of the model cannot be mixed; give one kind")
     wanted = [read_change(change) for change in changes]
     contents, cells = _changed_contents(state, wanted)
     before = open_state_model(state, tell)
@@ -171,7 +172,10 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
 
 
 def _open_changed(state: FolderState, contents: Mapping[str, bytes], tell: Tell) -> OpenedModel:
-    """Open the model of a state with other contents of some files; only binary files need a copy."""
+    """Open the model of a state in which some files have other contents.
+
+    Only binary files need a copy of the folder.
+    """
     try:
         texts = {path: content.decode() for path, content in contents.items()}
     except UnicodeDecodeError:
@@ -181,7 +185,7 @@ def _open_changed(state: FolderState, contents: Mapping[str, bytes], tell: Tell)
 
 
 def replace_effect(entry: DiffEntry) -> DiffEntry:
-    """Return an entry without its individual effect, because only the change as a whole has an effect."""
+    """Return an entry without its individual effect, because only the effect of the whole change is known."""
     return entry.model_copy(update={"effect": None})
 
 
@@ -212,7 +216,7 @@ def _solve_both(
 
 
 def _moves(before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
-    """Return the families whose values differ, if both models have the same variables and a point."""
+    """Return the families whose values differ. Both models must have the same variables and a solution."""
     first, second = before.known.outcome.point, after.known.outcome.point
     if first is None or second is None or list(before.model.column_names) != list(after.model.column_names):
         return ()
@@ -282,12 +286,12 @@ def verify_revision(
 ) -> ComparisonResult:
     """Compare two states, and test whether the new program keeps the former rules.
 
-    The new program runs on the new data with the former value in each changed cell, and with the given neutral values
-    in new cells. Its optimum must equal the former one. ``open_model`` replaces the way in which programs are run.
+    The new program runs on the new data, with the former value in each changed cell and the given neutral values in new
+    cells. Its optimum must equal the former one. ``open_model`` replaces the function that runs a program.
 
     Raises:
         MilpError: A program leaves no model.
-        WorkspaceError: A cell of a neutral value does not exist.
+        WorkspaceError: The cell of a neutral value does not exist.
     """
     opening = open_model or (lambda state: open_state_model(state, tell))
     first, second = opening(old), opening(new)
@@ -333,7 +337,7 @@ def _test_preservation(
 
 
 def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: ModelScenario) -> tuple[bool | None, str]:
-    """Compare two optima, each known as an interval."""
+    """Compare two optima, each given as an interval."""
     new_status = scenario.known.outcome.status
     if former.value is None or now.value is None:
         if status is new_status is not SolveStatus.UNKNOWN:

@@ -1,4 +1,4 @@
-"""Relative tolerance between objectives, and the proven part of the change of an optimum."""
+"""Relative difference of objectives, and proven bounds on the change of an optimum."""
 
 import math
 
@@ -9,19 +9,19 @@ UNCHANGED = 1e-9
 
 
 def relative_error(objective: float, reference: float) -> float:
-    """Return the difference divided by the size of the reference, which counts as at least one."""
+    """Return the difference divided by the absolute reference, or by 1 if that is smaller."""
     return abs(objective - reference) / max(1.0, abs(reference))
 
 
 def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
-    """Return True if a value lies within a relative tolerance of the reference (the objective rule)."""
+    """Return True if a value lies within a relative tolerance of the reference, as in the published objective rule."""
     return relative_error(value, reference) <= tolerance
 
 
 def find_change_span(before: Solution | None, after: Solution | None) -> tuple[float, float] | None:
-    """Return the least and largest change of the optimum between two models; None if both optima are proven.
+    """Return bounds on the change of the optimum between two models; None if both optima are proven.
 
-    An optimum lies between the objective of a plan and its bound. If no bound is known, the change is unbounded.
+    An optimum lies between the objective of a plan and its bound. Without a bound, the change is unbounded.
     """
     if all(solution is None or solution.status is SolveStatus.OPTIMAL for solution in (before, after)):
         return None
@@ -38,7 +38,7 @@ def is_within_gap(before: Solution | None, after: Solution | None) -> bool:
 
 
 def describe_change(before: Solution | None, after: Solution | None) -> str:
-    """Describe the proven part of the change of the optimum; empty if one solution has no objective."""
+    """Describe the proven bounds on the change of the optimum; empty if one solution has no objective."""
     if before is None or after is None or before.objective is None or after.objective is None:
         return ""
     span = find_change_span(before, after)

@@ -1,4 +1,4 @@
-"""The page of a user's workspace: one HTML file in which all content is escaped."""
+"""HTML page of a user's workspace; all content is escaped."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from oragent.workspace.undoing import list_verbs_in_force
 from oragent.workspace.versions import SHORT, Versions
 
 MOST_LINES = 300
-# Maximum number of versions whose changes are shown; the last ones are kept.
+# Maximum number of versions whose changes are shown, counted from the latest.
 MOST_VERSIONS = 50
 MOST_ROWS = 60
 # Maximum bytes of a table that is shown.
@@ -108,7 +108,7 @@ def _record_objective(record: Mapping[str, Any]) -> str:
 
 
 def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
-    """Describe the quality of the recorded plan; without a record of the present files, describe how to get one."""
+    """Describe the quality of the recorded plan; without a current record, describe how to get one."""
     if not has_program:
         return "no program yet"
     if not record:
@@ -120,7 +120,7 @@ def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
 
 
 def recorded_conflict(record: Mapping[str, Any]) -> list[str]:
-    """Return the conflicting constraints of a record as lines; without them, describe how to get them."""
+    """Return the conflicting constraints of a record as lines; without them, describe how to compute them."""
     if record.get("status_code") != CODES[SolveStatus.INFEASIBLE]:
         return []
     lines = record.get("conflict")
@@ -193,7 +193,7 @@ def _figure_anchors(listed_tables: Sequence[ListedTable]) -> dict[str, str]:
 
 
 def _link_documents(files: Mapping[str, Path], names: Mapping[str, str], code: list[str]) -> list[tuple[str, Markup]]:
-    """Return documents in which names in backquotes link to their cells and to the program lines that use them."""
+    """Return documents in which names in backquotes link to the cells and program lines where they occur."""
     documents = []
     for path in files:
         if path.startswith("docs/"):
@@ -237,7 +237,7 @@ def _read_tables(listed_tables: Sequence[ListedTable], code: list[str]) -> list[
 
 
 def describe_state(verb: FinishedCase, in_force: Collection[str]) -> str:
-    """Describe whether the changes of a verb are in the present files; empty for a question."""
+    """Describe whether the changes of a verb are in the present files; empty for a question, which changes nothing."""
     if verb.result["verb"] == "ask":
         return ""
     if not verb.result.get("written"):
@@ -256,7 +256,7 @@ def describe_unplanned(result: Mapping[str, Any]) -> str:
 
 
 def _objective_moves(verbs: list[FinishedCase], in_force: Collection[str]) -> list[tuple[str, str, str, str]]:
-    """Return the objective after each verb that has one, its gap, and whether its changes are in the files."""
+    """Return, for each verb with an objective, the objective, its gap, and whether its changes are in the files."""
     return [
         (verb.name, rounded(value), str(verb.result.get("standing") or ""), describe_state(verb, in_force))
         for verb in verbs
@@ -273,7 +273,7 @@ def _list_row_figures(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase], tip: str) -> list[dict[str, Any]]:
-    """Return questions with their answers and versions, and whether each citation still holds."""
+    """Return questions with their answers and versions, and state whether each citation still holds."""
     questions = []
     for verb in verbs:
         if verb.result["verb"] == "ask":
@@ -288,7 +288,7 @@ def _answered_questions(files: Mapping[str, Path], verbs: list[FinishedCase], ti
 
 
 def _split_answer(answer: str) -> Iterator[tuple[bool, str]]:
-    """Split an answer into parts: whether a part is a table or code, and its text without fences."""
+    """Split an answer into parts; a part is True for a table or code, and its text without fences."""
     lines: list[str] = []
     is_table = is_fenced = False
     for line in [*answer.rstrip().split("\n"), None]:

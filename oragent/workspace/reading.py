@@ -1,4 +1,4 @@
-"""Reading of untrusted files: regular files only, limited in size, in any common encoding, with readable errors."""
+"""Read untrusted files: regular files of limited size, in common encodings, with one-line errors."""
 
 import json
 import math
@@ -46,7 +46,7 @@ def shorten(text: object, limit: int = 80) -> str:
 
 
 def shorten_path(path: object, limit: int = 160) -> str:
-    """Return the name of a file, folder or place for messages; a long name is cut at its beginning."""
+    """Shorten the name of a file, folder or place for messages; a long name loses its beginning."""
     plain = "".join(letter if letter.isprintable() else "·" for letter in str(path))
     if len(plain) <= limit:
         return plain
@@ -65,19 +65,19 @@ def list_files(folder: Path, hidden: bool = True) -> dict[str, Path]:
     left out.
 
     Raises:
-        WorkspaceError: There is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
+        WorkspaceError: The folder contains a link, device, socket or pipe, or more than ``MAX_FILES`` files.
     """
     files = {}
     for path in _walk_folder(folder, hidden):
         files[path.relative_to(folder).as_posix()] = path
         if len(files) > MAX_FILES:
-            raise path_error(folder, f"holds more than {MAX_FILES} files; point at the workspace alone")
+            raise path_error(folder, f"has more than {MAX_FILES} files; name the folder of the workspace")
     return dict(sorted(files.items()))
 
 
 def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
     if depth > MAX_DEPTH:
-        raise path_error(folder, f"lies more than {MAX_DEPTH} folders deep; point at the workspace alone")
+        raise path_error(folder, f"is nested more than {MAX_DEPTH} folders deep; name the folder of the workspace")
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -86,7 +86,7 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
         if not hidden and is_ignored(entry.name):
             continue
         if entry.is_symlink():
-            raise path_error(entry.path, "is a link: a workspace holds files and folders only; copy it in")
+            raise path_error(entry.path, "is a link: a workspace contains only files and folders; copy its target")
         if entry.is_dir():
             yield from _walk_folder(Path(entry.path), hidden, depth + 1)
         elif entry.is_file():
@@ -96,7 +96,7 @@ def _walk_folder(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links among the files that oragent stores in a workspace."""
+    """Raise an error if oragent's own files in a workspace are links."""
     for name in OWN_FILES:
         link = first_link(folder, folder / name)
         if link is not None:
@@ -124,14 +124,16 @@ def check_new_path(path: str) -> str:
     if any(part in {"", ".", ".."} for part in parts) or not clean.isprintable():
         raise WorkspaceError(f"{shorten_path(path)} leads out of the workspace; expected a path below it")
     if len(parts) > MAX_NEW_FOLDERS + 1:
-        raise WorkspaceError(f"{shorten_path(path)} lies more than {MAX_NEW_FOLDERS} folders deep; name a shorter path")
+        raise WorkspaceError(
+            f"{shorten_path(path)} is nested more than {MAX_NEW_FOLDERS} folders deep; name a shorter path"
+        )
     if len(clean.encode()) > MAX_PATH_BYTES or max(len(part.encode()) for part in parts) > MAX_NAME_BYTES:
         raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most {MAX_NAME_BYTES} bytes")
     for part in parts:
         if RESERVED.fullmatch(part) or part.endswith((".", " ")) or set(part) & set('<>:"|?*\\'):
             raise path_error(path, f"cannot be a file on Windows: {shorten(part)!r} is reserved there")
         if is_ignored(part):
-            raise path_error(path, f"would be ignored: {shorten(part)!r} is no name of a model's file")
+            raise path_error(path, f"would be ignored: {shorten(part)!r} is not a name for a file of a model")
     return clean
 
 
@@ -151,7 +153,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise WorkspaceError(f"{shorten_path(path)} is no regular file; expected a file")
+                raise WorkspaceError(f"{shorten_path(path)} is not a regular file")
             if status.st_size > limit:
                 _too_large(path, limit)
             content = file.read(limit + 1)
@@ -167,7 +169,7 @@ def _too_large(path: Path, limit: int) -> NoReturn:
 
 
 def decode_text(content: bytes, name: object) -> str:
-    """Decode UTF-8, UTF-16 or Windows-1252 without byte order mark; return the sheets of an Excel workbook as CSV.
+    """Decode UTF-8, UTF-16 or Windows-1252 without a byte order mark. The sheets of an Excel workbook become CSV.
 
     Raises:
         WorkspaceError: The content is not a text.
@@ -189,7 +191,7 @@ def decode_text(content: bytes, name: object) -> str:
 
 
 def find_encoding(content: bytes, name: object) -> str:
-    """Return the encoding of a text under its Python name; raise an error for other content."""
+    """Return the Python name of the encoding of a text; raise an error for other content."""
     if content.startswith(b"\xef\xbb\xbf"):
         candidates = ["utf-8-sig"]
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -209,12 +211,12 @@ def find_encoding(content: bytes, name: object) -> str:
             if "\0" not in text and (encoding != "cp1252" or not CONTROLS.search(text)):
                 return encoding
     if b"\0" in content:
-        raise WorkspaceError(f"{shorten_path(name)} holds zero bytes: it is no text; expected UTF-8")
-    raise WorkspaceError(f"{shorten_path(name)} is no text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
+        raise WorkspaceError(f"{shorten_path(name)} contains zero bytes and is not a text; expected UTF-8")
+    raise WorkspaceError(f"{shorten_path(name)} is not a text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
 
 
 def encode_like(text: str, old: bytes | None) -> bytes:
-    """Encode the new text of a file in the encoding of the old one, or in UTF-8 if that is not possible."""
+    """Encode new text in the encoding of the old file, or in UTF-8 if that is not possible."""
     if old:
         with suppress(WorkspaceError, UnicodeEncodeError):
             encoding = find_encoding(old, "")
@@ -236,7 +238,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def parse_json(text: str, name: object) -> Any:
-    """Parse standard JSON: NaN and Infinity are refused; ``name`` names the source in messages."""
+    """Parse standard JSON, without NaN and Infinity. ``name`` is the source for messages."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -246,7 +248,7 @@ def parse_json(text: str, name: object) -> Any:
 
 
 def finite_number(value: object) -> float | None:
-    """Return a JSON value as a finite number; None for other values, including truth values and huge integers."""
+    """Return a JSON value as a finite number; None for other values, including booleans and huge integers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -262,7 +264,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a file with one JSON object."""
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict):
-        raise WorkspaceError(f"{shorten_path(path)} holds a {type(value).__name__}; expected a JSON object")
+        raise WorkspaceError(f"{shorten_path(path)} contains a {type(value).__name__}; expected a JSON object")
     return value
 
 
@@ -277,6 +279,6 @@ def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
             location = f"{path}:{number}"
             value = parse_json(text, location)
             if not isinstance(value, dict):
-                raise path_error(location, f"holds a {type(value).__name__}; expected a JSON object a line")
+                raise path_error(location, f"contains a {type(value).__name__}; expected a JSON object per line")
             rows.append((location, value))
     return rows

@@ -1,7 +1,7 @@
 """Records of a run in the format of the public release: an execution record, and a solver record per solved model.
 
-Slacks are right-hand side minus activity, so at most 0 on ``>=``. Duals and reduced costs of integer models are null; a
-separate record holds those of the relaxation.
+A slack is the right-hand side minus the activity, so it is at most 0 for ``>=``. Duals and reduced costs of integer
+models are null; a separate record has those of the relaxation.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 CONFLICT_S = 20.0
 # Maximum number of lines of a remedy and of a conflict.
 MOST_PARTS = 20
-# Name of the row that a question adds.
+# Name of the row that a question adds to the model.
 TRIAL = "what is asked for"
 CODES = {
     SolveStatus.OPTIMAL: 2,
@@ -48,9 +48,9 @@ PULP = {
 
 
 def hash_inputs(files: Mapping[str, Path], opened: Collection[str]) -> dict[str, str]:
-    """Return the hash of each file that a program opened, and under an empty path that of the names of all files.
+    """Return the hash of each file that a program opened. The entry with an empty path is the hash of all file names.
 
-    These tie the records of a run to the present files. Documents, records and answers do not count as inputs.
+    The hashes show whether records belong to the present files. Documents, records and answers do not count as inputs.
     """
     inputs = [path for path in files if not path.startswith((*RECORDS, "docs/", "answers/", "requests/"))]
     hashes = {"": hashlib.sha256("\n".join(sorted(inputs)).encode(errors="surrogateescape")).hexdigest()}
@@ -61,7 +61,10 @@ def hash_inputs(files: Mapping[str, Path], opened: Collection[str]) -> dict[str,
 
 
 def are_stale(files: Mapping[str, Path]) -> bool:
-    """Return True if records exist and were made from other code or data than the present ones, or of unknown ones."""
+    """Return True if records exist and were made from other code or data than the present ones.
+
+    Records of unknown inputs count as stale.
+    """
     if not any(path.startswith("solver_records/") for path in files):
         return False
     execution = files.get(EXECUTION)
@@ -70,7 +73,7 @@ def are_stale(files: Mapping[str, Path]) -> bool:
 
 
 def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
-    """Read the record of the present code and data: of the model with the recorded objective, else the first record.
+    """Read the record of the present code and data: the one with the recorded objective, else the first one.
 
     Return an empty mapping if no record exists, or if code or data have changed since.
     """
@@ -89,10 +92,10 @@ def read_current(files: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def write_records(ran: ProgramRun, timed: bool = True, inputs: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the files of a run by path below the version: ``logs/`` and ``solver_records/``.
+    """Return the files that record a run, in ``logs/`` and ``solver_records/``, by path below the version.
 
     Without ``timed``, the files contain no durations, so that equal runs write equal files. ``inputs`` are the hashes
-    of the files that were used; None for records of a set.
+    of the files that were used; None for records of a benchmark set.
     """
     files = {
         "logs/execution_record.json": _dump_json(
@@ -122,7 +125,7 @@ def write_records(ran: ProgramRun, timed: bool = True, inputs: Mapping[str, str]
 
 
 def _name_models(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
-    """Map unique names that are valid file names to models."""
+    """Map unique names, which are valid file names, to models."""
     models_by_name: dict[str, SolvedModel] = {}
     for model in models:
         stem = file_stem(model.milp.name if model.milp else "", "model", allowed="A-Za-z0-9_-", filler="_", limit=60)
@@ -157,7 +160,7 @@ def _solution_record(name: str, model: SolvedModel, milp: Milp, solution: Soluti
 
 
 def _indexed_names(model: SolvedModel, milp: Milp) -> dict[str, str]:
-    """Return names with indices in brackets for the variables of families, by the name in the program."""
+    """Return the names of variables in families as the program's name with indices in brackets."""
     if model.indexed is None:
         return {}
     pairs = zip(milp.variables, model.indexed.column_names, strict=True)
@@ -220,9 +223,9 @@ def _dump_json(value: Any) -> str:
 
 
 def describe_conflict(milp: Milp, most_s: float | None = None) -> Iterator[str]:
-    """Describe sufficient changes of right-hand sides, and the rows and bounds that conflict.
+    """Describe changes of right-hand sides that make the model feasible, and the rows and bounds that conflict.
 
-    After ``most_s`` seconds, the search for further remarks stops.
+    The search for further conflicts ends after ``most_s`` seconds.
     """
     # The right-hand side of the trial row must not change.
     is_trial = any(row.name == TRIAL for row in milp.rows)

@@ -1,4 +1,4 @@
-"""The git repository around a workspace: revisions and their files.
+"""Git repository of a workspace: its revisions and their files.
 
 No function changes the user's branch, index or working tree. Each command that needs an index uses a temporary one.
 """
@@ -18,7 +18,7 @@ from oragent.workspace.reading import shorten, shorten_path
 REFERENCES = "refs/oragent/"
 # Do not start hooks and monitors of the repository, and write links as files.
 OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false")
-# Variables that make git use another repository, as in a hook.
+# Variables that point git to another repository, for example in a hook.
 FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 # Maximum seconds of one command.
@@ -27,7 +27,7 @@ PATIENCE_S = 300.0
 
 @dataclass(frozen=True)
 class Repository:
-    """A git repository as seen from a folder in it."""
+    """A git repository, seen from one of its folders."""
 
     folder: Path
     # Folder below the top of the working tree, with ``/`` at the end. Empty for the top.
@@ -35,7 +35,7 @@ class Repository:
 
     @classmethod
     def find(cls, folder: Path) -> "Repository | None":
-        """Return the repository that contains a folder; None if the folder is not in a repository.
+        """Return the repository that contains a folder, or None.
 
         Raises:
             WorkspaceError: git is not installed, or refuses the repository.
@@ -50,7 +50,7 @@ class Repository:
 
     @classmethod
     def create(cls, folder: Path) -> "Repository":
-        """Make a folder a git repository."""
+        """Create a git repository in a folder."""
         ended = _run_git(folder, ("init", "--quiet"))
         if ended.returncode:
             raise WorkspaceError(f"git init failed: {shorten(ended.stderr.decode(errors='replace').strip(), 300)}")
@@ -73,7 +73,7 @@ class Repository:
         return self.git(*words).decode(errors="surrogateescape").rstrip("\n")
 
     def resolve(self, revision: str) -> str:
-        """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names.
+        """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` refers to.
 
         Raises:
             WorkspaceError: The revision does not exist.
@@ -82,7 +82,7 @@ class Repository:
         ended = _run_git(self.folder, words)
         if ended.returncode or not revision:
             raise WorkspaceError(f"no revision {shorten(revision)!r} in git; expected a branch, tag, id, or HEAD~1")
-        # Some versions also print the separator of options.
+        # Some versions of git also print the separator of options.
         return ended.stdout.decode().split()[-1]
 
     def try_resolve(self, revision: str) -> str:
@@ -93,12 +93,12 @@ class Repository:
             return ""
 
     def list_ignored(self, paths: bytes) -> set[str]:
-        """Return the paths that git ignores from zero-separated input; tracked files are not ignored."""
+        """Return the paths in a zero-separated list that git ignores; tracked files are not ignored."""
         ended = _run_git(self.folder, ("check-ignore", "-z", "--stdin"), paths)
         return {os.fsdecode(path) for path in ended.stdout.split(b"\0") if path}
 
     def list_blobs(self, commit: str) -> dict[str, str]:
-        """Return ids of contents by path below the folder, without links and submodules."""
+        """Return the ids of blobs by path below the folder, without links and submodules."""
         found = {}
         tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else f"{commit}^{{tree}}"
         if _run_git(self.folder, ("rev-parse", "--verify", "--quiet", tree)).returncode:
@@ -111,11 +111,11 @@ class Repository:
         return found
 
     def read_blob(self, blob: str) -> bytes:
-        """Return a content by its id."""
+        """Return the content of a blob."""
         return self.git("cat-file", "blob", blob)
 
     def read_blobs(self, blobs: Iterable[str]) -> dict[str, bytes]:
-        """Return contents by id."""
+        """Return the contents of blobs by id."""
         wanted = list(dict.fromkeys(blobs))
         output = self.git("cat-file", "--batch", content="".join(f"{blob}\n" for blob in wanted).encode())
         contents, start = {}, 0
@@ -128,12 +128,12 @@ class Repository:
         return contents
 
     def read_file(self, commit: str, path: str) -> bytes | None:
-        """Return a file of a revision; None if the revision does not contain it."""
+        """Return the content of a file in a revision, or None."""
         ended = _run_git(self.folder, ("cat-file", "blob", f"{commit}:{self.prefix}{path}"))
         return ended.stdout if ended.returncode == 0 else None
 
     def check_out(self, commit: str, target: Path) -> None:
-        """Write the files that a revision has in the folder into an empty folder."""
+        """Write the files of the folder in a revision into an empty folder."""
         tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else commit
         git_folder = self.text_of("rev-parse", "--absolute-git-dir")
         with own_index() as index:
@@ -171,7 +171,7 @@ def _run_git(
     except FileNotFoundError:
         if folder.is_dir():
             raise WorkspaceError("workspaces keep their versions in git: install git") from None
-        raise WorkspaceError(f"no folder {shorten_path(folder)}") from None
+        raise WorkspaceError(f"the folder {shorten_path(folder)} does not exist") from None
     except OSError as problem:
         raise WorkspaceError(f"git cannot be run in {shorten_path(folder)}: {problem.strerror}") from None
     except subprocess.TimeoutExpired:

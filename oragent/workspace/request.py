@@ -1,4 +1,4 @@
-"""Requests of commands, in a module that imports neither solver nor sandbox."""
+"""Requests of commands. This module imports neither solver nor sandbox."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
 
 @dataclass(frozen=True)
 class VerbRequest:
-    """Request of a verb."""
+    """Request for a verb."""
 
     folder: Path
     runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
@@ -27,7 +27,7 @@ class VerbRequest:
     model: Model | None = None
     # Sandbox shared with others. None means a new one.
     sandbox: Sandbox | None = None
-    # Workspace whose recorded replies are used; no model is called.
+    # Workspace whose recorded replies are used instead of a model.
     replay: Path | None = None
-    # A frozen value.
+    # Options of the command line; frozen, so that they can be a default.
     effort: EffortOptions = NO_OPTIONS

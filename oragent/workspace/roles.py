@@ -23,7 +23,7 @@ NUDGE = "No tool was called. Call one now, such as list_files or read_file, and 
 
 
 class PersonAsked(OragentError):
-    """The agent asked the person; the message is the question."""
+    """Raised when the agent asks the person; the message is the question."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class AgentWork:
     path: str = ""
     # Answer of the agent. Empty if it gave no answer.
     answer: str = ""
-    # Error that was planted in the work, as ``kind: name``. Empty if no error was planted.
+    # Error that was planted in the work for a test, as ``kind: name``. Empty for none.
     planted: str = ""
     # Number of tool calls.
     calls: int = 0
@@ -56,7 +56,7 @@ async def work_in_session(
     """Let a model work with tools until it submits, gives up, or has no calls left.
 
     Raises:
-        PersonAsked: The model asks the person. The task goes on when it is repeated with the answer.
+        PersonAsked: The model asks the person. Call again with the answer to continue.
     """
     messages = [Message("system", system_prompt), Message("user", request)]
     await work_with_tools(
@@ -87,7 +87,7 @@ def _collect_work(session: ToolSession, last: str) -> AgentWork:
 
 
 def _find_program(session: ToolSession) -> str:
-    """Return the path of a program that was written but not submitted; empty if the agent wrote no program."""
+    """Return the path of a program that was written but not submitted; empty if the agent wrote none."""
     programs = [
         path
         for path in session.list_files()

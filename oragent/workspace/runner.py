@@ -1,4 +1,4 @@
-"""Sandboxed runs of a workspace's program on a copy of the folder, and a second solve of each captured model.
+"""Sandboxed runs of a workspace's program on a copy of the folder, and independent solves of captured models.
 
 The program may read and change its copy. It sees no labels, no other workspaces and no files of the machine.
 """
@@ -28,14 +28,14 @@ from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import list_files, shorten_path
 from oragent.workspace.settings import LIMITS
 
-# Files of oragent in a user's workspace.
+# Oragent's own files in a user's workspace.
 OURS = {".oragent", "run.db", "run.db-wal", "run.db-shm", "report.html"}
 # Minimum share of a program's time limit for the second solve of its models.
 LEAST_SHARE = 0.25
 # Maximum number of variables and rows for which duals and ranges are computed.
 SENSITIVE = 4000
 OUT_OF_TIME = "not solved again: no time was left"
-# Extra of oragent with each package in which programs write models.
+# Extra of oragent for each modelling library.
 EXTRAS = {
     "pulp": "workspace",
     "pandas": "workspace",
@@ -44,13 +44,13 @@ EXTRAS = {
     "ortools": "solvers",
     "gurobipy": "gurobi",
 }
-# Last line of the errors of a program that imports a package which is not installed.
+# Last error line of a program that imports a package that is not installed.
 NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class SolvedModel:
-    """A captured model with an independent second solution."""
+    """A captured model with an independent solution."""
 
     # None if the program's model could not be captured.
     milp: Milp | None
@@ -58,7 +58,7 @@ class SolvedModel:
     solution: Solution | None = None
     # Solution of the relaxation. None for a model without integers.
     relaxed: Solution | None = None
-    # Reason why a part is missing. Empty if the result is complete.
+    # Reason why a part is missing. Empty if all parts exist.
     note: str = ""
     # The model with its families. None without a model.
     indexed: IndexedModel | None = field(default=None, repr=False)
@@ -127,7 +127,7 @@ class ProgramRun:
 
     @property
     def standing(self) -> str:
-        """Distance of the objective from the optimum, as text; empty without a solved model."""
+        """Gap between the objective and the best bound, as text; empty without a solved model."""
         last = self.last_model
         if last is not None and last.solution:
             return last.solution.standing
@@ -139,7 +139,7 @@ class ProgramRunner:
     """Runner of workspace programs in a shared sandbox."""
 
     sandbox: Sandbox
-    # Limits of one run. Its models are solved again in the time that the program leaves.
+    # Limits of one run. Its models are solved again in the time that remains.
     limits: Limits = LIMITS
     # Relative gap at which the second solve ends.
     gap: float = 0.0
@@ -147,9 +147,9 @@ class ProgramRunner:
     arguments: tuple[str, ...] = ()
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
-        """Run a program on a copy of a folder; may be called from several threads.
+        """Run a program on a copy of a folder. The method is thread-safe.
 
-        The program works in the folder that contains ``src``. ``files`` replace or add files in the copy.
+        The working directory is the folder that contains ``src``. ``files`` replaces or adds files in the copy.
 
         Raises:
             WorkspaceError: The folder contains a link or device, or the program does not exist.
@@ -177,14 +177,14 @@ class ProgramRunner:
         return ProgramRun(ended.outcome, *output, ended.cpu_s, ended.peak_mb, reason, opened)
 
     def _solve_again(self, captured: tuple[CapturedModel, ...], used_s: float) -> tuple[SolvedModel, ...]:
-        """Solve models, the last one first, in the time that the program left."""
+        """Solve models, the last one first, in the time that the program left unused."""
         until = time.monotonic() + max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         solved = [solve_captured(model, until - time.monotonic(), self.gap) for model in reversed(captured)]
         return tuple(reversed(solved))
 
 
 def _describe_missing_package(errors: str) -> str:
-    """Return the command that installs the package of an extra that a program could not import; empty without one."""
+    """Return the command that installs the package that a program could not import; empty if no extra has it."""
     missing = [name for name in NO_MODULE.findall(errors) if name in EXTRAS and find_spec(name) is None]
     if not missing:
         return ""
@@ -218,7 +218,7 @@ def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> Solve
 
 
 def _use_claimed_point(milp: Milp, solution: Solution, captured: CapturedModel, duals: bool) -> Solution:
-    """Return the program's feasible point if it is better than a second solution that is not proven."""
+    """Return the program's feasible point if it is better than an unproven solution."""
     values = captured.claim.values
     proven = (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
     if values is None or solution.status in proven:
@@ -236,7 +236,7 @@ def _use_claimed_point(milp: Milp, solution: Solution, captured: CapturedModel, 
 
 @contextmanager
 def copied_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
-    """Yield a temporary copy of a folder in which some files are replaced; files of oragent are left out.
+    """Yield a temporary copy of a folder in which some files are replaced; oragent's own files are left out.
 
     Raises:
         WorkspaceError: The folder contains a link or device, or cannot be copied.
@@ -248,7 +248,7 @@ def copied_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Pa
         for path, file in list_files(folder, hidden=False).items():
             if path.partition("/")[0] not in OURS and path not in files:
                 (copy / path).parent.mkdir(parents=True, exist_ok=True)
-                # A hard link would change the file's times, and thereby the user's index.
+                # Hard links would change the times of the file, and then git would have to read it again.
                 shutil.copyfile(file, copy / path, follow_symlinks=False)
         for path, content in files.items():
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ def copied_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Pa
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove a folder with any depth of nesting: inner folders are moved up before they are emptied."""
+    """Remove a folder with any depth of nesting. Inner folders are moved up before they are emptied."""
     waiting, moved = [folder], 0
     while waiting:
         outer = waiting.pop()

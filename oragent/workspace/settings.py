@@ -1,4 +1,4 @@
-"""Settings of a workspace: ``workspace.yaml`` sets its parts and limits; command-line options override it."""
+"""Settings of a workspace. ``workspace.yaml`` sets its parts and limits; command-line options override them."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ LIMITS = Limits(
 
 @dataclass(frozen=True)
 class EffortOptions:
-    """Options of the command line; None if not given."""
+    """Options of the command line. None means not given."""
 
     # CPU seconds.
     time: float | None = None
@@ -40,7 +40,7 @@ class EffortOptions:
     gap: float | None = None
     # Memory in MiB.
     memory: int | None = None
-    # Back end that solves captured models, and a second one that solves them again.
+    # Solver of captured models, and a second solver that confirms the result.
     solver: str | None = None
     confirm: str | None = None
     # Threads and seed of the back end.
@@ -122,9 +122,9 @@ def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> Workspac
         try:
             tree = parse_yaml(read_text(path, LARGEST)) or {}
         except yaml.YAMLError:
-            raise ConfigError(f"{shorten_path(path)} is not YAML: expected lines such as 'time: 600'") from None
+            raise ConfigError(f"{shorten_path(path)} is not YAML; expected lines such as 'time: 600'") from None
         if not isinstance(tree, dict):
-            raise ConfigError(f"{shorten_path(path)} holds no keys and values: expected lines such as 'time: 600'")
+            raise ConfigError(f"{shorten_path(path)} contains no keys and values; expected lines such as 'time: 600'")
     overrides = {name: value for name, value in asdict(options).items() if value is not None}
     from_file = settings.build_settings(WorkspaceSettings, tree, [], shorten_path(path))
     given = "the options --time, --gap, --memory, --solver, --confirm, --threads, --seed"

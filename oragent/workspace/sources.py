@@ -17,11 +17,11 @@ from oragent.workspace.reading import check_inside, list_files, shorten, shorten
 from oragent.workspace.repository import Repository
 from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
 
-# Name of the working tree as a revision.
+# Revision that stands for the working tree.
 WORKING = "."
 # Maximum number of characters shown of the last line of a program's errors.
 SHOWN = 300
-# Modules of a program's folder that are not main programs.
+# Modules in a program's folder that are not main programs.
 HELPERS = {"__init__.py", "utils.py", "utility_code.py"}
 MODELS = (".json", ".lp", ".mps", ".gz", ".py")
 
@@ -36,7 +36,7 @@ class FolderState:
     commit: str
     folder: Path
     settings: WorkspaceSettings
-    # A model or program that replaces the one of the folder's settings. Empty if not given.
+    # Model or program that replaces the one in the folder's settings. Empty if not given.
     file: str = ""
 
     @property
@@ -91,7 +91,7 @@ def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = N
         WorkspaceError: The folder, revision or file does not exist.
     """
     if not folder.is_dir():
-        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: there is no such folder")
+        raise WorkspaceError(f"no workspace at {shorten_path(folder)}: the folder does not exist")
     if revision == WORKING:
         yield FolderState(WORKING, "", folder, read_settings(folder, options))
         return
@@ -102,7 +102,9 @@ def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = N
         yield FolderState(revision, "", path.parent, read_settings(folder, options), path.name)
         return
     if repository is None:
-        raise WorkspaceError(f"{shorten_path(folder)} lies in no git repository: {shorten(revision)!r} is no revision")
+        raise WorkspaceError(
+            f"{shorten_path(folder)} is not in a git repository, so revision {shorten(revision)!r} does not exist"
+        )
     commit = repository.resolve(name)
     scratch = Path(tempfile.mkdtemp(prefix="oragent-revision-"))
     try:
@@ -126,7 +128,7 @@ def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterato
             target.parent.mkdir(parents=True, exist_ok=True)
             if path in contents:
                 continue
-            # A hard link would change the file's times, and thereby the user's index.
+            # Hard links would change the times of the file, and then git would have to read it again.
             shutil.copyfile(file, target)
         for path, content in contents.items():
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
@@ -142,11 +144,11 @@ def open_state_model(
     check_claim: bool = False,
     files: Mapping[str, str] | None = None,
 ) -> OpenedModel:
-    """Read the model of a state; a program runs in the sandbox, and its last solved model is used.
+    """Read the model of a state. A program runs in the sandbox, and the last model that it solves is used.
 
     Args:
         state: Files of a workspace.
-        tell: Function that is called with one line on the captured models.
+        tell: Function that is called with one line about the captured models.
         check_claim: Whether to solve the model here and compare the program's point with it.
         files: Texts that replace files of the state.
 

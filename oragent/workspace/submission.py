@@ -32,15 +32,15 @@ class BuildCheck:
     """Check of a new program in a draft, with the result of the last one."""
 
     runner: ProgramRunner
-    # Draft of the agent.
+    # Draft in which the agent works.
     state: FolderState
-    # Paths that the draft had at the beginning.
+    # Contents of the draft at the beginning, by path.
     base: Mapping[str, str]
     # Last run of the submitted program.
     run: ProgramRun | None = None
 
     def __call__(self, path: str) -> SubmissionFindings:
-        """Run the submitted program and return what fails."""
+        """Run the submitted program and return the failed checks."""
         self.run = self.runner.run(self.state.folder, path)
         helpers = tuple(list_unused_helpers(self.state.list_files(), self.base, path))
         return SubmissionFindings(tuple(self._describe_failure()), helpers)
@@ -65,7 +65,7 @@ class RevisionCheck(BuildCheck):
     # Files before the revision, with the program as it was.
     old: FolderState | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the requirement has to say what changes.
+    # Whether the requirement must describe the change.
     edits_documents: bool = True
     comparison: ComparisonResult | None = None
     # Planned edits that were not made.
@@ -86,7 +86,7 @@ class RevisionCheck(BuildCheck):
 
     @property
     def preserved(self) -> bool | None:
-        """Return whether the former optimum holds; None if that was not tested or depends on missing neutral values."""
+        """Return True if the former optimum is preserved; None if not tested, or if neutral values are missing."""
         if self.comparison is None or self.comparison.preservation is None:
             return None
         holds = self.comparison.preservation.holds
@@ -136,7 +136,7 @@ class RevisionCheck(BuildCheck):
         self.missing = tuple(text for text in plan.missing(edits) if not self._stands_already(text))
 
     def _stands_already(self, text: str) -> bool:
-        """Return True if a planned value was there before, so that no edit was needed."""
+        """Return True if the cell had the planned value before, so that no edit was needed."""
         for entry in (*self.plan.get("data", ()), *self.plan.get("edits", ())):
             if isinstance(entry, dict) and entry_text(entry) == text:
                 path, row = str(entry.get("path") or FIGURES), str(entry.get("row") or entry.get("name"))
@@ -149,7 +149,7 @@ class RevisionCheck(BuildCheck):
         return False
 
     def _open(self, state: FolderState) -> OpenedModel:
-        """Open a state's model by a run in the shared sandbox; runs of both versions are reused."""
+        """Open the model of a state by a run in the shared sandbox; results for both versions are reused."""
         if state is self.old:
             run = self.run_old()
         elif state is self.state and self.run is not None:
@@ -162,7 +162,7 @@ class RevisionCheck(BuildCheck):
         return OpenedModel(state, last.indexed, last.framework)
 
     def missing_rows(self) -> Iterator[str]:
-        """Describe the rows that the plan adds but the revised program does not contain under that name."""
+        """Describe the rows that the plan adds but that the revised program does not have under these names."""
         if self.run:
             last = self.run.last_model
         else:
@@ -177,7 +177,7 @@ class RevisionCheck(BuildCheck):
 
 
 def neutral_cells(plan: Mapping[str, Any], folder: Path) -> list[CellChange]:
-    """Return the neutral values of a plan as changes of cells; those of cells that the draft lacks are left out."""
+    """Return the neutral values of a plan as changes of cells, without cells that the draft does not have."""
     changes = []
     for entry in (*plan.get("data", ()), *plan.get("edits", ())):
         if not isinstance(entry, dict) or not _is_number(entry.get("neutral")):

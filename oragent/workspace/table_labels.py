@@ -1,4 +1,4 @@
-"""Labels in the tables of a workspace: texts that split names of a model into their indices."""
+"""Labels in the tables of a workspace. They show how names of a model split into indices."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from oragent.workspace.reading import finite_number, parse_json, read_text
 MOST_CELLS = 20_000
 # Maximum bytes of a file.
 LARGEST = 1 << 20
-# Maximum depth of a JSON file at which keys are labels.
+# Maximum depth of labels in a JSON file.
 MOST_KEYS = 8
 
 
@@ -67,7 +67,7 @@ def _index_rows(table: tables.CsvTable, kinds: Sequence[tables.Column]) -> tuple
     """Return the columns that are keys, and the index of each row.
 
     Keys are the first column and all columns of texts. If these do not identify the rows, columns of whole numbers such
-    as weeks are added, and finally the row number.
+    as weeks are added, and then the row number.
     """
     keys = [
         index

@@ -1,4 +1,4 @@
-"""Tolerant reading of tables: no values are guessed, and each problem is reported with its line."""
+"""Tolerant reader of tables. It guesses no values and reports each problem with its line."""
 
 import csv
 import re
@@ -19,11 +19,11 @@ NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+
 # csv.writer does not quote a single carriage return.
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?", "k.a."}
-# Maximum number of characters of a text that are read; their cells take about 500 MB.
+# Maximum number of characters of a text that are read; the table takes about 500 MB of memory.
 LARGEST = 16 << 20
 NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZUG!|WERT!|NV)")
 
-# A digit as in 2:00 and 25 %, not as in cm3.
+# A digit as in ``2:00`` and ``25 %``, but not in ``cm3``.
 BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")
 NAMES_PARAMETERS = {"parameter_name", "parameter"}
 NO_ROWS = "has a header and no row"
@@ -81,7 +81,7 @@ class CsvTable:
 
     # Column names as in the file.
     header: tuple[str, ...]
-    # In a flawed file, rows can be longer or shorter than the header.
+    # Rows of a flawed file can be longer or shorter than the header.
     rows: tuple[tuple[str, ...], ...]
 
     def column(self, name: str) -> tuple[str, ...]:
@@ -136,20 +136,20 @@ def parse_number(cell: str) -> float | None:
 
 
 def read_table(text: str, most: int = LARGEST) -> TableReading:
-    """Read a table from CSV in any dialect; for a workbook with several sheets, read the first one.
+    """Read a table from CSV with any separator; from a workbook with several sheets, read the first one.
 
-    Lines after the first ``most`` characters are dropped, and a note says so.
+    Text after the first ``most`` characters is dropped, and a note says so.
     """
     return next(iter(read_sheets(text, most).values()))
 
 
 def read_sheets(text: str, most: int = LARGEST) -> dict[str, TableReading]:
-    """Read all tables of a text by the names of their sheets; the name of a CSV file's table is empty."""
+    """Read all tables of a text by the names of their sheets; the name is empty for a CSV file."""
     return {title: _read_sheet(body, most) for title, body in split_sheets(text).items()}
 
 
 def split_sheets(text: str) -> dict[str, str]:
-    """Return the text of each sheet by its name; the name of a CSV file's text is empty."""
+    """Return the text of each sheet by its name; the name is empty for a CSV file."""
     if not text.startswith(dialects.SHEET):
         return {"": text}
     parts = re.split(rf"(?m)^{dialects.SHEET}(.*)\n", text)[1:]
@@ -183,7 +183,7 @@ def _read_sheet(text: str, most: int) -> TableReading:
 
 
 def read_strict(text: str, name: object) -> CsvTable:
-    """Read a table, and raise an error if it has any problem."""
+    """Read a table; raise an error if it has any problem."""
     reading = read_table(text)
     if reading.table is None or reading.flaws:
         raise WorkspaceError(f"{shorten_path(name)} {reading.flaws[0]}")
@@ -210,7 +210,7 @@ def find_duplicates(table: CsvTable) -> tuple[int, ...]:
 
 
 def name_rows(table: CsvTable) -> list[str]:
-    """Name each row by the fewest of its first cells, at most three, that distinguish it from the other rows."""
+    """Name each row by its first cells, as few as distinguish it and at most three."""
     names: list[str] = []
     for count in (1, 2, 3):
         names = [", ".join(cell.strip() for cell in row[:count]) for row in table.rows]
@@ -245,7 +245,7 @@ def _column_kind(present: Sequence[str]) -> ColumnKind:
 
 
 def column_unit(name: str) -> str | None:
-    """Return the unit in the name of a column: in brackets at its end, or as its last word."""
+    """Return the unit in the name of a column: in brackets at the end, or the last word."""
     bracketed = BRACKETED.search(name)
     if bracketed:
         return bracketed[1].strip()
@@ -295,14 +295,14 @@ def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    """Report a first line that contains data, and a second line that is another heading."""
+    """Report a first line that contains data, and a second line that is another header."""
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
     # Periods and years can be column names.
     if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):
         return ["has numbers where the names of columns should be: it has no header; add one"]
     if table.header[0].strip().casefold() in NAMES_PARAMETERS:
-        # In a table with one value per row, a text in the first row is a normal value.
+        # If a table has one value per row, a text in the first row is a normal value.
         return []
     columns = list(zip(*table.rows[1:], strict=True))
     numeric = [
@@ -319,16 +319,16 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str, str]]:
     """Return the rows of a table as dictionaries by column, as ``csv.DictReader`` does.
 
-    CSV may be separated by commas, semicolons, tabs or bars, and be in UTF-8, UTF-16 or Windows-1252; a file that ends
-    in ``.xlsx`` needs openpyxl. Titles above the header and text below the table are left out. Numbers are texts that
-    ``float`` reads, also where the file has decimal commas.
+    CSV may be separated by commas, semicolons, tabs or bars, and be in UTF-8, UTF-16 or Windows-1252. A file that ends
+    in ``.xlsx`` needs openpyxl. Titles above the header and text below the table are left out. ``float`` can read all
+    numbers, also those that have decimal commas in the file.
 
     Args:
         path: Path of the file.
         sheet: Name of a sheet of a workbook; empty for the first one.
 
     Raises:
-        WorkspaceError: in one line, if the file cannot be read, has no such sheet, or its rows are uneven.
+        WorkspaceError: The file cannot be read, has no such sheet, or has rows of different lengths.
     """
     file = Path(path)
     sheets = read_sheets(read_text(file), sys.maxsize)
@@ -344,7 +344,7 @@ def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str,
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named value; texts that the file does not give are empty."""
+    """A named value. Texts that the file does not give are empty."""
 
     name: str
     # Text of its cell without surrounding spaces. Empty if the file gives no value.
@@ -356,7 +356,7 @@ class Parameter:
 def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
     """Return the parameters of a table and their problems.
 
-    A row with more cells than the header is skipped, because it is unknown which of its commas separate cells.
+    A row with more cells than the header is skipped, because it is not known which commas separate cells.
     """
     names = [name.strip().casefold() for name in table.header]
     if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
@@ -379,10 +379,12 @@ def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, 
 
 
 def locate_cell(grid: Mapping[str, CsvTable], hint: str, value: float) -> str:
-    """Return the cell that holds a value; of several, the one whose row and column share most words with the hint.
+    """Return the cell that holds a value.
 
-    Only the absolute value counts, because the form of a row determines signs. The hint contains the names of the row
-    and the variable of the value. The result looks like ``table_1.csv, row rye, column price (EUR)``, or is empty.
+    If there are several, the one whose row and column share most words with the hint counts.
+
+    The sign is ignored, because it depends on the form of the row. The hint contains the names of the row and of the
+    variable of the value. The result looks like ``table_1.csv, row rye, column price (EUR)``, or is empty.
     """
     words = set(HINT_WORD.findall(hint.casefold()))
     best, cell_name = -1, ""

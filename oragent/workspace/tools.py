@@ -1,7 +1,9 @@
-"""Tools of an agent in a workspace: read, search, write, change cells, run, ask operations and the person, submit.
+"""Tools of an agent in a workspace.
 
-Texts in documents are data: they cannot change a tool or its limits. A wrong call never raises an exception; its answer
-is one line that says how to correct it.
+They read, search, write, change cells, run the program, evaluate operations, ask the person and submit.
+
+Text in documents is data: it cannot change a tool or its limits. A wrong call raises no exception; its answer is one
+line that says how to correct it.
 """
 
 import fnmatch
@@ -132,15 +134,15 @@ SET_CELL = _define_tool(
 class SubmissionFindings:
     """Result of the checks of a submitted program."""
 
-    # Failures that prevent the end of the task.
+    # Failures that prevent the submission.
     errors: tuple[str, ...] = ()
-    # Failures that are reported once; the second submission leaves the decision to the person.
+    # Failures that are reported once. A second submission is accepted, and the person decides.
     warnings: tuple[str, ...] = ()
 
 
 @dataclass
 class ToolSession:
-    """Tool session of an agent in one folder."""
+    """Calls of tools by an agent in one folder."""
 
     # Folder that the agent sees.
     folder: Path
@@ -171,7 +173,7 @@ class ToolSession:
         return self.submitted is not None or bool(self.question) or self.calls > self.max_calls
 
     def call_tool(self, call: ToolCall) -> str:
-        """Execute a tool call, and return its answer as text in all cases."""
+        """Execute a tool call and return its answer as text, also for a wrong call."""
         self.calls += 1
         if self.calls > self.max_calls:
             return f"no call is left of {self.max_calls}: end with submit"
@@ -181,7 +183,7 @@ class ToolSession:
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
-        # Small models invent arguments for a tool without any.
+        # Small models invent arguments for a tool that has none.
         if schema["properties"]:
             arguments = call.arguments
         else:
@@ -194,7 +196,7 @@ class ToolSession:
         except OragentError as problem:
             return f"{call.name}: {problem}"
         except (OSError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as problem:
-            # An odd file or program must not end a task that was paid for.
+            # An unexpected failure of a tool must not end a task whose model calls were paid for.
             return f"{call.name}: it failed on these files ({type(problem).__name__}); try it in another way"
 
     def list_files(self) -> dict[str, Path]:
@@ -206,7 +208,7 @@ class ToolSession:
         files = self.list_files()
         clean = path.removeprefix("./")
         if clean not in files:
-            raise WorkspaceError(f"no file {shorten_path(path)} here; list_files tells what there is")
+            raise WorkspaceError(f"no file {shorten_path(path)}; list_files shows the files")
         return files[clean]
 
     def _list_files(self) -> str:
@@ -344,7 +346,7 @@ class ToolSession:
         self._write_bytes(path, encode_like(text, read_bytes(target) if target.is_file() else None))
 
     def _write_bytes(self, path: str, content: bytes) -> None:
-        # This call refuses links, so that no path leads out of the folder.
+        # This call refuses links, so that no path leaves the folder.
         list_files(self.folder)
         target = self.folder / path
         try:
@@ -393,7 +395,7 @@ class ToolSession:
             else:
                 findings = SubmissionFindings()
             new = [text for text in findings.warnings if text not in self._reported]
-            # The same errors again mean that the agent cannot mend them: the verb then writes nothing.
+            # If the agent submits the same errors again, it cannot correct them, and the verb writes nothing.
             is_stuck = findings.errors == self._errors
             self._errors = findings.errors
             if (findings.errors and not is_stuck) or (new and self.calls < self.max_calls):
@@ -407,7 +409,10 @@ class ToolSession:
 
 
 def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_text: str) -> str:
-    """Describe columns, flaws and head of a table; ``plain_text`` is empty unless the file is plain CSV in UTF-8."""
+    """Describe columns, flaws and first lines of a table.
+
+    ``plain_text`` is empty unless the file is plain CSV in UTF-8.
+    """
     table = reading.table
     if table is None:
         return f"{shorten_path(path)} {reading.flaws[0]}"
@@ -436,7 +441,7 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
 
 
 def describe_run(ran: ProgramRun) -> str:
-    """Describe a run: how it ended, its models' results, and its output."""
+    """Describe how a run ended, the results of its models, and its output."""
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
     if ran.is_cut_with_plan:
         lines = [f"stopped at the limit of time{f': {ran.reason}' if ran.reason else ''}"]
@@ -473,7 +478,7 @@ def _line_span(lines: str, count: int) -> tuple[int, int]:
         return 1, count
     first, _, last = lines.partition("-")
     if not (first.strip().isdecimal() and (last.strip() or first).strip().isdecimal()) or len(lines) > 20:
-        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80")
+        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected for example 20-80")
     low, high = int(first), int(last.strip() or first)
     if not 1 <= low <= high:
         expected = "expected a first line from 1 on and a last one behind it"

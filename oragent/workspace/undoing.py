@@ -1,6 +1,6 @@
-"""Undo, redo and restore of files that verbs wrote; edits of the user are never undone.
+"""Undo, redo and restore of files that verbs wrote. Edits of the user are never undone.
 
-A file that the user changed after the undone version keeps the user's content, and the result names it.
+If the user changed a file after the undone version, the file stays as it is and the result names it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import path_error, shorten_path
 from oragent.workspace.versions import PERSON, SHORT, Versions, WorkspaceVersion
 
-# Authors of first versions of a workspace; the user may change or delete these files.
+# Authors of the first version of a workspace. The user may change or delete its files.
 BEGINNINGS = {"new", "from"}
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
@@ -23,7 +23,7 @@ class Reversal:
     version: str
     # Description of the change, in one line.
     reason: str
-    # Unchanged files, each with the version that has the requested content.
+    # Files that were kept as they are, each with the version that has the requested content.
     untouched: tuple[tuple[str, str], ...] = ()
 
     def describe(self) -> list[str]:
@@ -45,8 +45,8 @@ def undo_last(versions: Versions) -> Reversal:
     steps = _standing_verbs(versions.list_own())
     if not steps:
         raise WorkspaceError(
-            f"nothing to undo in {shorten_path(versions.folder)}: no verb has written anything that is not taken back; "
-            "'oragent workspace restore VERSION' brings earlier files back"
+            f"nothing to undo in {shorten_path(versions.folder)}: all that verbs wrote is already undone; "
+            "'oragent workspace restore VERSION' restores earlier files"
         )
     members = steps[-1]
     reason = f"takes back {members[-1].verb or members[-1].author} ({members[-1].short})"
@@ -59,14 +59,14 @@ def redo_last(versions: Versions) -> Reversal:
     last = _last_undo(versions.list_own())
     if last is None:
         where = shorten_path(versions.folder)
-        raise WorkspaceError(f"nothing to redo in {where}: nothing was taken back since the last verb")
+        raise WorkspaceError(f"nothing to redo in {where}: nothing was undone since the last verb")
     return _reverse_changes(versions, REDO, f"does again what version {last.short} took back", [last])
 
 
 def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
-    """Restore one file, or all, from a version; the present state is saved as a version first.
+    """Restore one file, or all files, from a version. The present state is saved as a version first.
 
-    Files that the user added since are not removed.
+    Files that the user added since that version are not removed.
     """
     versions.save_snapshot("before restore")
     version = versions.find_version(name)
@@ -90,12 +90,15 @@ def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
 
 
 def list_verbs_in_force(history: Iterable[WorkspaceVersion]) -> frozenset[str]:
-    """Return the names of verbs that wrote and are not undone, such as ``revise-2``; the history is in order."""
-    # Verbs in force after each version.
+    """Return the names of verbs that wrote and are not undone, such as ``revise-2``.
+
+    ``history`` is in order of time.
+    """
+    # Verbs that are in force after each version.
     states: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     restores: set[str] = set()
-    # Undone verbs by the id of the undo.
+    # Undone verbs by the id of the version that undid them.
     undone: dict[str, str] = {}
     last: frozenset[str] = frozenset()
     names: dict[str, str] = {}
@@ -139,7 +142,7 @@ def _standing_verbs(history: Iterable[WorkspaceVersion]) -> list[list[WorkspaceV
 
 
 def _last_undo(history: Iterable[WorkspaceVersion]) -> WorkspaceVersion | None:
-    """Return the last undo that is not redone, unless a verb ran since."""
+    """Return the last undo that is not redone; None if a verb ran after it."""
     undos: list[WorkspaceVersion] = []
     for version in history:
         if version.author == UNDO:
@@ -152,7 +155,7 @@ def _last_undo(history: Iterable[WorkspaceVersion]) -> WorkspaceVersion | None:
 
 
 def _reverse_changes(versions: Versions, author: str, reason: str, members: Sequence[WorkspaceVersion]) -> Reversal:
-    """Restore files to their state before some versions, unless they changed after the last of these versions."""
+    """Restore files to their state before some versions, except files that changed after the last of these versions."""
     befores, afters = dict[str, str | None](), dict[str, str | None]()
     for member in members:
         for change in versions.read_changes(member.id):

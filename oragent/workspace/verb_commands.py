@@ -1,6 +1,6 @@
 """Commands of the verbs on revisions: open the states, run the verb, print its result, and return the exit code.
 
-Exit codes: 0 if the check holds or there is a solution; 1 for an error or a failed check; 3 without a solution.
+Exit codes: 0 if the check holds or the model has a solution; 1 for an error or a failed check; 3 without a solution.
 """
 
 import sys
@@ -41,7 +41,7 @@ class VerbCommands:
         return self._on_state(revision, lambda state: run_model(state, print_note), UNSOLVED)
 
     def ask(self, verb: str, lines: Sequence[str], revision: str = WORKING) -> int:
-        """Run lines of operations on the model of a revision."""
+        """Run operations, one per line, on the model of a revision."""
         return self._on_state(revision, lambda state: ask_lines(state, verb, lines, print_note), UNSOLVED)
 
     def try_changes(self, changes: Sequence[str], revision: str = WORKING) -> int:
@@ -53,12 +53,12 @@ class VerbCommands:
         return self._on_states(old, new, lambda first, second: compare_models(first, second, print_note))
 
     def verify(self, old: str, new: str, neutral: Sequence[str]) -> int:
-        """Compare two revisions and test the preservation of the former rules."""
+        """Compare two revisions and test whether the former rules are preserved."""
         changes = [read_change(text) for text in neutral]
         return self._on_states(old, new, lambda first, second: verify_revision(first, second, changes, print_note))
 
     def audit(self, old: str, new: str, plan: Path | None) -> int:
-        """List the cells that differ between two revisions and compare them with a plan."""
+        """List the cells that differ between two revisions; compare them with a plan if given."""
         planned = EditPlan.read(plan) if plan else None
         return self._on_states(old, new, lambda first, second: audit_edits(first, second, planned))
 
@@ -87,7 +87,7 @@ class VerbCommands:
 
 
 def print_verb_result(result: VerbResult, console: Console) -> None:
-    """Print the fields of a result, and a table for each list of parts."""
+    """Print the fields of a result, and each list of parts as a table."""
     if isinstance(result, LinesResult):
         for one in result.results:
             print_result(one, console)

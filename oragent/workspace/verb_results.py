@@ -10,7 +10,7 @@ from oragent.workspace.file_results import VersionInfo
 
 
 class Revision(ResultPart):
-    """Files that a model was made of."""
+    """Files from which a model was made."""
 
     # Revision as named; ``.`` for the working tree.
     name: str
@@ -25,13 +25,13 @@ class Revision(ResultPart):
 class VerbResult(ResultPart):
     """Base of all results of verbs."""
 
-    # Whether the check holds; for verbs without a check, whether there is a solution.
+    # Result of the check; for verbs without a check, True if the model has a solution.
     ok: bool = True
     warnings: tuple[str, ...] = ()
 
 
 class RunResult(VerbResult):
-    """A program or model file, run and solved."""
+    """Result of a program or model file that was run and solved."""
 
     verb: Literal["run"] = "run"
     revision: Revision
@@ -40,14 +40,14 @@ class RunResult(VerbResult):
     sense: str
     variables: int
     rows: int
-    # Comparison of the program's point with the model solved here. Empty for a model file.
+    # Comparison of the program's point with an independent solution. Empty for a model file.
     verdict: str = ""
     reason: str = ""
     limits: SolveLimits = SolveLimits()
 
 
 class LinesResult(VerbResult):
-    """Lines of operations on the model of a revision, in order."""
+    """Results of operations on the model of a revision, in order."""
 
     verb: str
     revision: Revision
@@ -55,11 +55,11 @@ class LinesResult(VerbResult):
 
 
 class WhatifResult(VerbResult):
-    """The program run again with other values in some cells of its data."""
+    """Result of the program with other values in some cells of its data."""
 
     verb: Literal["whatif"] = "whatif"
     revision: Revision
-    # Cell, text before, text after.
+    # Each change: cell, text before, text after.
     cells: tuple[tuple[str, str, str], ...]
     status: str
     objective: ObjectiveChange
@@ -82,7 +82,7 @@ class CellEditInfo(ResultPart):
 
 
 class Preservation(ResultPart):
-    """Whether the new program has the former optimum at the former and neutral values."""
+    """Result of the check that the new program has the former optimum at the former and neutral values."""
 
     # None if preservation could not be tested.
     holds: bool | None
@@ -95,7 +95,7 @@ class Preservation(ResultPart):
 
 
 class ComparisonResult(VerbResult):
-    """The models of two revisions compared, with the effect of each difference alone."""
+    """Differences of the models of two revisions, with the effect of each difference alone."""
 
     verb: Literal["diff-model", "verify"]
     old: Revision
@@ -109,7 +109,7 @@ class ComparisonResult(VerbResult):
 
 
 class AuditResult(VerbResult):
-    """Changed cells between two revisions, compared with a plan."""
+    """Changed cells between two revisions, and whether a plan contains them."""
 
     verb: Literal["audit-edits"] = "audit-edits"
     old: Revision
@@ -122,7 +122,7 @@ class AuditResult(VerbResult):
 
 
 class CitationInfo(ResultPart):
-    """A citation, resolved."""
+    """A citation and the result of its lookup."""
 
     text: str
     # Id of the commit. Empty for the working tree.
@@ -141,7 +141,7 @@ class CitationInfo(ResultPart):
 
 
 class CiteResult(VerbResult):
-    """Citations of a text, each looked up."""
+    """Citations of a text with the result of each lookup."""
 
     verb: Literal["cite"] = "cite"
     revision: Revision
@@ -161,12 +161,12 @@ class AgentResult(ResultPart):
     # Path of the program. Empty for a question.
     path: str = ""
     objective: float | None = None
-    # Distance of the objective from the optimum.
+    # Gap between the objective and the best bound, as text.
     standing: str = ""
     run: str = ""
     # Objective before a revision.
     before: float | None = None
-    # Whether the former optimum holds at neutral values. None if that was not tested.
+    # True if the former optimum is preserved at neutral values. None if that was not tested.
     preserved: bool | None = None
     differences: tuple[str, ...] = ()
     data_edits: tuple[str, ...] = ()
@@ -176,19 +176,19 @@ class AgentResult(ResultPart):
     comparison: ComparisonResult | None = None
     # Rows and bounds that conflict, if the model is infeasible.
     conflict: tuple[str, ...] = ()
-    # Files that the person changed meanwhile.
+    # Files that the person changed during the verb.
     clashes: tuple[str, ...] = ()
     draft: str = ""
     # Whether ``--accept`` can write the draft.
     can_accept: bool = False
     answer: str = ""
     broken_citations: tuple[str, ...] = ()
-    # Version of the files that an answer is about.
+    # Version of the files to which an answer refers.
     revision: str = ""
 
 
 class UnfinishedVerb(ResultPart):
-    """A verb that was interrupted or waits for an answer of the person."""
+    """A verb that was interrupted or waits for an answer from the person."""
 
     verb: str
     request: str = ""
@@ -223,12 +223,12 @@ class ReversalResult(ResultPart):
     # Id of the new version. Empty if nothing had to be changed.
     version: str
     reason: str
-    # Files that keep what the person changed.
+    # Files that keep the person's changes.
     untouched: tuple[str, ...] = ()
 
 
 class PageResult(ResultPart):
-    """A page that was written."""
+    """The written page."""
 
     verb: Literal["report"] = "report"
     path: str

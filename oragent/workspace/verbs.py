@@ -1,4 +1,4 @@
-"""Verbs of a workspace: build, revise, ask; each is a recorded case of its study, so that it can be resumed."""
+"""Verbs of a workspace: build, revise, ask. Each is a recorded case of its study and can be resumed."""
 
 import asyncio
 import fnmatch
@@ -48,7 +48,7 @@ from oragent.workspace.versions import Versions
 # Maximum number of characters of a file in a prompt.
 MOST_SHOWN = 20_000
 PLAN = "plan.json"
-# Empty plan, if no reply can be read.
+# Plan that is used if no reply can be read.
 NO_PLAN = {"summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": ""}
 
 
@@ -57,13 +57,13 @@ class WorkspaceDraft:
     """Copy of a workspace in which an agent works."""
 
     folder: Path
-    # Ids of contents at the beginning, by path.
+    # Blob ids at the beginning, by path.
     base: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class VerbRunner:
-    """The verbs of one workspace."""
+    """Executes the verbs of one workspace."""
 
     folder: WorkspaceFolder
     study: Study
@@ -72,7 +72,7 @@ class VerbRunner:
     settings: WorkspaceSettings
     # Whether to write a revision that does not preserve the former rules.
     accept: bool = False
-    # Answers of the person to questions of the agent.
+    # Answers of the person to the agent's questions.
     answers: Sequence[str] = ()
 
     async def build_program(self, case: LedgerCase) -> dict[str, Any]:
@@ -93,12 +93,15 @@ class VerbRunner:
         return result
 
     async def revise_program(self, case: LedgerCase, text: str, is_repair: bool = False) -> dict[str, Any]:
-        """Plan a revision, make it in a draft, compare both versions, and write it if it preserves the former rules."""
+        """Plan a revision, make it in a draft, and compare both versions.
+
+        Write it if the former rules are preserved.
+        """
         base = await self._read_base(case)
         old = self._state_of(self.folder.folder / ".oragent" / "drafts" / f"{case.name}.before")
         self.versions.write_files(base, old.folder)
         if not self.settings.program and not self._find_program(old):
-            raise WorkspaceError("there is no program to revise; 'oragent workspace build' makes one")
+            raise WorkspaceError("no program to revise; 'oragent workspace build' creates one")
         request = ChangeRequest(self._request_path(case, text), RequestStatus.OPEN, text)
         self._write_request(case, request, "request")
         draft = self._make_draft(case, base)
@@ -135,7 +138,7 @@ class VerbRunner:
         result: dict[str, Any],
         request: ChangeRequest,
     ) -> None:
-        """Write the draft if all checks hold, or keep it for ``--accept``; the request gets its status."""
+        """Write the draft if all checks hold; otherwise keep it for ``--accept``. Set the status of the request."""
         run = check.run
         if run is not None and run.has_solution and not result["missing"]:
             if result["preserved"] is not False or self.accept:
@@ -149,9 +152,9 @@ class VerbRunner:
             self._write_request(case, refused, "refused")
 
     async def accept_revision(self, case: LedgerCase, refused: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the program of a refused revision again, and write the revision; no model is called.
+        """Run the program of a refused revision again and write the revision. No model is called.
 
-        ``refused`` is the result of that revision, which names the changed contents.
+        ``refused`` is the result of that revision; it contains the ids of the changed contents.
         """
         result = {key: value for key, value in refused.items() if key != "refused"} | {"calls": 0}
         base = dict(await self._read_base(case))
@@ -217,7 +220,7 @@ class VerbRunner:
             return ""
 
     async def _read_base(self, case: LedgerCase, records: bool = False) -> dict[str, str]:
-        """Return ids of the files as they were when the case first began; a resumed case starts from the same files."""
+        """Return the blob ids of the files when the case first began. A resumed case starts from the same files."""
 
         async def save_now() -> dict[str, str]:
             files = self.folder.list_files()
@@ -235,7 +238,7 @@ class VerbRunner:
         return WorkspaceDraft(folder, base)
 
     def _prepare(self, draft: WorkspaceDraft, request: ChangeRequest, plan: Mapping[str, Any]) -> None:
-        """Put the request, the plan and new figures into a draft."""
+        """Write the request, the plan and new figures into a draft."""
         new = [entry for entry in plan["data"] if isinstance(entry, dict)]
         contents = {
             request.path: request.text.encode("utf-8", "replace"),
@@ -252,13 +255,13 @@ class VerbRunner:
             (draft.folder / path).write_bytes(content)
 
     async def _check_last(self, session: ToolSession, work: AgentWork, check: BuildCheck) -> tuple[str, ...]:
-        """Check a program that was not submitted; return the errors that prevent writing it."""
+        """Check a program that was written but not submitted; return the errors that prevent writing it."""
         if session.submitted is not None or not work.path:
             return ()
         return (await asyncio.to_thread(check, work.path)).errors
 
     def _keep_refused(self, name: str, draft: WorkspaceDraft) -> dict[str, list[str | None]]:
-        """Store the files of a refused draft; return ids of contents before and after by path."""
+        """Store the files of a refused draft; return blob ids before and after by path."""
         changed = self._changed_files(draft)
         pairs = {path: [draft.base.get(path), after] for path, after in changed.items()}
         both = {f"after/{path}": after for path, (_, after) in pairs.items() if after}
@@ -267,7 +270,7 @@ class VerbRunner:
         return pairs
 
     def _changed_files(self, draft: WorkspaceDraft) -> dict[str, str | None]:
-        """Return ids of new contents of a draft by path; None for a file that was deleted."""
+        """Return the new blob ids of a draft by path; None for a deleted file."""
         files = self._state_of(draft.folder).list_files()
         paths = [path for path in files if path != PLAN and not path.startswith(f"{REQUESTS}/")]
         present = self.versions.save_files(draft.folder, paths)
@@ -289,7 +292,7 @@ class VerbRunner:
         return summary | _describe_result(run) | {"verb": verb, "request": request, "written": False}
 
     def _compare(self, check: RevisionCheck, run_before: ProgramRun) -> dict[str, Any]:
-        """Return the parts of a result that compare the versions."""
+        """Return the part of a result that compares the two versions."""
         comparison = check.comparison
         planned, unplanned = check.edits
         if comparison:
@@ -344,7 +347,7 @@ class VerbRunner:
         self.versions.write_version({request.path: request.render()}, "request", reason, verb=case.name)
 
     def _request_path(self, case: LedgerCase, text: str) -> str:
-        """Return the path for a request: an unused name, or the file that already contains the request."""
+        """Return the path for a request: the file that already contains it, or an unused name."""
         path, count = f"{REQUESTS}/{case.name}.md", 1
         known = {ChangeRequest(path, status, text).render().encode() for status in RequestStatus}
         while self.versions.read_file(path) not in {None, *known}:
@@ -354,7 +357,10 @@ class VerbRunner:
 
 
 def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
-    """Return the result entries for the program of a draft; with an end reason only if there is no objective."""
+    """Return the entries of a result for the program of a draft.
+
+    The reason for its end is given only without an objective.
+    """
     if run is None:
         return {"objective": None, "standing": "", "run": "no program was left"}
     entries = {
@@ -380,7 +386,7 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
 
 
 def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
-    """Describe how far the change of the optimum is proven; empty if both optima are proven."""
+    """Describe the proven bounds on the change of the optimum; empty if both optima are proven."""
     if run_after is None or not (run_before.standing and run_after.standing):
         return ""
     old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
@@ -390,10 +396,12 @@ def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
 
 
 def failure_request(ran: ProgramRun) -> str:
-    """Describe the correction that a failed run needs; for an infeasible model, name the conflicting rows."""
+    """Describe how to correct a failed run; for an infeasible model, name the conflicting rows."""
     last = ran.last_model
     if ran.has_solution:
-        raise WorkspaceError("the program runs and its model has a solution: there is nothing to mend; use --request")
+        raise WorkspaceError(
+            "the program runs and its model has a solution, so nothing needs a correction; use --request"
+        )
     mend = "Mend the program or, where the figures are wrong, say so. What was seen:"
     lines = ["# The last run failed", "", mend, "", describe_run(ran)]
     if last is not None and last.milp is not None and last.solution is not None and not last.has_point:
@@ -404,7 +412,7 @@ def failure_request(ran: ProgramRun) -> str:
 
 
 def _bounded_text(path: str, file: Path) -> str:
-    """Return the beginning of a file for a prompt; a remark for a file that is not a text."""
+    """Return the beginning of a file for a prompt; a remark if the file is not a text."""
     try:
         text = decode_text(read_bytes(file), path)
     except WorkspaceError as problem:

@@ -1,8 +1,8 @@
 """Versions of a workspace: commits on a separate git reference of oragent.
 
 Each clone and folder has its own reference below ``refs/oragent/``, so that clones merge without conflicts. The user's
-branch, index and files do not change, except for the files that a command writes. The user's own changes are saved as
-a version before and after each command, and before a file is overwritten. The module ``undoing`` reverts versions.
+branch and index do not change; only files that a command writes change. The user's own changes are saved as a version
+before and after each command, and before a file is overwritten. The module ``undoing`` reverts versions.
 """
 
 import difflib
@@ -25,15 +25,15 @@ PERSON = "person"
 # Files that commands create. They are local and can be created again.
 LOCAL = (".oragent/", "run.db", "run.db-wal", "run.db-shm", "report.html", "answers/", "logs/", "solver_records/")
 IGNORED_TEXT = "".join(f"/{name}\n" for name in LOCAL)
-# Journal of an unfinished write, and cache of contents by file times, both below the workspace.
+# Journal of an unfinished write, and cache of blob ids by file times. Both are below the workspace.
 PENDING_WRITE = Path(".oragent") / "writing"
 TIMES = Path(".oragent") / "times.json"
-# Nanoseconds in which a file can change without a new time stamp.
+# Period, in nanoseconds, in which a file can change without a new time stamp.
 RACE_NS = 2_000_000_000
-# Maximum number of lines of a diff, and of bytes of a text that is compared.
+# Maximum number of lines of a diff, and maximum bytes of a compared text.
 MOST_LINES = 400
 MOST_COMPARED = 1 << 20
-# Fields of a commit, between bytes that no name contains.
+# Format of a commit's fields; the separating byte does not occur in names.
 FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
 FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
 SHORT = 10
@@ -53,7 +53,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class WorkspaceVersion:
-    """One commit."""
+    """One commit on oragent's reference."""
 
     # Id of the commit.
     id: str
@@ -65,9 +65,9 @@ class WorkspaceVersion:
     reason: str
     # Changed paths below the workspace.
     paths: tuple[str, ...] = ()
-    # Verb that contains this version, such as ``revise-2``. Empty for a separate version.
+    # Verb that wrote this version, such as ``revise-2``. Empty outside of a verb.
     verb: str = ""
-    # Id of the version that this one reverts, or from which it restores all files.
+    # Id of the version that this one reverts, or from which it restored all files.
     undoes: str = ""
     # Whether the version is from another clone.
     is_foreign: bool = False
@@ -80,7 +80,7 @@ class WorkspaceVersion:
 
 @dataclass
 class Versions:
-    """Versions of one workspace; with ``readonly``, nothing is written."""
+    """Versions of one workspace. With ``readonly``, nothing is written."""
 
     folder: Path
     readonly: bool = False
@@ -125,10 +125,10 @@ class Versions:
     def write_version(
         self, contents: Mapping[str, str | bytes | None], author: str, reason: str, undoes: str = "", verb: str = ""
     ) -> str:
-        """Write files; return the id of the version, or an empty text if nothing changes.
+        """Write files. Return the id of the version, or an empty text if nothing changes.
 
-        New contents are given by path below the workspace; None removes the file. Earlier changes by the user are
-        saved as a separate version first.
+        ``contents`` maps paths below the workspace to new contents; None removes a file. Earlier changes by the user
+        are saved as a separate version first.
 
         Raises:
             WorkspaceError: A path leads out of the workspace, or a file cannot be written.
@@ -147,7 +147,7 @@ class Versions:
         return commit
 
     def note_reversal(self, author: str, reason: str, undoes: str) -> str:
-        """Commit a version that reverts another one and changes no file."""
+        """Commit a version that reverts another one but changes no file."""
         commit = self._commit(self.tip, {}, author, reason, undoes, "")
         self.repository.git("update-ref", self._reference, commit)
         return commit
@@ -178,7 +178,7 @@ class Versions:
             version if version.id in own else WorkspaceVersion(**{**vars(version), "is_foreign": True})
             for version in versions.values()
         ]
-        # A stable sort keeps the order of versions of the same second.
+        # Versions of the same second keep their order, because the sort is stable.
         return tuple(sorted(every, key=lambda version: version.at))
 
     def list_own(self) -> tuple[WorkspaceVersion, ...]:
@@ -186,7 +186,7 @@ class Versions:
         return tuple(self._read_log(self._reference)) if self.tip else ()
 
     def find_version(self, name: str) -> WorkspaceVersion:
-        """Return the version whose id begins with a text.
+        """Return the version whose id begins with ``name``.
 
         Raises:
             WorkspaceError: No version or more than one version matches.
@@ -206,15 +206,15 @@ class Versions:
         return tuple(FileChange(path, before.get(path), after.get(path)) for path in sorted(paths))
 
     def list_contents(self, version: str) -> dict[str, str]:
-        """Return ids of all contents of a version by path."""
+        """Return the blob ids of a version by path."""
         return self.repository.list_blobs(version)
 
     def first_author(self, path: str) -> str:
-        """Return the author of the first version of a file; empty if no version contains it."""
+        """Return the author of the first version that contains a file; empty if none does."""
         return next((version.author for version in self.list_own() if path in version.paths), "")
 
     def describe_diff(self, version: str) -> str:
-        """Return the changes of a version as a unified diff; each file is decoded with its own encoding."""
+        """Return the changes of a version as a unified diff. Each file is decoded with its own encoding."""
         return "".join(
             text_diff(change.path, self.read_content(change.before), self.read_content(change.after))
             for change in self.read_changes(version)
@@ -225,7 +225,7 @@ class Versions:
         return self.repository.git("hash-object", "-w", "--stdin", content=content).decode().strip()
 
     def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
-        """Store the contents of files of any folder, and return their ids by path; nothing is committed."""
+        """Store the contents of files of any folder without a commit, and return their blob ids by path."""
         wanted = [path for path in paths if "\n" not in path]
         if not wanted:
             return {}
@@ -234,7 +234,7 @@ class Versions:
         return dict(zip(wanted, ids.decode().split(), strict=True))
 
     def write_files(self, blobs: Mapping[str, str], folder: Path) -> None:
-        """Write contents by path into a new folder; a folder of this name is replaced."""
+        """Write blobs by path into a new folder; a folder of this name is replaced."""
         contents = self.repository.read_blobs(blobs.values()) if blobs else {}
         try:
             shutil.rmtree(folder, ignore_errors=True)
@@ -246,12 +246,12 @@ class Versions:
             raise WorkspaceError(f"cannot write {shorten_path(folder)}: {error.strerror}; make room for it") from None
 
     def keep_contents(self, name: str, blobs: Mapping[str, str]) -> None:
-        """Store contents by path under a name, so that git never removes them as unused."""
+        """Keep blobs by path under a name, so that git does not remove them as unused."""
         commit = self._commit("", dict(blobs), "draft", name, "", "")
         self.repository.git("update-ref", f"{REFERENCES}drafts/{self._reference.split('/')[2]}/{name}", commit)
 
     def read_content(self, blob: str | None) -> bytes | None:
-        """Return a content by its id; None for no id."""
+        """Return the content of a blob; None for no id."""
         return None if blob is None else self.repository.read_blob(blob)
 
     def read_file(self, path: str) -> bytes | None:
@@ -262,7 +262,7 @@ class Versions:
     def _commit(
         self, parent: str, blobs: Mapping[str, str | None], author: str, reason: str, undoes: str, verb: str
     ) -> str:
-        """Commit a parent's files with other contents; the reference does not move."""
+        """Commit the files of a parent with some new contents. The reference does not move."""
         repository = self.repository
         # Zeros mark a removed file.
         entries = "".join(
@@ -285,7 +285,7 @@ class Versions:
         return made.decode().strip()
 
     def _hash_files(self) -> dict[str, str]:
-        """Return ids of the contents of all files by path; a file is read only if its times changed."""
+        """Return the blob ids of all files by path. A file is read only if its times changed."""
         paths = self._list_versioned()
         known = self._read_times()
         times, changed = {}, []
@@ -333,7 +333,7 @@ class Versions:
         return versions
 
     def _find_reference(self, repository: Repository) -> str:
-        """Return the reference of this clone and folder; the name of the clone is created once."""
+        """Return the reference of this clone and folder. The name of the clone is created once."""
         holder = self.folder / repository.text_of("rev-parse", "--git-path", "oragent-clone")
         name = ""
         with suppress(OSError):
@@ -347,7 +347,7 @@ class Versions:
         return f"{REFERENCES}{name}/{place}"
 
     def _exclude_local_files(self, repository: Repository) -> None:
-        """Make git ignore the files of commands in this clone, without changing the user's files."""
+        """Make git ignore oragent's own files in this clone, without changing the user's files."""
         path = self.folder / repository.text_of("rev-parse", "--git-path", "info/exclude")
         lines = [f"/{repository.prefix}{name}" for name in LOCAL]
         present = path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else ""
@@ -381,7 +381,7 @@ class Versions:
     def _write_files(self, commit: str, skip: bool = False) -> None:
         """Write the files of a version, except files that changed since.
 
-        With ``skip``, files that cannot be written are skipped, so that an interrupted write blocks no command.
+        With ``skip``, files that cannot be written are skipped, so that an interrupted write does not block commands.
         """
         for change in self.read_changes(commit):
             before, after = self.read_content(change.before), self.read_content(change.after)
@@ -399,7 +399,9 @@ class Versions:
                     continue
                 why = error.strerror if isinstance(error, OSError) else error
                 what = f"cannot write {shorten_path(change.path)}: {why}"
-                raise WorkspaceError(f"{what}; version {commit[:SHORT]} is kept: make room for it") from None
+                raise WorkspaceError(
+                    f"{what}; version {commit[:SHORT]} is kept; free disk space and repeat the command"
+                ) from None
 
     def _safe_path(self, path: str) -> Path:
         """Return the location of a file after checking that no link leads out of the workspace."""
@@ -417,7 +419,7 @@ class Versions:
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository of a folder; None if it is in no repository or the repository ignores it."""
+    """Return the repository of a folder; None if no repository contains it, or if its repository ignores it."""
     repository = Repository.find(folder)
     if repository is None or not repository.prefix or not repository.list_ignored(b"."):
         return repository
@@ -425,7 +427,7 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def is_local(path: str) -> bool:
-    """Return True for a file that commands create and no version contains."""
+    """Return True for a file that commands create and that is never part of a version."""
     return any(path == name or (name.endswith("/") and path.startswith(name)) for name in LOCAL)
 
 
