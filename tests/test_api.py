@@ -297,7 +297,7 @@ def test_a_program_that_cannot_be_one_is_one_clear_line(toy: Path, tmp_path: Pat
         ({"strategy": "hil"}, "unknown strategy 'hil'"),
         ({"strategy": writer}, "a coroutine function (async def round(run): ...), not the plain function writer"),
         ({"strategy": 7}, "not a int"),
-        ({"strategy": "funsearch"}, "asks a model"),
+        ({"strategy": "funsearch"}, "needs a model"),
         ({"config": "none.yaml"}, "cannot read the configuration none.yaml"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(value),

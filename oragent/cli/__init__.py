@@ -1,1 +1,1 @@
-"""The command line: one file a subsystem, which composes what the others do."""
+"""Command line, one file per group of commands."""

@@ -1,4 +1,4 @@
-"""The command line: register all commands, in the order of the help, and print errors."""
+"""Command line: registers all commands in the order of the help, and prints errors."""
 
 import sys
 from typing import Annotated, Any
@@ -27,11 +27,11 @@ from oragent.cli import (
 from oragent.cli.json_output import UsageError, wants_json, with_json, write_error
 from oragent.cli.options import console
 
-# exit code of an error
+# Exit code of an error.
 ERROR = 1
-# exit code of a command that Ctrl-C ended
+# Exit code of a command that Ctrl-C ended.
 INTERRUPTED = 130
-# titles of the groups of commands in the help, in their order
+# Titles of the groups of commands in the help, in their order.
 SEARCH = "Search for heuristics"
 MODELS = "Formulate, solve and explore models"
 WORKSPACE = "Models in folders"
@@ -40,7 +40,7 @@ PANELS = (SEARCH, MODELS, WORKSPACE, OTHERS)
 
 
 class ProductGroup(TyperGroup):
-    """Commands in the order of their groups in the help; Ctrl-C ends any of them in one line."""
+    """Commands in the order of their groups in the help. Ctrl-C ends a command with one line."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, sorted by group."""
@@ -49,11 +49,11 @@ class ProductGroup(TyperGroup):
         )
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the words name."""
+        """Run the command that the arguments name."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            # Typer would end without a word.
+            # Without this line, typer would end without a message.
             Terminal(stderr=True).print("oragent: stopped by Ctrl-C", highlight=False)
             raise typer.Exit(INTERRUPTED) from None
 
@@ -62,7 +62,7 @@ app = typer.Typer(cls=ProductGroup, no_args_is_help=True, pretty_exceptions_enab
 
 
 def main() -> None:
-    """Run the command line; every error that we know is one line, or a JSON document, and exit code 1."""
+    """Run the command line. Each expected error is one line, or a JSON document, with exit code 1."""
     words = sys.argv[1:]
     if wants_json(words):
         sys.exit(_run_for_programs(words))
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def _run_for_programs(words: list[str]) -> int:
-    """Run the command line, and write each error as a document; return the exit code."""
+    """Run the command line and write each error as a document; return the exit code."""
     try:
         return int(app(standalone_mode=False) or 0)
     except (OragentError, OSError) as problem:
@@ -139,7 +139,7 @@ app.add_typer(agents.skills, name="skills", rich_help_panel=OTHERS)
 
 
 def _add_json(commands: typer.Typer, prefix: str = "") -> None:
-    """Add the options of JSON output to all commands, those of groups too."""
+    """Add the options of JSON output to all commands, also to those in groups."""
     for entry in commands.registered_commands:
         if entry.callback is not None:
             name = entry.name or entry.callback.__name__.replace("_", "-")

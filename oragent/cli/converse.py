@@ -26,10 +26,10 @@ from oragent.cli.options import (
 from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
 
-# whose utilities are published
+# Problem whose utilities are published.
 UTILITIES_OF = "sfusd"
-# options that do not change an evaluation: with them alone, the one of --outputs goes on
-# Options that do not change the plan of an evaluation; a problem of the user is read again from its file.
+# Options that do not change the plan of an evaluation. With these alone, the evaluation in --outputs continues. The
+# file of a user's problem is read again.
 CONTINUING = {"outputs", "workers", "words", "config", "calls"}
 
 
@@ -142,7 +142,7 @@ def bench_converse(
             )
         )
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    # by name: some versions of typer bring a copy of click
+    # By name, because some versions of typer contain a copy of click.
     chosen = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     is_own = problem.endswith(".py")
     changing = set(chosen) - CONTINUING - ({"problem"} if is_own else set())
@@ -169,7 +169,7 @@ def bench_converse(
         "paper_words": True if preset == "paper" else None,
     }
     if preset not in ("", "paper"):
-        raise ConfigError(f"{preset!r} is no preset; expected paper")
+        raise ConfigError(f"{preset!r} is not a preset; expected paper")
     request = ConverseBenchRequest(
         outputs=outputs,
         problem=read_problem_file(Path(problem)) if problem.endswith(".py") else problem,

@@ -28,7 +28,7 @@ def convert(
     out: Annotated[Path | None, typer.Option(help="File to write (default: source is printed).")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder that a program may read (default: its own).")] = None,
 ) -> None:
-    """Write a model in another form: a file, or source of a modelling library that runs."""
+    """Write a model in another form: a file, or the source of a program for a modelling library."""
     from oragent.milp.convert import SOURCES, convert_model, form_of, write_source
     from oragent.milp.opening import open_model
     from oragent.milp.schedules import is_schedule
@@ -37,7 +37,7 @@ def convert(
         return
     form = form_of(out or Path(), to)
     if out is None and form not in SOURCES:
-        raise MilpError(f"--to {form} needs --out FILE; only source is printed")
+        raise MilpError(f"--to {form} needs --out FILE; only source can be printed")
     opened = open_model(model, data_folder=data, tell=lambda line: typer.echo(line, err=True))
     if out is None:
         source = write_source(opened, form)

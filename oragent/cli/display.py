@@ -1,4 +1,4 @@
-"""Show a search while it runs, on a terminal of any width or as single lines, and summarise it at its end."""
+"""Display of a running search, on a terminal of any width or as single lines, and its summary at the end."""
 
 import math
 import sys
@@ -30,9 +30,9 @@ from oragent.search.engine import Engine
 from oragent.search.events import Progress, SearchResult
 from oragent.search.folder import RunFolder
 
-# columns from which what runs stands beside the rest
+# Minimum number of columns at which running jobs are a column of their own.
 WIDE = 140
-# lines of what runs
+# Maximum number of lines of running jobs.
 RUNNING = 6
 BOUNDS = {
     "evaluations": "evaluations",
@@ -43,10 +43,10 @@ BOUNDS = {
 }
 
 
-# a second
+# Number of refreshes per second.
 REFRESHES = 4
 STARTING = "starting: the evaluator, and the model if there is one"
-# between two lines where there is no terminal, unless something better was found
+# Seconds between two lines without a terminal; a new best program is printed at once.
 LINE_S = 60.0
 
 
@@ -54,21 +54,21 @@ LINE_S = 60.0
 class Best:
     """The best program so far."""
 
-    # score in the problem's natural units
+    # Score in the natural units of the problem.
     score: float
-    # what it gained on the seed, in words
+    # Gain over the seed, in words.
     gained: str
-    # where it came from, in words
+    # Origin of the program, in words.
     origin: str
-    # seconds since it was found
+    # Seconds since it was found.
     age_s: float
-    # that its round goes on; empty for a committed program
+    # Remark that its round is not finished. Empty for a committed program.
     remark: str = ""
 
 
 @dataclass(frozen=True)
 class DisplayedJob:
-    """Something under way: what it is, and for how many seconds."""
+    """Running job: its description and its duration in seconds."""
 
     what: str
     seconds: float
@@ -76,36 +76,36 @@ class DisplayedJob:
 
 @dataclass(frozen=True)
 class Scene:
-    """A search at one moment."""
+    """State of a search at one moment."""
 
-    # problem and strategy
+    # Problem and strategy.
     title: str
     budget: Budget
-    # spending until now
+    # Budget spent so far.
     spent: Spent = field(default_factory=Spent)
-    # best program; None before the seed has a score
+    # Best program. None before the seed has a score.
     best: Best | None = None
-    # evaluations under way, the oldest first
+    # Running evaluations, the oldest first.
     evaluations: Sequence[DisplayedJob] = ()
-    # model calls under way, likewise
+    # Running model calls, the oldest first.
     calls: Sequence[DisplayedJob] = ()
-    # of candidates, in rounds that are over
+    # Candidates of finished rounds by status.
     ends: Counter[Status] = field(default_factory=Counter)
-    # evaluations that have ended in rounds which go on
+    # Number of finished evaluations in unfinished rounds.
     further: int = 0
-    # CPU seconds of evaluations that have ended
+    # CPU seconds of finished evaluations.
     cpu_s: float = 0.0
-    # whether nothing new begins any more
+    # True if no new job begins any more.
     is_ending: bool = False
-    # whether the search is over
+    # True if the search is over.
     has_ended: bool = False
-    # CPU seconds of sweeps and probes on training instances
+    # CPU seconds of sweeps and probes on training instances.
     experiment_s: float = 0.0
-    # what is done before anything is evaluated; empty once the search runs
+    # Current step before the first evaluation. Empty once the search runs.
     stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it, as wide as there is room."""
+        """Draw the scene in the width of the console."""
         facts = _make_rows(
             ("best", self._render_best()),
             ("tried", Text(self.tried_text)),
@@ -122,7 +122,7 @@ class Scene:
         yield Group(self._render_head(options.max_width), beside)
 
     def __str__(self) -> str:
-        """All of it on one line."""
+        """Describe the scene on one line."""
         under_way = [*self.evaluations, *self.calls]
         if under_way:
             longest = f", the longest for {format_clock(max(work.seconds for work in under_way))}"
@@ -141,7 +141,7 @@ class Scene:
 
     @property
     def tried_text(self) -> str:
-        """Number of candidates so far, with the failures by status."""
+        """Return the number of candidates so far, with the failures by status."""
         failures = [(status, number) for status, number in self.ends.most_common() if status.failed]
         number, failed = sum(self.ends.values()), sum(number for _, number in failures)
         if failures:
@@ -160,7 +160,7 @@ class Scene:
 
     @property
     def spent_text(self) -> str:
-        """Spending, with its bounds."""
+        """Return the spent budget with its limits."""
         spent, budget = self.spent, self.budget
         parts = [_format_of(spent.evaluations, budget.evaluations, "evaluation")]
         parts.append(f"{format_clock(spent.seconds)}{f' of {format_clock(budget.seconds)}' if budget.seconds else ''}")
@@ -178,7 +178,7 @@ class Scene:
 
     @property
     def remaining_text(self) -> str:
-        """Time until the next bound is reached, and its name."""
+        """Return the time until the next limit of the budget is reached, and the name of the limit."""
         if self.has_ended:
             return "ended"
         if self.is_ending:
@@ -206,7 +206,7 @@ class Scene:
         return head + Text(f"{one_line(best.origin, 120)}, {format_clock(best.age_s)} ago", style="dim")
 
     def _render_head(self, width: int) -> Table:
-        """Title, bar and what is left, on one line."""
+        """Render title, progress bar and remaining budget on one line."""
         remaining = Text(self.remaining_text, no_wrap=True)
         title = Text(one_line(self.title, max(12, width - remaining.cell_len - 16)), style="bold", no_wrap=True)
         grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
@@ -243,7 +243,7 @@ class Scene:
 
 
 def format_clock(seconds: float) -> str:
-    """Format a duration in whole seconds, minutes or hours, for values that change every second."""
+    """Format a duration in whole seconds, minutes or hours, for a display that changes every second."""
     whole = int(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -269,7 +269,7 @@ def _make_rows(*rows: tuple[str, Text]) -> Table:
 
 
 class Display:
-    """A live display of a search; where there is no terminal, a line for every new best and for every minute."""
+    """Live display of a search. Without a terminal, it prints a line for every new best program and every minute."""
 
     def __init__(
         self,
@@ -284,17 +284,17 @@ class Display:
         self._begun = time.monotonic()
         self._ends: Counter[Status] = Counter()
         self._cpu_s = 0.0
-        # evaluations of rounds that are over
+        # Number of evaluations in finished rounds.
         self._committed = 0
-        # id, what is told of it, when
+        # Id, description and time of the best committed program.
         self._best: tuple[str, Best, float] | None = None
         self._engine: Engine | None = None
-        # what was spent when the engine ended
+        # Budget spent when the engine ended.
         self._final: Spent | None = None
         self._seed = math.nan
-        # score of a best that is not committed, and when it was seen
+        # Score of a better program that is not committed yet, and the time when it was found.
         self._ahead: tuple[float, float] | None = None
-        # a pipe with forced colours cannot be drawn on
+        # A pipe with forced colours cannot show a live display.
         if live is None:
             live = console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
         self._live = Live(console=console, get_renderable=self.make_scene, transient=True, refresh_per_second=REFRESHES)
@@ -308,7 +308,7 @@ class Display:
             self._lines.start()
         else:
             self._live.start()
-            # so that a terminal is as it was, however the process ends
+            # The cursor must be visible again, however the process ends.
             self._console.show_cursor(True)
         return self
 
@@ -422,7 +422,7 @@ def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, pa
     spending = f"{format_count(spent.evaluations, 'evaluation')} in {format_duration(spent.seconds)}"
     if spent.model_calls:
         spending += f", {format_count(spent.model_calls, 'model call')}, {format_count(spent.tokens, 'token')}"
-    # nothing is said of a model without a known price
+    # Without a known price, no cost is printed.
     if spent.money:
         spending += f", {format_money(spent.money)}"
     lines = {

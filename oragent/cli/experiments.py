@@ -50,7 +50,7 @@ from oragent.search.experiments import (
 )
 from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
-# rows of a sweep that a terminal shows
+# Maximum number of rows of a sweep that are printed.
 SHOWN = 30
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="File with the heuristic.")]
@@ -110,7 +110,7 @@ def sweep(
     device: Device = AUTO,
     root: Root = None,
 ) -> None:
-    """Run a program with other values of its parameters on training or practice instances."""
+    """Run a program with several values of its parameters on training or practice instances."""
     resolved, base = _load_problem(problem, root)
     source, subset = read_program(program, resolved.signature), Subset.choose(size, instances, practice)
     words = parameters or _declared_parameters(source)
@@ -142,7 +142,7 @@ def _read_observer(path: Path | None) -> str:
 
 
 def _declared_parameters(source: str) -> list[str]:
-    """Names of the parameters that a program declares; wrong declarations are reported."""
+    """Return the names of the parameters that a program declares; report wrong declarations."""
     reading = read_parameters(source)
     for problem in reading.problems:
         console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
@@ -242,7 +242,7 @@ def study(
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,
 ) -> None:
-    """Fill a table or figure of the study of OR-Agent; repeat the command to continue."""
+    """Fill a table or figure of the study of OR-Agent. Repeat the command to continue."""
     from oragent.evals.compare.study import run
 
     named = {"model.name": model, "workers": workers}
@@ -257,11 +257,11 @@ def study(
 
 
 def run_training(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
-    """Train, or only export what a training has reached."""
+    """Train, or only export the current state of a training."""
     for package in ("torch", "safetensors"):
         if find_spec(package) is None:
             raise ConfigError(f"training needs {package}, which is not installed: {extra_install_command('neural')}")
-    # PyTorch takes a second to import and may be missing: only who trains pays for it.
+    # PyTorch is optional and takes a second to import, so only a training imports it.
     if not export:
         state = import_module("oragent.solvers.training.trainer").train(request)
         if not state.schedule.ended(state.step):

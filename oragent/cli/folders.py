@@ -1,4 +1,4 @@
-"""Folders that commands leave: shown, reported and resumed by their kind."""
+"""Commands on folders of any kind: show, report and resume."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from oragent.llm.model_settings import RuntimeWords
 
 
 def show_folder(folder: Path) -> bool:
-    """Show a folder, which stays as it is; False where it is that of a search, or of nothing."""
+    """Show a folder without changing it. Return False for a search folder or an unknown folder."""
     match kind_of_folder(folder):
         case FolderKind.COMPARISON | FolderKind.STUDY:
             from oragent.evals.compare.command import show_folder as show
@@ -29,7 +29,7 @@ def show_folder(folder: Path) -> bool:
 
 
 def report_folder(folder: Path) -> bool:
-    """Write the page of a folder anew; False where it is that of a search, or of nothing."""
+    """Write the page of a folder again. Return False for a search folder or an unknown folder."""
     match kind_of_folder(folder):
         case FolderKind.COMPARISON | FolderKind.STUDY:
             from oragent.evals.compare.command import write_page
@@ -50,10 +50,10 @@ def report_folder(folder: Path) -> bool:
 
 
 def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
-    """Go on with a folder; False where it is that of a search, or of nothing."""
+    """Continue the work of a folder. Return False for a search folder or an unknown folder."""
     match kind_of_folder(folder):
         case FolderKind.STUDY:
-            raise ConfigError(f"{folder} is a study: give the same 'oragent study' command again to go on with it")
+            raise ConfigError(f"{folder} is a study: repeat its 'oragent study' command to continue")
         case FolderKind.COMPARISON:
             from oragent.evals.compare.command import run
             from oragent.evals.requests import CompareRequest

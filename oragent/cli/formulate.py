@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
 
-# exit codes
+# Exit codes.
 SOLVED, UNSOLVED = 0, 3
 
 
@@ -100,14 +100,14 @@ def formulate(
         "budget.model_calls": calls,
     }
     words = tuple(settings or ())
-    # with --replay and --resume
+    # A setting instead of a problem, together with --replay or --resume.
     if problem is not None and "=" in problem.name and not problem.exists():
         problem, words = None, (str(problem), *words)
     runtime = RuntimeWords(words, named, config)
     if resume is not None:
         raise typer.Exit(resume_formulate(resume, console, runtime=runtime, trust=trust))
     if bool(module) != (edit is not None):
-        raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
+        raise ConfigError("--from and --edit belong together: name a module, and the file that replaces its text")
     options = {
         "method": method,
         "without": frozenset(split_names(without)) or None,
@@ -152,7 +152,7 @@ def verify(
     time: Annotated[float, typer.Option(help="Seconds of a program and of each search.")] = 20.0,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/verify"),
 ) -> None:
-    """Verify a given model against the text of its problem; exit code 4 contradicted, 5 unchecked."""
+    """Check a given model against the text of its problem; exit code 4 contradicted, 5 unchecked."""
     from oragent.formulate.command import verify_files
 
     runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None}, config)
@@ -175,7 +175,7 @@ def rerun(
 
 @bench.callback()
 def systems() -> None:
-    """Measure systems on sets of problems whose answers are known."""
+    """Measure systems on problem sets with known answers."""
 
 
 @bench.command(name="formulate")
@@ -221,7 +221,7 @@ def bench_formulate(
     try:
         degrees = [float(text) for text in split_names(temperatures)]
     except ValueError:
-        raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
+        raise ConfigError(f"--temperatures {temperatures}: expected numbers separated by commas") from None
     settings = {
         "preset": preset,
         "tolerance": tolerance,
@@ -279,7 +279,7 @@ def solve(
     if is_schedule(model):
         if inverse is not None:
             raise MilpError("--inverse needs a model with an objective over variables, not a schedule")
-        # Without a choice, CP-SAT solves schedules if it is installed.
+        # Without --solver, CP-SAT solves schedules if it is installed.
         source = context.get_parameter_source("solver")
         solver = limits.solver if source is not None and source.name == "COMMANDLINE" else ""
         schedule = ScheduleRequest(model, explain, out, solver, limits.options(), limits.confirm)

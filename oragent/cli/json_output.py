@@ -1,8 +1,8 @@
-"""JSON output of every command: the options ``--json`` and ``--progress-json``, and the one writer of documents.
+"""JSON output of all commands: the options ``--json`` and ``--progress-json``, and the function that writes documents.
 
-A command publishes its result (``publish_result``). With ``--json`` standard output holds one document:
-``{"command", "exit_code", "result"}``, or ``{"command", "exit_code", "error"}``. The text that a command prints is the
-result of a command that publishes none.
+A command publishes its result with ``publish_result``. With ``--json``, standard output holds one document:
+``{"command", "exit_code", "result"}``, or ``{"command", "exit_code", "error"}``. If a command publishes no result, its
+printed text is the result.
 """
 
 import functools
@@ -22,12 +22,12 @@ from oragent._base.text_format import escape_text
 from oragent.api.documents import JsonValue, describe_error, dump_json, to_plain
 
 JSON, PROGRESS = "--json", "--progress-json"
-# lines of text that are the result of a command that publishes none
+# Maximum number of printed lines that become the result of a command that publishes none.
 MOST_LINES = 2000
 
 
 class UsageError(OragentError):
-    """The command line is wrong: an unknown command or option, or a missing argument."""
+    """Wrong command line: an unknown command or option, or a missing argument."""
 
 
 AsJson = Annotated[bool, typer.Option(JSON, help="Print the result as one JSON document.")]

@@ -1,4 +1,4 @@
-"""This machine and this copy: ``doctor``, ``settings``."""
+"""Commands about this machine and this installation: ``doctor`` and ``settings``."""
 
 import asyncio
 import platform
@@ -24,7 +24,7 @@ from oragent.evaluation.problem import Problem, evaluation_root, find_problem, f
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
 from oragent.search.config import read_config
 
-# one that ships and needs nothing but us: what is sent to try the way
+# A problem of the package without further requirements, which is evaluated as a test.
 PROBLEM = "bpp_online"
 
 
@@ -88,7 +88,7 @@ def _describe_devices(report: DeviceReport) -> list[str]:
 
 
 def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
-    """Return one line on the guarantees that do not hold here; empty if all hold."""
+    """Return one line about guarantees that do not hold on this machine; empty if all hold."""
     if isolation:
         missing = isolation["missing"]
     else:
@@ -99,7 +99,7 @@ def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
 
 
 def unguarded_warning(problem: Problem) -> str:
-    """Return one line on an evaluator that runs candidates in its own process; empty if it does not."""
+    """Return a warning if an evaluator runs candidates in its own process; empty otherwise."""
     if problem.is_guarded:
         return ""
     return (
@@ -109,7 +109,10 @@ def unguarded_warning(problem: Problem) -> str:
 
 
 def examine_cluster(word: str, console: Console) -> bool:
-    """Print what each worker of a cluster does not guarantee; True if all guarantee all and none was refused."""
+    """Print the missing guarantees of each worker of a cluster.
+
+    Return True if none is missing and no worker was refused.
+    """
     workers = asyncio.run(_connect_workers(word))
     table = Table("worker", "places", "oragent", "Python", "room", "not held there", box=None, header_style="bold")
     for address, (offer, places) in sorted(workers.workers.items()):

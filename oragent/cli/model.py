@@ -12,7 +12,7 @@ from oragent.cli.options import console, with_solve_options
 if TYPE_CHECKING:
     from oragent.milp.operations import SolveLimits
 
-# exit codes
+# Exit codes.
 SOLVED, UNSOLVED = 0, 3
 
 
@@ -48,7 +48,9 @@ def model(
         console.file.write(json.dumps(schemas(), indent=1) + "\n")
         raise typer.Exit
     if not path.exists():
-        raise ConfigError(f"{path}: no such file; expected a model and lines, such as oragent model m.json solve")
+        raise ConfigError(
+            f"{path}: the file does not exist; expected a model and lines, such as 'oragent model m.json solve'"
+        )
     every = [*(read_lines(file) if file is not None else []), *(lines or [])]
     results = run_lines(path, every, limits, console, scenario=scenario)
     publish_result({"results": results})

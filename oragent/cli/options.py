@@ -82,10 +82,10 @@ SOLVE_OPTIONS: Mapping[str, tuple[object, object]] = {
 def with_options(
     argument: str, options: Mapping[str, tuple[object, object]], build: Callable[[dict[str, Any]], object]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds options to a command, which receives their built value as one argument.
+    """Return a decorator that adds options to a command. The command receives their built value as one argument.
 
     Args:
-        argument: Name of the command's argument, which is no option of its own.
+        argument: Argument of the command that receives the value; it is not an option itself.
         options: Annotation and default of each option, by name.
         build: Makes the value of the argument from the values by name.
     """
@@ -101,7 +101,7 @@ def with_options(
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
             for name, (kind, default) in options.items()
         ]
-        # Typer reads both.
+        # Typer reads both attributes.
         run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
         return run
@@ -115,33 +115,33 @@ def _build_solve_limits(chosen: dict[str, Any]) -> object:
     return SolveLimits(seconds=chosen.pop("time"), **chosen)
 
 
-# Adds the options of a solve to a command, which receives them as its argument ``limits``.
+# Decorator that adds the options of a solve; the command receives them as its argument ``limits``.
 with_solve_options = with_options("limits", SOLVE_OPTIONS, _build_solve_limits)
 
 
 def bench_workers(cases: str) -> Any:
-    """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here."""
+    """Return the option for the number of cases that run at the same time; 0 becomes a number here."""
     text = f"{cases} at once; 0 is as many as there are cores."
     return typer.Option(min=0, help=text, callback=lambda workers: workers or count_processors())
 
 
 def print_text(text: str) -> None:
-    """Print a text as it is, on as many columns as it has."""
+    """Print a text without wrapping its lines."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_caution(text: str) -> None:
-    """Print a remark that asks for care."""
+    """Print a warning."""
     console.print(f"[bold yellow]careful:[/] {escape(text)}", soft_wrap=True)
 
 
 def list_overrides(values: Mapping[str, object]) -> list[str]:
-    """List the options that were given, as settings ``section.key=value``."""
+    """Return the given options as settings ``section.key=value``."""
     return [f"{key}={value}" for key, value in values.items() if value is not None]
 
 
 def split_names(text: str) -> list[str]:
-    """Split names that are separated by commas."""
+    """Split names at commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -47,7 +47,7 @@ from oragent.evaluation.problem import (
 from oragent.programs.inspection import read_program
 from oragent.search.genetics.variation import child_of_seed
 
-# columns
+# Width of the console in columns.
 UNBOUNDED = 10_000
 
 
@@ -58,7 +58,7 @@ def problems(
     to: Annotated[Path | None, typer.Option(help="Folder for the copy (default: problems/ in the root).")] = None,
     root: Root = None,
 ) -> None:
-    """List the problems of the project and those that ship, or copy one."""
+    """List the problems of the project and of the package, or copy one."""
     if copy:
         folder = scaffold.copy(find_problem(copy, find_project_root(root)), to or find_project_root(root) / "problems")
         publish_result({"folder": folder})
@@ -75,7 +75,7 @@ def problems(
 
 
 def _problem_table(listing: Sequence[Problem]) -> Table:
-    """Problems, a row each, for terminals in which no title has to be folded."""
+    """Return a table of problems, one row each, for terminals wide enough for all titles."""
     table = Table("problem", "what evolves", "better", "sizes (val)", "title", box=None, header_style="bold")
     for problem in listing:
         about = problem.about
@@ -87,7 +87,7 @@ def _problem_table(listing: Sequence[Problem]) -> Table:
 
 
 def _problem_entries(listing: Sequence[Problem]) -> Table:
-    """Problems for narrow terminals: name and title, and below them what evolves."""
+    """Return a list of problems for narrow terminals: name, title, and the evolved functions."""
     entries = Table.grid(padding=(0, 2, 0, 0))
     entries.add_column(no_wrap=True)
     entries.add_column()
@@ -171,7 +171,7 @@ def discovered(
     ] = None,
     root: Root = None,
 ) -> None:
-    """List the programs that ship with problems, with the evidence for each."""
+    """List the discovered programs of the package, with the evidence for each."""
     base = find_project_root(root)
     problems = [find_problem(problem, base)] if problem else list(list_problems(base))
     found = {each.name: programs for each in problems if (programs := list_discovered(each))}
@@ -206,9 +206,9 @@ def new(
     plain: Annotated[bool, typer.Option("--plain", help="An eval.py without any import of oragent.")] = False,
     minimal: Annotated[bool, typer.Option("--minimal", help="One size, no features, no drawing.")] = False,
 ) -> None:
-    """Make the folder of your own problem; it works at once."""
+    """Create the folder of a new problem, which works at once."""
     if plain and minimal:
-        raise ConfigError("--plain and --minimal are different templates: give one of them")
+        raise ConfigError("--plain and --minimal are different templates; give one of them")
     template = "full"
     if plain:
         template = "plain"
@@ -242,7 +242,7 @@ def export_task(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="New folder (default: NAME-FRAMEWORK here).")] = None,
     root: Root = None,
 ) -> None:
-    """Make a task for another framework of a problem; its evaluator calls oragent."""
+    """Make a task for another framework from a problem; its evaluator calls oragent."""
     found = find_problem(problem, find_project_root(root))
     exported = exporting.export_task(found, to, out or Path(f"{found.name}-{to}"))
     publish_result(exported)
@@ -256,7 +256,7 @@ def check(
     root: Root = None,
     quick: Annotated[bool, typer.Option("--quick", help="Mostly in train mode.")] = False,
 ) -> None:
-    """Check that a problem's folder meets the contract."""
+    """Check that the folder of a problem meets the contract."""
     marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
     counts = dict.fromkeys(marks, 0)
     findings: list[tuple[str, str, str]] = []
@@ -302,7 +302,7 @@ def _make_job(
 
 
 def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], own: list[str]) -> int:
-    """Run an evaluator here, where it may leave files and open windows, and return its exit code."""
+    """Run an evaluator without a sandbox, so that it may write files and open windows; return its exit code."""
     script = problem.evaluator
     if script.suffix == ".py":
         program = [sys.executable, str(script)]

@@ -1,4 +1,4 @@
-"""Runs and their lessons: ``show``, ``report``, ``figure``, ``rescore``, ``watch``, ``steer``, ``memory``."""
+"""Commands on runs: ``show``, ``report``, ``figure``, ``rescore``, ``watch``, ``steer``, and ``memory`` for lessons."""
 
 import os
 import shlex
@@ -77,11 +77,11 @@ def report(
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
     check: Annotated[bool, typer.Option(help="Repeat calls of the best program in a fresh process.")] = True,
 ) -> None:
-    """Write a run's report, one HTML file; exit code 1 if the check fails."""
+    """Write the report of a run, one HTML file; exit code 1 if the check fails."""
     if report_folder(run):
         return
     if check or test or final or pictures:
-        # evaluations may take minutes: the page is readable before them
+        # Evaluations may take minutes. Until then, the page without their scores can be read.
         print_text(f"written: {reports.write(run)}; scores and checks that follow are added to it")
     if test or final or pictures:
         scorer = _make_scorer(run, device)
@@ -106,7 +106,7 @@ def report(
 
 
 def _score_sets(run: Path, scorer: HeldOutScorer) -> None:
-    """Score seed and best on both sets; print each result as soon as it is there, as slow programs take minutes."""
+    """Score seed and best on both sets. Each result is printed at once, because slow programs take minutes."""
     console.print("scoring seed and best program on the test set, then on a fresh set", highlight=False)
     _print_pair("test", score_held_out(run, scorer))
     if (figures := score_fresh(run, scorer)) is None:
@@ -133,9 +133,9 @@ def _print_figures(data: RunData) -> None:
 
 
 def _check_best(run: Path) -> bool | None:
-    """Check that a run's best program is a function of its arguments."""
+    """Check that the best program of a run is a function of its arguments."""
     result = check_best(run)
-    # no page will say why
+    # Without a stored result, the page cannot give the reason.
     if result.passed is None and read_check(run) is None:
         print_text(result.sentence)
     return result.passed
@@ -196,7 +196,7 @@ def rescore(
 
 
 def _make_scorer(run: Path, device: str | None) -> HeldOutScorer:
-    """Make the scorer of a report, on one device: that of the run if none is named."""
+    """Make the scorer of a report on a device, by default the device of the run."""
     folder = reopen(run, only_read=True)
     chosen = pin_device(device or folder.config.device, folder.problem)
     if chosen.remark:
@@ -235,7 +235,7 @@ def watch(
     if out is not None:
         print_text(f"page: {write_offline(folder, out)}")
         return
-    # before there is a second thread
+    # This must be done before a second thread exists.
     isolation = describe_isolation()
     end_with_parent()
     kind = kind_of_folder(folder)
@@ -307,7 +307,7 @@ def memory(
         return
     path = memory_file(folder, name)
     if not name.isidentifier():
-        raise ConfigError(f"{name!r} is no family of problems: expected a plain word, such as tsp")
+        raise ConfigError(f"{name!r} is not a family of problems; expected a word such as tsp")
     if forget:
         path.unlink(missing_ok=True)
         publish_result({"family": name, "file": path, "lessons": ""})
@@ -317,7 +317,7 @@ def memory(
         path.touch()
         _open_editor(path)
     if not path.is_file():
-        raise ConfigError(f"nothing is kept of {name}: oragent memory {name} --add RUN keeps what a run has learned")
+        raise ConfigError(f"no lessons for {name}: 'oragent memory {name} --add RUN' adds those of a run")
     lessons = path.read_text(encoding="utf-8", errors="replace")
     publish_result({"family": name, "file": path, "lessons": lessons})
     console.print(escape_text(lessons), markup=False, highlight=False)
@@ -328,9 +328,7 @@ def _add_lessons(outputs: Path, run: Path, name: str | None) -> str:
     data = load_run(run)
     learned = lessons_of(run)
     if not learned:
-        raise ConfigError(
-            f"{run} has no long-term memory: only or_agent keeps one, once its reports have come together"
-        )
+        raise ConfigError(f"{run} has no long-term memory: only or_agent writes one, after some reports")
     name = name or family_of(data.about.problem)
     path = memory_file(outputs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -359,7 +357,7 @@ def _list_families(outputs: Path) -> None:
 def _open_editor(path: Path) -> None:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
-        raise ConfigError(f"neither VISUAL nor EDITOR is set: edit {path} by hand")
+        raise ConfigError(f"neither VISUAL nor EDITOR is set: edit {path} in another way")
     try:
         subprocess.run([*shlex.split(editor), str(path)], check=True)
     except (OSError, ValueError, subprocess.CalledProcessError) as problem:

@@ -144,7 +144,7 @@ def resume(
     watch: Watch = False,
     track: Track = None,
 ) -> None:
-    """Continue a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
+    """Continue a run that was stopped or killed, or give a finished run more budget (budget.evaluations=500)."""
     words = RuntimeWords(tuple(settings or ()))
     if resume_folder(run, words, trust):
         return
@@ -157,7 +157,10 @@ def resume(
 
 
 def _reopen_run(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolder:
-    """Find a run again; on a terminal the user is asked about what it names and the user did not."""
+    """Open a run again.
+
+    On a terminal, ask the user about addresses and commands that the folder names and the user did not.
+    """
     try:
         return reopen(path, settings, trust=trust)
     except UntrustedError as problem:
@@ -226,11 +229,11 @@ def _run_search(
     estimate: SpendingEstimate | None = None,
     track: Sequence[str] = (),
 ) -> None:
-    """Search with a live display, then say what was found and where it is."""
+    """Run a search with a live display, then print its result and its folder."""
     opened: list[RunFolder] = []
     if watch:
         require_server()
-    # before there is a second thread
+    # This must be done before a second thread exists.
     isolation = None if config.cluster else describe_isolation()
 
     def open_and_announce() -> RunFolder:
@@ -238,7 +241,7 @@ def _run_search(
         keep_estimate(estimate or SpendingEstimate(), opened[0].path)
         title = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
         console.print(title, highlight=False, soft_wrap=True)
-        # workers say what they hold
+        # Workers of a cluster report their own isolation.
         here = "" if config.cluster else isolation_warning(isolation)
         for missing in filter(None, (here, unguarded_warning(opened[0].problem))):
             print_caution(missing)
@@ -271,7 +274,7 @@ def _run_search(
                 on_event=on_event,
             )
     except KeyboardInterrupt:
-        # before the engine, which answers Ctrl-C itself, or after it
+        # Ctrl-C before the engine starts to handle it, or after it ended.
         if opened and opened[0].path.exists():
             kept = f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}"
         else:

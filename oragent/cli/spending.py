@@ -1,4 +1,4 @@
-"""Estimate before a command spends money: print it, and ask on a terminal above ``budget.confirm``."""
+"""Estimates of costs: print them, and ask on a terminal above ``budget.confirm``."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def confirm_spending(estimate: SpendingEstimate, limit: float, *, yes: bool) -> 
     Args:
         estimate: Expected spending.
         limit: US dollars above which to ask.
-        yes: Whether the user agreed already.
+        yes: True if the user agreed already.
 
     Raises:
         ConfigError: The user does not agree.
@@ -38,11 +38,11 @@ def confirm_spending(estimate: SpendingEstimate, limit: float, *, yes: bool) -> 
     if yes or not is_asking or estimate.money is None or estimate.money <= limit:
         return
     if not typer.confirm(f"This may cost {estimate.money:.2f} US dollars (budget.confirm={limit:g}). Begin"):
-        raise ConfigError("not begun: lower the budget (--evaluations, budget.money), or agree with --yes")
+        raise ConfigError("not started: lower the budget (--evaluations, budget.money), or agree with --yes")
 
 
 def keep_estimate(estimate: SpendingEstimate, folder: Path) -> None:
-    """Write the estimate with its prices into the folder of a command, if it has one."""
+    """Write the estimate with its prices into the folder of a command, if the command has a folder."""
     if estimate.roles and folder.is_dir():
         with suppress(OSError):
             estimate.write(folder)

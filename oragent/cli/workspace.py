@@ -1,4 +1,4 @@
-"""Optimisation models in folders that last: ``workspace`` and ``bench workspace``."""
+"""Commands on workspaces: ``workspace`` and ``bench workspace``."""
 
 import inspect
 from collections.abc import Callable
@@ -70,14 +70,14 @@ def _shared_options(
     gap: Gap = None,
     memory: Memory = None,
 ) -> VerbRequest:
-    """Return the request of a verb that may ask a model."""
+    """Return the request of a verb that may call a model."""
     words = {"model.name": model or None, "budget.model_calls": calls}
     runtime = RuntimeWords(tuple(settings or ()), words, config).read_runtime(MODEL_ROLES)
     return VerbRequest(folder, runtime, replay=replay, effort=EffortOptions(time, gap, memory))
 
 
 def _with_shared_options(perform: Callable[..., int]) -> Callable[..., None]:
-    """Return a command that takes the shared options beside its own, and calls ``perform(request, **own)``."""
+    """Return a command with the shared options in addition to its own; it calls ``perform(request, **own)``."""
     shared = inspect.signature(_shared_options).parameters
     own_parameters = {name: value for name, value in inspect.signature(perform).parameters.items() if name != "request"}
 
@@ -96,7 +96,7 @@ def _with_shared_options(perform: Callable[..., int]) -> Callable[..., None]:
 
 @workspace.command()
 def new(folder: FOLDER) -> None:
-    """Make an empty workspace: docs, data, src."""
+    """Create an empty workspace: docs, data, src."""
     from oragent.workspace.file_commands import new_workspace
 
     raise typer.Exit(new_workspace(folder, None, console))
@@ -107,7 +107,7 @@ def from_run(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder with a model, such as one of formulate.")],
     folder: FOLDER,
 ) -> None:
-    """Make a workspace from a run: its documents, its data, its model as a program."""
+    """Create a workspace from a run: its documents, its data, its model as a program."""
     from oragent.workspace.file_commands import new_workspace
 
     raise typer.Exit(new_workspace(folder, run, console))
@@ -131,7 +131,7 @@ def history(folder: FOLDER) -> None:
 
 @workspace.command()
 def undo(folder: FOLDER) -> None:
-    """Take back what the last command wrote; your own edits stay. Repeat to go back further."""
+    """Undo the last command that wrote; your own edits stay. Repeat to go back further."""
     from oragent.workspace.command import undo_verb
 
     raise typer.Exit(undo_verb(folder, console))
@@ -139,7 +139,7 @@ def undo(folder: FOLDER) -> None:
 
 @workspace.command()
 def redo(folder: FOLDER) -> None:
-    """Repeat what the last undo took back."""
+    """Redo the last undo."""
     from oragent.workspace.command import redo_verb
 
     raise typer.Exit(redo_verb(folder, console))
@@ -190,7 +190,7 @@ def ask(
         str, typer.Argument(help="The question; without a model a line of operations, such as 'price capacity'.")
     ],
 ) -> int:
-    """Answer a question with citations that are checked; without --model a line of operations on the model."""
+    """Answer a question with checked citations; without --model, evaluate a line of operations on the model."""
     from oragent.workspace.command import ask_question
 
     return ask_question(request, question, console)
@@ -202,7 +202,7 @@ def answer(
     request: VerbRequest,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Answer to the question of the agent.")],
 ) -> int:
-    """Answer the question that an agent asked, and go on; no call of a model is repeated."""
+    """Answer the question that an agent asked, and continue; no model call is repeated."""
     from oragent.workspace.command import answer_person
 
     return answer_person(request, text, console)
@@ -219,8 +219,8 @@ def run(
 ) -> None:
     """Run a program in the sandbox and solve its model again; exit code 3 without a solution.
 
-    A folder that was adopted and --at write nothing; otherwise records and the page are written. The program may use
-    any modelling library that is captured.
+    An adopted folder and --at write nothing; otherwise records and the page are written. The program may use any
+    supported modelling library.
     """
     from oragent.workspace.command import run_program
     from oragent.workspace.settings import read_settings
@@ -288,7 +288,7 @@ def bench_workspace(
     chosen = [Mode(name) for name in _split_choices(modes, list(map(str, Mode)), "--modes")]
     if predictions or answers:
         if root is None:
-            raise ConfigError("--predictions and --answers belong to a set: name it with --set")
+            raise ConfigError("--predictions and --answers need a set; name it with --set")
         scoring = Outputs(
             root=root,
             predictions=predictions,

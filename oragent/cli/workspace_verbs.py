@@ -1,4 +1,4 @@
-"""Verbs of ``workspace`` on models of git revisions: no language model is asked, and each has ``--json``."""
+"""Verbs of ``workspace`` on models of git revisions. No language model is called, and each verb has ``--json``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,7 +53,7 @@ def _build_effort(chosen: dict[str, Any]) -> object:
     return EffortOptions(**chosen)
 
 
-# Options of verbs that solve; those that are not given are settings of the workspace.
+# Options of verbs that solve. The settings of the workspace replace options that are not given.
 EFFORT_OPTIONS: dict[str, tuple[object, object]] = {
     "time": (Time, None),
     "gap": (Gap, None),
@@ -70,7 +70,7 @@ def adopt(
     folder: Folder,
     write: Annotated[bool, typer.Option("--write", help="Write workspace.yaml into the folder.")] = False,
 ) -> None:
-    """Propose a workspace.yaml for a folder as it is: program, documents, data. Nothing is moved."""
+    """Propose a workspace.yaml for an existing folder: program, documents, data. Nothing is moved."""
     from oragent.workspace.verb_commands import adopt_command
 
     raise typer.Exit(adopt_command(folder, write, console))
@@ -87,7 +87,7 @@ def verify(
     *,
     effort: "EffortOptions",
 ) -> None:
-    """Test that the new program has the former optimum at former and neutral values; show what changed and its effect.
+    """Test that the new program has the former optimum at former and neutral values; show differences and effects.
 
     Exit code 1 if the former optimum is not preserved.
     """
@@ -118,7 +118,7 @@ def price(
     *,
     effort: "EffortOptions",
 ) -> None:
-    """Show the optimum with a step more and a step less of rows or data, solved again also for integers."""
+    """Show the optimum with one step more and one step less of rows or data; integer models are solved again."""
     line = f"price {row}{f' by {step}' if step else ''}"
     raise typer.Exit(_commands(folder, effort).ask("price", [line], at))
 
@@ -130,7 +130,7 @@ def why_infeasible(
     *,
     effort: "EffortOptions",
 ) -> None:
-    """Show rows and bounds that cannot hold together. Exit code 3 if the model is infeasible."""
+    """Show conflicting rows and bounds. Exit code 3 if the model is infeasible."""
     raise typer.Exit(_commands(folder, effort).ask("why-infeasible", ["conflict"], at))
 
 

@@ -45,7 +45,7 @@ class Grid:
     bins: tuple[int, ...] = ()
     # Lower and upper end of each axis; None if the evaluator prints bins, or the ends are not known yet.
     bounds: tuple[tuple[float, float] | None, ...] = ()
-    # Whether each axis is a measured number.
+    # True for each axis that is a measured number; False for bins that the evaluator prints.
     measured: tuple[bool, ...] = ()
 
     @classmethod
@@ -93,7 +93,7 @@ def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
     if bounds is None:
         return int(value)
     low, high = bounds
-    # The quotient of a value far outside may be infinite.
+    # A value far outside the range can give an infinite quotient.
     if value <= low:
         return 0
     if value >= high:
@@ -104,7 +104,7 @@ def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
 def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
     """Choose the ends of an axis: the range of most of the values, and a margin on both sides.
 
-    The ends have six digits, or all digits if rounding would move an end by more than `ROUNDING` of the width.
+    The ends are rounded to six digits, unless rounding moves an end by more than `ROUNDING` of the width.
     """
     finite = np.clip(np.asarray(values, dtype=float), -LARGEST, LARGEST)
     low, high = (float(end) for end in np.quantile(finite, (TAIL, 1 - TAIL)))
@@ -118,7 +118,7 @@ def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
 
 
 class AddStatus(IntEnum):
-    """Result of adding a candidate, from worst to best; true if the archive changed."""
+    """Result of adding a candidate, from worst to best. It is true if the archive changed."""
 
     NOT_ADDED = 0
     # It replaced a worse program in its cell.
@@ -128,7 +128,7 @@ class AddStatus(IntEnum):
 
 
 class Archive:
-    """Islands of cells; without features, an island is a plain population of its best programs."""
+    """Cells of all islands. Without features, an island is a plain population of its best programs."""
 
     def __init__(self, direction: Direction, islands: int = 1, population: int = 20, grid: Grid | None = None) -> None:
         self.direction = Direction(direction)
@@ -149,7 +149,7 @@ class Archive:
         return self._best
 
     def fitness(self, score: float) -> float:
-        """Return the score with the sign for which larger is better."""
+        """Return the score, with its sign changed for minimisation, so that larger is better."""
         return self.direction.fitness(score)
 
     def beats(self, challenger: Elite, holder: Elite) -> bool:
@@ -159,7 +159,7 @@ class Archive:
         return self.direction.better(challenger.score, holder.score)
 
     def consider(self, elite: Elite) -> AddStatus:
-        """Update the best program, but place the program on no island."""
+        """Update the best program without placing it on an island."""
         if self._best is None or self.beats(elite, self._best):
             self._best = elite
         return AddStatus.NOT_ADDED
@@ -190,7 +190,10 @@ class Archive:
         return self._added[island]
 
     def ranked(self, island: int) -> list[Elite]:
-        """Return an island's elites, best first; of equal ones the shorter, then the older."""
+        """Return the elites of an island, best first.
+
+        If scores are equal, shorter programs come first, then older ones.
+        """
         return self._sorted(self._islands[island].values())
 
     def elites(self) -> list[Elite]:
@@ -205,10 +208,10 @@ class Archive:
                 self.add(traveller, (island + 1) % self.islands)
 
     def reset(self, rng: np.random.Generator) -> None:
-        """Empty the worse half of the islands; each restarts from the best program of a random surviving island."""
+        """Empty the worse half of the islands. Each restarts from the best program of a random other island."""
         tops = [self.fitness(self.ranked(island)[0].score) for island in range(self.islands) if self._islands[island]]
         if len(tops) < self.islands:
-            # An island is empty, so it is too early for a comparison.
+            # One island is still empty, so islands cannot be compared.
             return
         for island, survivor in restarts(tops, rng):
             founder = self.ranked(survivor)[0]
@@ -235,7 +238,7 @@ class Archive:
 
 
 def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Choose the islands that restart, the worse half by fitness, and for each a surviving island to restart from."""
+    """Choose the islands that restart, the worse half by fitness, and a source island for each from the better half."""
     order = sorted(range(len(tops)), key=lambda island: -tops[island])
     survivors = order[: (len(tops) + 1) // 2]
     return [(island, survivors[int(rng.integers(len(survivors)))]) for island in order[len(survivors) :]]
@@ -255,9 +258,9 @@ class ArchivePolicy:
     migration_period: int = 0
     # Rounds between resets of the worse half of the islands; 0 means never.
     reset_period: int = 0
-    # Numbers of the rounds with a reset by the clock.
+    # Numbers of the rounds after which a reset was due by time (``reset_s``).
     resets: frozenset[int] = frozenset()
-    # Whether the seed heuristic is added to every island; otherwise only to the first.
+    # True if the seed heuristic is added to every island, not only to the first.
     everywhere: bool = True
     # Seed of the run.
     seed: int = 0
@@ -282,7 +285,7 @@ class ArchivePolicy:
         return archive.add(elite, candidate.island)
 
     def tend(self, archive: Archive, number: int) -> None:
-        """Apply the migrations and resets that are due after a round."""
+        """Apply the migration and the reset that are due after a round."""
         if number and self.migration_period and number % self.migration_period == 0:
             archive.migrate()
         rng = reset_generator(number, 1 if number in self.resets else self.reset_period, self.seed)
@@ -313,10 +316,12 @@ def replay_archive(policy: ArchivePolicy, records: Iterable[Committed], rounds: 
 
 
 def success_rate(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
-    """Return the share of the latest round's solutions that beat all their parents, or the seed without parents.
+    """Return the share of solutions of the latest round that beat all their parents.
 
-    The size of a gain does not matter, so the share is independent of the scale of scores and the stage of a run.
-    ``history`` has the candidates of every round, by its number; the seed is the first.
+    A solution without parents must beat the seed.
+
+    The size of a gain does not matter, so the share does not depend on the scale of the scores. ``history`` has the
+    candidates of every round by its number; the seed is the first.
     """
     number, latest = len(history) - 1, [record for record in history[-1] if not record.candidate.is_probe]
     gained = 0

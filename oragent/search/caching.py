@@ -1,6 +1,7 @@
 """Cache of evaluations between runs: a program is not scored again under the same conditions.
 
-A hit counts as an evaluation, so the cache does not change the result of a run. Its times are from the first run.
+A hit counts as an evaluation, so the cache does not change the result of a run. The stored times are those of the first
+evaluation.
 """
 
 import hashlib
@@ -23,9 +24,9 @@ from oragent.ledger.database import Database
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
 KIND = "cache"
-# Other failures may be due to load or a full machine, so they are not kept.
+# Other failures may be due to a busy or full machine, so they are not stored.
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
-# Folders of the root whose files are part of the conditions, by size and time.
+# Folders of the root whose files are part of the conditions. Files are compared by size and time.
 DATA = ("checkpoints", "data")
 # Parts of this package that evaluators import.
 PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")
@@ -34,13 +35,13 @@ MOST_BYTES = 1_000_000
 
 
 class Cache:
-    """Database of evaluations by program and conditions; empty if it is unusable."""
+    """Database of evaluations by program and conditions. It stays empty if it cannot be used."""
 
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
         self._conditions = hash_conditions(problem, root)
         self._db: Database | None = None
         if network_file_system(path):
-            # No database can be created there.
+            # The database cannot be created in this folder.
             return
         with suppress(StoreError, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +77,7 @@ class Cache:
 
     def _cache_key(self, fingerprint: str, job: Job) -> str:
         environment = sorted(job.environment.items())
-        # The limit on sleep depends on the seed's measured time, and does not change a stored result.
+        # The limit on sleep depends on the measured time of the seed, and does not change a stored result.
         limits = {name: value for name, value in vars(job.limits).items() if name != "idle_s"}
         how = (self._conditions, fingerprint, limits, job.mode, job.problem_size, job.arguments, environment)
         return hashlib.sha256(repr(how).encode()).hexdigest()

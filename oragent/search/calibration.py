@@ -1,9 +1,8 @@
 """Calibration of work parameters: how much work a program may do within the time limit of its function.
 
-A program may declare a parameter as its amount of work (``# param: ROUNDS work``), such as its number of iterations.
-The time of the function is measured on practice instances at two or three values. The model is linear: a constant, such
-as compilation, plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the
-limit.
+A program may declare a parameter as its amount of work (``# param: ROUNDS work``), such as a number of iterations. Its
+time is measured on practice instances at two or three values. The model of the time is a constant, such as compilation,
+plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,9 +14,9 @@ from oragent.search.experiments import ProbeResult, read_places, scale_seconds
 
 # Target share of the function's time limit for a scored evaluation.
 SHARE = 0.8
-# Range of shares in which no further value is measured.
+# No further value is measured if the share is in this range.
 CLOSE = (0.6, 0.9)
-# Largest number of measured values, and largest factor from one to the next.
+# Maximum number of measured values, and maximum factor from one to the next.
 MOST_VALUES, LARGEST_STEP = 4, 8.0
 # Function that runs a program on practice instances.
 Measure = Callable[[str], Awaitable[ProbeResult]]
@@ -37,7 +36,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class _Point:
-    """Time of the function that a scored evaluation takes at a value; None if the program ran out of time."""
+    """CPU seconds of the function in a scored evaluation at a value; None if the program ran out of time."""
 
     value: float
     seconds: float | None
@@ -96,7 +95,7 @@ def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | Non
 
 
 def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> float:
-    """Return the value for the target time, by the line through the latest two measured points."""
+    """Return the value for the target time, from the line through the last two measured points."""
     measured = [(point.value, point.seconds) for point in points if point.seconds is not None]
     too_large = min((point.value for point in points if point.seconds is None), default=float("inf"))
     latest = points[-1]

@@ -1,4 +1,4 @@
-"""Candidates of a search: tried, committed, and as elites of the archive."""
+"""Candidates of a search in three states: evaluated, committed, and as elites of the archive."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,7 +37,7 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """Id until its round is committed."""
+        """Id of the candidate before its round is committed."""
         return self.fingerprint
 
     @property
@@ -95,7 +95,7 @@ class Elite:
     # Metrics of the problem.
     metrics: dict[str, Any]
 
-    # The length only decides between equal scores, and counting takes time.
+    # The length is cached and computed on demand, because it only decides between equal scores.
     @cached_property
     def length(self) -> int:
         """Number of nodes of its syntax tree; 0 if this version of Python cannot parse it."""

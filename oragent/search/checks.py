@@ -1,4 +1,4 @@
-"""Checks before a run: a bound can end it, and its folder demands nothing that the user did not name."""
+"""Checks before a run: its budget can end it, and its folder demands nothing that the user did not name."""
 
 import hashlib
 import shlex
@@ -23,11 +23,11 @@ IDLE = "no new program to score"
 
 
 def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
-    """Raise ConfigError if the bounds of a run cannot end it; without any bound, the user ends it by hand."""
+    """Raise ConfigError if the budget cannot end a run. A run without any bound is allowed; the user ends it."""
     bounds = config.budget.named_bounds
     if config.budget.joint_bounds and not strategy.asks_model:
         raise ConfigError(
-            f"budget.until=both would never end this search: strategy {config.strategy_name!r} asks no model"
+            f"budget.until=both would never end this search, because strategy {config.strategy_name!r} asks no model"
         )
     prices = Prices.load_prices(package_data.find_path(root, "configs/prices.yaml"))
     models = [model for model in (config.model, *config.ensemble, *config.models.values()) if model]
@@ -44,14 +44,17 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
 
 
 def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> str:
-    """Return the shell command that resumes a run; bounds that are used up are raised, or it would end at once."""
+    """Return the shell command that resumes a run.
+
+    Bounds that are used up are raised, because the run would end at once otherwise.
+    """
     if end.startswith(IDLE):
         return f"oragent run {again}  # this one finds nothing new any more"
     more = []
     for name, used in vars(spent).items():
         bound = getattr(budget, name)
         if bound is not None and used >= bound:
-            # At least half of the bound remains.
+            # The new bound is at least one and a half times the used amount.
             raised = bound * (int(used / bound + 0.5) + 1)
             more.append(f"budget.{name}={raised:.12g}" if isinstance(raised, float) else f"budget.{name}={raised}")
     return " ".join(["oragent resume", shlex.quote(str(path)), *more])
@@ -63,7 +66,7 @@ def expect_trust(path: Path, config: Config, overrides: Sequence[str] = ()) -> N
 
 
 def remember_demands(config: Config) -> None:
-    """Remember the demands that the user named; the user is asked again if they cannot be stored."""
+    """Remember the demands that the user named. If they cannot be stored, the user is asked again next time."""
     keys.remember_demands(_list_demands(config))
 
 
@@ -79,7 +82,7 @@ def _list_demands(config: Config) -> Iterator[Demand]:
     if config.strategy.name == AGENT:
         options = config.strategy.options
         command = str(options.get("command") or options.get("recipe") or "")
-        # Its further options widen what the command may read and change.
+        # Further options of the agent can widen what the command may read and change.
         text = f"to run the agent {quote_shortened(command)} with {quote_shortened(str(options))}"
         yield Demand(text, ("command", str(sorted(options.items(), key=str))))
     yield from model_demands(filter(None, (config.model, *config.models.values(), *config.ensemble)))

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-# A point outside the bounds is drawn again this many times, then it is clipped.
+# A point outside the bounds is drawn again at most this many times; then it is clipped.
 REDRAWS = 100
-# Smallest number that replaces a zero in a division or a root.
+# Smallest number in divisions and roots, instead of zero.
 EPSILON = 1e-8
 
 
@@ -68,7 +68,10 @@ class CmaEs:
         self._path_rate = (4 + effective / dimensions) / (dimensions + 4 + 2 * effective / dimensions)
 
     def _decompose(self) -> None:
-        """Compute the principal axes of the covariance and their lengths; rounding must leave it positive definite."""
+        """Compute the principal axes of the covariance and their lengths.
+
+        Rounding errors must not make it indefinite.
+        """
         values, self._axes = np.linalg.eigh((self._covariance + self._covariance.T) / 2)
         self._lengths = np.sqrt(np.where(values < 0, EPSILON, values))
         self._covariance = (self._axes * self._lengths**2) @ self._axes.T
@@ -83,7 +86,8 @@ class CmaEs:
 
     def _draw(self) -> Vector:
         normal = self._rng.randn(len(self._mean))
-        # The symmetric root does not depend on the order and signs of axes, which differ between LAPACK libraries.
+        # The symmetric root does not depend on the order and the signs of the axes, which differ between LAPACK
+        # libraries.
         root = (self._axes * self._lengths) @ self._axes.T
         point: Vector = self._mean + self._sigma * root @ normal
         return point

@@ -1,6 +1,6 @@
-"""Work beside a search, such as the episodes of a coding agent that submits programs.
+"""Background work of a search, such as the episodes of a coding agent that submits programs.
 
-The package that does the work registers it under the name of a strategy, because the search does not know it.
+The package that does this work registers it under the name of a strategy, so that the search does not import it.
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from oragent.search.folder import RunFolder
 
 
 class Companion(Protocol):
-    """Work beside one search."""
+    """Background work of one search."""
 
     def open_model(self) -> AbstractAsyncContextManager[Model]:
-        """Return the model that answers the requests of the search, for as long as it runs."""
+        """Return a context manager that opens the model for the requests of the search."""
 
     def take_folder(self, folder: RunFolder) -> None:
-        """Take the folder of the run, before it begins."""
+        """Receive the folder of the run, before it begins."""
 
     def take_engine(self, engine: Engine) -> None:
-        """Take the engine of the run, before it begins."""
+        """Receive the engine of the run, before it begins."""
 
     def take_progress(self, progress: Progress) -> None:
-        """Take the state of the run after a round."""
+        """Receive the state of the run after a round."""
 
     def take_event(self, event: RunEvent) -> None:
-        """Take an event of the run."""
+        """Receive an event of the run."""
 
 
 MakeCompanion = Callable[[Config, Callable[[str], None]], Companion]
@@ -38,12 +38,12 @@ _COMPANIONS: dict[str, MakeCompanion] = {}
 
 
 def register_companion(strategy: str, make: MakeCompanion) -> None:
-    """Register the work beside searches of a strategy; ``make`` takes the configuration and a function for remarks."""
+    """Register the background work of a strategy. ``make`` takes the configuration and a function for messages."""
     _COMPANIONS[strategy] = make
 
 
 def make_companion(config: Config, tell: Callable[[str], None]) -> Companion | None:
-    """Return the work beside a search; None if its strategy has none."""
+    """Return the background work of a search; None if its strategy has none."""
     make = _COMPANIONS.get(config.strategy_name)
     if make is None:
         return None

@@ -1,4 +1,4 @@
-"""The configuration of a run: YAML, defaults and the command line, checked in one place."""
+"""Configuration of a run from a YAML file, defaults and the command line."""
 
 import inspect
 from collections.abc import Sequence
@@ -26,20 +26,20 @@ Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair
 
 
 class Blocks(StrEnum):
-    """Selection of the problem's building blocks, its ``primitives``, for a strategy."""
+    """Selection of the building blocks of a problem (its ``primitives``) for a strategy."""
 
     NONE = "none"
-    # A few, drawn for each prompt.
+    # Some, drawn for each prompt.
     SOME = "some"
     ALL = "all"
 
 
 class Show(StrEnum):
-    """Content that prompts of published strategies have besides a program's text."""
+    """Content of prompts of published strategies in addition to the text of a program."""
 
     # Score, metrics, time, and other content by settings.
     RICH = "rich"
-    # Content of the prompts in the paper or its code, mostly none or the thought.
+    # Only what the prompts of the paper or its code contain: mostly nothing, or the thought.
     PAPER = "paper"
 
 
@@ -175,12 +175,12 @@ class Config:
 
     @property
     def is_scripted(self) -> bool:
-        """True if the stand-in model answers; its replies depend on prompts, so prompts must not depend on time."""
+        """True if the stand-in model answers. Its replies depend on the prompts, so these must not depend on time."""
         return self.model is not None and self.model.name == "scripted"
 
     @property
     def cores(self) -> int:
-        """Return the number of workers with 0 resolved."""
+        """Return the number of workers; 0 becomes the number of cores."""
         return self.workers or count_processors()
 
 
@@ -188,7 +188,7 @@ _SECTIONS: dict[str, type[Any]] = {}
 
 
 def register_section(name: str, model: type[Any]) -> None:
-    """Give a configuration a section for the settings of a strategy, a pydantic dataclass with a default for each."""
+    """Register a section of the configuration for a strategy: a pydantic dataclass whose fields have defaults."""
     _SECTIONS[name] = model
 
 
@@ -209,16 +209,19 @@ def _compose_schema(sections: tuple[tuple[str, type[Any]], ...]) -> type[Config]
 
 
 def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
-    """Build a configuration from a YAML file, or the defaults, and overrides ``section.key=value``, which win.
+    """Build a configuration from a YAML file and overrides ``section.key=value``.
+
+    Overrides win; without a file, defaults are used.
 
     Raises:
-        ConfigError: A setting is wrong; names the file or override, the key, the expectation and the nearest key.
+        ConfigError: A setting is wrong. The message names the file or override, the key, the expectation and the
+            nearest key.
     """
     return build_config(settings.load_settings_tree(path) if path else {}, overrides, f"{path}" if path else "settings")
 
 
 def build_config(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
-    """Check a tree of settings, after overrides, as ``read_config`` does; ``source`` is named in errors."""
+    """Check a tree of settings with overrides, as ``read_config`` does. ``source`` is named in errors."""
     return settings.build_settings(config_schema(), tree, overrides, source)
 
 

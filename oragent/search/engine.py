@@ -1,9 +1,9 @@
-"""The engine runs several rounds at once, commits them in order, and ends a run.
+"""Engine of a search: it runs several rounds at once, commits them in order, and ends the run.
 
-``window`` rounds are in flight at once. Round k starts from the state after round k - window, whatever the number of
-parallel evaluations. The same seed and replies therefore give the same archive with any number of workers, and a killed
-run resumes with the same results. Before a round is committed, its best program is checked if it would become the best
-of the run, and rejected if it is not a function of its arguments.
+``window`` rounds run at once. Round k starts from the state after round k - window, whatever the number of parallel
+evaluations. The same seed and replies therefore give the same archive with any number of workers, and a killed run
+resumes with the same results. If the best program of a round would become the best of the run, it is checked before the
+commit, and rejected if it is not a function of its arguments.
 """
 
 import asyncio
@@ -62,9 +62,9 @@ T = TypeVar("T")
 class Engine:
     """Runs a strategy on a problem until a budget ends it.
 
-    A run is resumed if its database has rounds. A coroutine function as ``strategy`` is a round that reads every
-    earlier candidate. ``offers`` are options of the evaluator beyond the contract. ``tell`` gets each message for the
-    user once per run. ``since`` is the value of ``time.monotonic`` at the start of this session; None means now.
+    A run is resumed if its database has rounds. If ``strategy`` is a coroutine function, it is a round that reads every
+    earlier candidate. ``offers`` are options of the evaluator beyond the contract. ``tell`` receives each message for
+    the user once per run. ``since`` is the value of ``time.monotonic`` at the start of this session; None means now.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Engine:
         self._recorded = store.rounds()
         if 0 in self._recorded:
             self._amend_checks()
-        # With a time limit, a run with cache hits would get further than one without.
-        # GPUs of the same name can round differently, so results of a GPU are not cached.
+        # The cache is off with a time limit, because cache hits would let a run get further. It is off on GPUs, because
+        # GPUs of the same name can round differently.
         shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
         problem, clock, tell_once = folder.problem, self._budget.elapsed_s, self._tell_once
@@ -157,7 +157,7 @@ class Engine:
         self._run_end.stop(reason)
 
     def abort(self) -> None:
-        """End at once: running evaluations and calls are cancelled, finished ones are stored."""
+        """End at once. Running evaluations and calls are cancelled; finished ones are stored."""
         self.stop()
         self._aborted.set()
 
@@ -165,7 +165,7 @@ class Engine:
         """Search until the end.
 
         Raises:
-            ProblemError: The problem's seed fails; has the seed's error.
+            ProblemError: The seed heuristic fails; the message contains its error.
             Interrupted: The run is stopped before the seed has a score.
             StoreError: The run's folder cannot be written.
         """
@@ -216,10 +216,10 @@ class Engine:
         return self._make_result(progress)
 
     async def _take_acts(self, upcoming: int, flying: int) -> None:
-        """Apply the acts of the user before a round begins; wait if the run is paused and no round is in flight."""
+        """Apply the actions of the user before a round begins. If the run is paused and no round is running, wait."""
         is_live = upcoming not in self._recorded
         if self._acts.paused and flying:
-            # Rounds in flight are committed first, so that a replay can repeat the pause.
+            # Running rounds are committed first, so that a replay can repeat the pause.
             return
         begun = time.monotonic()
         while True:
@@ -236,7 +236,7 @@ class Engine:
                 break
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
-            # The run's own time excludes pauses.
+            # Pauses do not count as time of the run.
             self._budget.exclude(waited)
 
     def _replace_model(self, model: Model) -> Model:
@@ -300,7 +300,7 @@ class Engine:
         return self._commit_round(0, run)
 
     def _amend_checks(self) -> None:
-        """Add the cost of the model checks of a resumed run, which repeats them."""
+        """Add the cost of the model checks of a resumed run, which repeats these checks."""
         spent = Spent(evaluations=self._recorded[0].evaluations) + self._store.checks()
         if spent != self._recorded[0]:
             self._recorded[0] = spent
@@ -349,7 +349,7 @@ class Engine:
         except SearchFinished as problem:
             self._run_end.finish(str(problem))
         except BudgetExhausted:
-            # The results so far are committed.
+            # The results so far are already committed.
             pass
         except ModelError as problem:
             self._run_end.stop_for_model(problem)
@@ -358,7 +358,7 @@ class Engine:
         except OragentError:
             raise
         except Exception as problem:
-            # The strategy, possibly a file of the user, has a bug.
+            # The strategy has a bug. It may be a file of the user.
             where = traceback.extract_tb(problem.__traceback__)[-1]
             location = f"{where.filename}, line {where.lineno}"
             what = f"{type(problem).__name__}: {problem}"
@@ -368,7 +368,7 @@ class Engine:
         return run
 
     async def _check_round(self, run: RoundContext) -> RoundContext:
-        """Check the best program of a round if it would be the best of the run; if it fails, check the next best."""
+        """Check the best program of a round if it would be the best of the run; if it fails, check the next one."""
         if run.number in self._recorded:
             return run
         with suppress(BudgetExhausted):
@@ -389,7 +389,7 @@ class Engine:
         return run
 
     async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
-        """Run a program that becomes the best on practice instances, if no model writes the programs."""
+        """Run a new best program on practice instances, unless a model writes the programs."""
         scoring, settings = self._context.scoring, self._folder.config.strategy
         if self._strategy.asks_model or scoring.practice is None or not settings.disagreement:
             return
@@ -406,7 +406,7 @@ class Engine:
         return next(record for record in records if record.id == elite.id)
 
     def _find_leader(self, run: RoundContext) -> Candidate | None:
-        """Return the best program of a round that would become the best of the archive; None if there is none."""
+        """Return the best program of a round if it would become the best of the archive, else None."""
         leader, best = None, self._archive.best
         for candidate in run.candidates:
             if candidate.is_probe or candidate.score is None:
@@ -470,7 +470,7 @@ class Engine:
         return progress
 
     def _end_if_val_is_fitted(self) -> None:
-        """End the run if its latest best programs are worse on practice instances than an earlier one."""
+        """End the run if its latest best programs are worse on practice instances than an earlier one was."""
         direction, patience = self._folder.problem.about.direction, self._folder.config.strategy.disagreement
         if reason := find_disagreement(self._notes, direction, patience):
             self._run_end.stop(reason)
@@ -485,7 +485,7 @@ class Engine:
         self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
 
     def _without_output(self, name: str, candidate: Candidate, placed: str) -> Committed:
-        """Return a candidate without its output, which only the store keeps, for later rounds."""
+        """Return a candidate without its output. Only the store keeps outputs."""
         short = replace(candidate.evaluation, traceback="", log="", output="")
         short_one = replace(candidate, evaluation=short)
         return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._budget.elapsed_s())
@@ -515,7 +515,7 @@ class Engine:
         return status.name
 
     def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
-        """Write ``best.py`` with a header about the program; without ``candidate``, the committed one is read."""
+        """Write ``best.py`` with a header about the program. Without ``candidate``, read the committed one."""
         candidate = candidate or self._find_record(elite).candidate
         config, problem = self._folder.config, self._folder.problem
         lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
@@ -530,7 +530,7 @@ class Engine:
         return self._leader is not None and self._archive.beats(self._leader, elite)
 
     def _write_new_best(self, number: int, candidate: Candidate) -> None:
-        """Write the files of a new best program as soon as it is scored, because its round may take an hour."""
+        """Write the files of a new best program as soon as it is scored, because its round may go on for an hour."""
         elite = Elite.of(candidate, id=f"round {number}")
         if self._archive.best is None or self._is_outdone(elite) or not self._archive.beats(elite, self._archive.best):
             return
@@ -541,7 +541,7 @@ class Engine:
         asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, elite)
 
     def _announce_best(self, number: int, elite: Elite) -> None:
-        """Announce a new best program of a long round; that of a short round is announced when it is committed."""
+        """Announce the new best program of a long round. For a short round, the commit announces it."""
         if self._leader is elite and self._horizon < number and not self.is_ending:
             news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
             self._tell_user(f"{news}; {self._folder.best.name} has it")

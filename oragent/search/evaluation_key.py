@@ -1,6 +1,6 @@
-"""Keys of evaluations: the program and the kind of its evaluation.
+"""Keys of stored evaluations: the program and the kind of its evaluation.
 
-The text of a key is the ``fingerprint`` of a row in the table ``evaluations`` of ``run.db``.
+The text of a key is stored as ``fingerprint`` in the table ``evaluations`` of ``run.db``.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ class EvaluationKind(StrEnum):
     SCORE = "score"
     # Score on train, the first stage of a cascade.
     TRAIN = "train"
-    # Score at one size of val.
+    # Score at one size of val, to decide whether the others are run.
     SIZE = "size"
     # Run on val that ends early if a score is out of reach.
     FLOOR = "floor"
@@ -38,14 +38,14 @@ class EvaluationKind(StrEnum):
 
     @property
     def text_range(self) -> tuple[str, str]:
-        """First text of a key of a kind whose texts begin with its name, and the first one after them, for SQLite."""
+        """Return the first text of keys of this kind and the first text after them, for a range query in SQLite."""
         if self not in PLAIN:
             raise ValueError(f"keys of {self} cannot be recognized by their text.")
         # "!" is the character after the space.
         return f"{self} ", f"{self}!"
 
 
-# Kinds whose texts are plain. Texts of other kinds are hashes.
+# Kinds whose keys are readable texts. Keys of other kinds are hashes.
 PLAIN = (EvaluationKind.RACE, EvaluationKind.EXPERIMENT, EvaluationKind.CHECK)
 
 
@@ -79,7 +79,10 @@ class EvaluationKey:
 
     @classmethod
     def of_experiment(cls, program: str, size: int | None, instances: str, observer: str, mode: str = "train") -> Self:
-        """Key of an experiment at one size, or at all of the mode; ``instances`` as the option has them, empty: all."""
+        """Return the key of an experiment at one size, or at all sizes of the mode.
+
+        ``instances`` has the form of the option; empty means all.
+        """
         terms = [program, size, instances, observer, *([] if mode == "train" else [mode])]
         return cls(_hash_text(json.dumps(terms)), EvaluationKind.EXPERIMENT)
 
@@ -89,17 +92,23 @@ class EvaluationKey:
 
 
 def ended_race_text(fingerprint: str) -> str:
-    """Return the text that records that the program of a candidate, or of its race, was ended early under any terms."""
+    """Return the text that records that the race of a program was ended early, under any terms."""
     return str(EvaluationKey(fingerprint.rpartition(" ")[2], EvaluationKind.RACE))
 
 
 def impure_text(program: str) -> str:
-    """Return the fingerprint of a candidate that failed its check; earlier rounds do not know it."""
+    """Return the fingerprint of a candidate that failed its check.
+
+    It differs from the program's own, so that earlier rounds ignore it.
+    """
     return str(EvaluationKey(program, EvaluationKind.IMPURE))
 
 
 def screened_text(program: str) -> str:
-    """Return the fingerprint of a candidate that was screened; its program may pass in another round."""
+    """Return the fingerprint of a screened candidate.
+
+    It differs from the program's own, because the program may pass in another round.
+    """
     return str(EvaluationKey(program, EvaluationKind.SCREENED))
 
 

@@ -1,4 +1,4 @@
-"""Reports of a run: its events for trackers and dashboards, its progress after a round, and its end."""
+"""Events of a run for trackers and dashboards, its progress after a round, and its result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from oragent.search.candidate import Candidate, Elite
 
 
 class EventKind(StrEnum):
-    """Kinds of events; in parentheses the names in ``RunEvent.data``."""
+    """Kinds of events. The names of values in ``RunEvent.data`` are in parentheses."""
 
     # The engine began or resumed (folder, problem, rounds).
     BEGUN = "begun"
@@ -26,7 +26,7 @@ class EventKind(StrEnum):
     BEST = "best"
     # A round was committed (evaluations, model_calls, tokens, money, seconds).
     BUDGET = "budget"
-    # An act of the user took effect (act, value).
+    # An action of the user took effect (act, value).
     STEERED = "steered"
     # The run ended (reason, complete).
     ENDED = "ended"
@@ -88,7 +88,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class PurityChecks:
-    """Cost of the checks that leading programs are functions of their arguments."""
+    """Cost of the checks that new best programs are functions of their arguments."""
 
     # Number of checked programs.
     number: int = 0
@@ -121,13 +121,13 @@ class SearchResult:
 
     # Reason for the end, one line.
     reason: str
-    # Whether the budget was used up; False after a stop, a model failure or a lack of new programs.
+    # True if the budget was used up; False after a stop, a failure of the model, or if no new programs were found.
     complete: bool
     # Progress at the end of the run.
     progress: Progress
-    # Remark for the user about the end; may be empty.
+    # Message for the user about the end; may be empty.
     remark: str = ""
-    # Checks of programs that would have become the best.
+    # Cost of the checks of new best programs.
     checks: PurityChecks = field(default_factory=PurityChecks)
 
 

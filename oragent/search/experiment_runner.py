@@ -69,7 +69,7 @@ class ExperimentRunner:
     def probe(self, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = "") -> ProbeResult:
         """Run a program on training instances (`run_probe`)."""
         if observer and OBSERVER not in self._offers:
-            raise ProblemError(f"{self._problem.name} has no {OBSERVER}: it has no hooks")
+            raise ProblemError(f"{self._problem.name} has no {OBSERVER}, because its evaluator has no hooks")
         return _run(run_probe(self._measure, source, self._check(subset), cpu_s, observer))
 
     def sweep(
@@ -106,14 +106,14 @@ class ExperimentRunner:
 
     def _check(self, subset: Subset) -> Subset:
         if subset.instances and INSTANCES not in self._offers:
-            raise ProblemError(f"{self._problem.name} has no {INSTANCES}: all instances of a size run")
+            raise ProblemError(f"{self._problem.name} has no {INSTANCES}, so all instances of a size run")
         if subset.mode == PRACTICE and PRACTICE not in self._offers:
             raise ProblemError(f"{self._problem.name} has no practice instances: {NO_PRACTICE}")
         return subset.check(self._problem.about.sizes)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; in another thread if this one has an event loop, as in a notebook."""
+    """Run a coroutine to its end. If this thread has an event loop, as in a notebook, use another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,8 +1,8 @@
 """Experiments, which cost no evaluation: a probe runs one program, a sweep varies its parameters.
 
-Both run a program in the sandbox with the limits of an evaluation, up to a number of CPU seconds. The instances are
-``train``, or ``practice``, which has the distribution of ``val`` but another seed. An `InstanceRunner` does each run,
-so that a search can store every result before it is used.
+Both run a program in the sandbox with the limits of an evaluation, until a number of CPU seconds is used. The instances
+are ``train``, or ``practice``, which has the distribution of ``val`` but another seed. Each run is done by an
+`InstanceRunner`, so that a search can store every result before it is used.
 """
 
 import itertools
@@ -25,18 +25,19 @@ from oragent.search.cma_es import CmaEs
 TRAIN, PRACTICE = "train", capabilities.PRACTICE
 # Default CPU seconds of a probe or sweep.
 CPU_S = 60.0
-# CPU seconds that must remain for another run.
+# A further run begins only if this many CPU seconds remain.
 LEAST_S = 0.5
-# Share of its limit from which a run counts as ended by the limit.
+# A run that used at least this share of its limit counts as ended by the limit.
 NEARLY = 0.9
 USED_UP = "not measured: the CPU seconds of the sweep were used"
-# Number of settings of a grid that run at once, fixed so that results do not depend on the number of workers.
+# Number of settings of a grid that run in parallel. It is fixed, so that results do not depend on the number of
+# workers.
 AT_ONCE = 4
-# Largest number of settings of a sweep, and default number of settings of CMA-ES.
+# Maximum number of settings of a sweep, and default number of settings of CMA-ES.
 MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24
-# Number of values of a single parameter with a range.
+# Number of values that are tried if a single parameter has a range.
 LINE_POINTS = 7
-# First step size of CMA-ES, in widths of a range.
+# First step size of CMA-ES, as a share of the range.
 SPREAD = 0.2
 NAME, NUMBER = r"[A-Za-z_]\w*", r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUES = re.compile(rf"(?P<name>{NAME})=(?P<values>{NUMBER}(?:,{NUMBER})*)")
@@ -44,21 +45,21 @@ _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(
 _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
 # Metric of the harness: CPU seconds of the function at each size.
 PLACES = "places_seconds"
-# Metric of the harness: CPU seconds of imports and compilation, those that do not count included.
+# Metric of the harness: CPU seconds of imports and compilation, also those that do not count.
 START = "start_seconds"
-# Metric with the CPU seconds of a run of an experiment; replays use the recorded value.
+# Metric with the CPU seconds of the run of an experiment; a replay uses the recorded value.
 SECONDS = "experiment_cpu_seconds"
 
 
 @dataclass(frozen=True)
 class Subset:
-    """Part of the training or practice set; raises ConfigError if ``instances`` is not a number or a range."""
+    """Part of the training or practice set. ``instances`` must be a number or a range, else ConfigError is raised."""
 
     # Problem sizes; empty means all of the set.
     sizes: tuple[int, ...] = ()
     # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty means all.
     instances: str = ""
-    # ``train`` or ``practice``; all sizes of practice run in one process.
+    # ``train`` or ``practice``. All sizes of ``practice`` run in one process.
     mode: str = TRAIN
 
     def __post_init__(self) -> None:
@@ -68,7 +69,7 @@ class Subset:
 
     @classmethod
     def choose(cls, sizes: Sequence[int] | None, instances: int | str | None, practice: bool) -> "Subset":
-        """Return the subset that a user names; None or empty means all."""
+        """Return the subset that a user names; None or empty means everything."""
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
 
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
@@ -77,14 +78,14 @@ class Subset:
         for size in self.sizes:
             if size not in available:
                 offered = ", ".join(map(str, available)) or "none"
-                raise ConfigError(f"{self.mode} has no size {size}: choose among {offered}")
+                raise ConfigError(f"{self.mode} has no size {size}; expected one of {offered}")
         if self.sizes or self.mode == PRACTICE:
             return self
         return replace(self, sizes=tuple(available))
 
 
-# Function that runs a program on the instances of one size, None for all sizes, with an additional limit in CPU seconds
-# and the text of an observer, which may be empty.
+# Function that runs a program on the instances of one size (None: all sizes), with a limit in CPU seconds and the text
+# of an observer, which may be empty.
 InstanceRunner = Callable[[str, int | None, Subset, float, str], Awaitable[Evaluation]]
 
 
@@ -116,7 +117,7 @@ class SizeResult:
 class ProbeResult:
     """Result of a probe."""
 
-    # Results in the order of the request, until the CPU seconds were used up.
+    # Results in the order of the request, as far as the CPU seconds sufficed.
     sizes: tuple[SizeResult, ...]
     # Output of the program and of its observer.
     output: str
@@ -169,7 +170,7 @@ class SweepRow:
     message: str = ""
     # Number of instances; None if the evaluator does not count them.
     instances: int | None = None
-    # CPU seconds at each size, by its name.
+    # CPU seconds at each size, by the name of the size.
     places: Mapping[str, float] = field(default_factory=dict)
     # Whether it exceeded its own CPU seconds or those of the sweep.
     is_out_of_time: bool = False
@@ -187,7 +188,7 @@ class SweepResult:
     source: str
     # CPU seconds of all runs.
     cpu_s: float
-    # Number of settings that did not run, because the CPU seconds were used up or all others failed alike.
+    # Number of settings that did not run, because the CPU seconds were used up or the first ones all failed alike.
     skipped: int = 0
     # Instances of the runs.
     subset: Subset = field(default_factory=Subset)
@@ -249,7 +250,7 @@ def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter])
         present, flags = read_value(source, match["name"]), match["flags"].split(",")
         low, high, is_log = float(match["low"]), float(match["high"]), "log" in flags
         if not low < high or (is_log and low <= 0):
-            raise ConfigError(f"{word!r}: a range rises, and is positive for log")
+            raise ConfigError(f"{word!r}: the first end of a range must be the smaller one, and positive for log")
         whole = all("." not in end and "e" not in end.lower() for end in (match["low"], match["high"]))
         is_integer = "int" in flags or (whole and present == round(present) and "float" not in flags)
         return SweepAxis(
@@ -259,14 +260,14 @@ def _read_axis(word: str, source: str, declared: Mapping[str, ProgramParameter])
         return SweepAxis(word, declaration.value, (), declaration)
     if re.fullmatch(NAME, word):
         read_value(source, word)
-        raise ConfigError(f"the program declares no range of {word}: write {word}=1,2,5 or {word}=1..60")
-    raise ConfigError(f"{word!r} names no parameter: write window=5,10,20 or window=5..60 or window=0.1..10,log")
+        raise ConfigError(f"the program declares no range for {word}: write {word}=1,2,5 or {word}=1..60")
+    raise ConfigError(f"{word!r} does not name a parameter: write window=5,10,20 or window=5..60 or window=0.1..10,log")
 
 
 async def run_probe(
     measure: InstanceRunner, source: str, subset: Subset, cpu_s: float = CPU_S, observer: str = ""
 ) -> ProbeResult:
-    """Run a program on instances for at most ``cpu_s`` CPU seconds, size by size; practice sizes run together.
+    """Run a program on instances, size by size, for at most ``cpu_s`` CPU seconds. The sizes of practice run together.
 
     ``subset`` comes from `Subset.check`. ``observer`` is the text of a program that the evaluator's hooks call; empty
     means none.
@@ -324,7 +325,7 @@ def scale_seconds(
 ) -> float | None:
     """Estimate the CPU seconds of the function on ``planned`` instances of the same sizes; None if unknown.
 
-    Seconds at no size are those of imports and compilation, and count once.
+    The time of imports and compilation belongs to no size, and counts once.
     """
     if seconds is None or not instances or type(planned) is not int:
         return None
@@ -352,12 +353,12 @@ async def run_sweep(
     least: int = 0,
     notice: NoticeSettings = lambda ended, planned, cpu_s: None,
 ) -> SweepResult:
-    """Run a program with other values of its parameters, for at most ``cpu_s`` CPU seconds in all.
+    """Run a program with other values of its parameters. ``cpu_s`` limits the CPU seconds of all runs together.
 
-    The present values run first. If the remaining CPU seconds allow fewer than ``least`` settings, the sweep ends
-    there. A grid runs in order. CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) searches several
-    ranges with ``settings`` settings; a single range is searched at equidistant values. The number of parallel runs and
-    the end of the sweep depend only on the results, not on the number of workers.
+    The present values run first. The sweep ends there if the remaining CPU seconds allow fewer than ``least`` settings.
+    A grid runs in order. CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) searches several ranges with
+    ``settings`` settings; a single range is searched at equidistant values. The number of parallel runs and the end of
+    the sweep depend only on the results, not on the number of workers.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s, notice)
     sweep.work = next((parameter.name for parameter in read_parameters(source).parameters if parameter.is_work), "")
@@ -406,12 +407,12 @@ class _Sweep:
         self._notice = notice
 
     async def run_all(self, points: Sequence[Mapping[str, float]]) -> list[SweepRow | None]:
-        """Run settings in order until the CPU seconds are used up; an earlier result is used again."""
+        """Run settings in order until the CPU seconds are used up; earlier results are reused."""
         programs = [write_values(self._source, point) for point in points]
         waiting = [*dict.fromkeys(program for program in programs if program not in self._rows)]
         values = dict(zip(programs, points, strict=True))
         if self.work:
-            # The cheapest settings run first.
+            # Settings with the least work run first.
             waiting.sort(key=lambda program: values[program].get(self.work, 0.0))
         while waiting and (count := self._at_once()):
             self._notice(len(self._rows), self.planned, self._limit_s - self._remaining_s)
@@ -433,11 +434,11 @@ class _Sweep:
         return min((row.values.get(self.work, math.inf) for row in rows if row.is_out_of_time), default=math.inf)
 
     def affordable(self) -> float:
-        """Return the number of settings that the CPU seconds allow, if each takes as long as the longest so far."""
+        """Return the number of settings that the CPU seconds allow, if each takes as long as the slowest one so far."""
         return self._remaining_s / max(max(row.cpu_s for row in self._rows.values()), 1e-9)
 
     def _at_once(self) -> int:
-        """Return the number of settings to run next that probably end within the remaining CPU seconds.
+        """Return the number of settings to run next; they should end within the remaining CPU seconds.
 
         The number is 0 if the first settings all failed for the same reason.
         """

@@ -1,4 +1,4 @@
-"""A run's folder: its files, and how a run is begun and found again."""
+"""Folder of a run: its files, and how to create and reopen it."""
 
 import fcntl
 import hashlib
@@ -58,7 +58,7 @@ class RunFolder:
     problem: Problem
     # Configuration of the run.
     config: Config
-    # Whether it is new, so that it may be removed if the run scores nothing.
+    # True for a new run. Its folder may be removed if nothing was scored.
     is_new: bool = False
 
     @property
@@ -68,21 +68,21 @@ class RunFolder:
 
     @property
     def again(self) -> str:
-        """Problem and options of a search like this one with another seed, as the command line takes them."""
+        """Return the problem and the options of the command line for a search like this one with another seed."""
         name, folder = self.problem.name, self.problem.folder
         return repeat_command(
             name if folder == self.root / "problems" / name else str(folder), dump_settings(self.config)
         )
 
     def forget(self) -> None:
-        """Remove the folder of a new run in which nothing was ever scored, and that of its problem if it was alone."""
+        """Remove the folder of a new run without any score, and the folder of its problem if that is now empty."""
         if self.is_new and not self.found_elites():
             shutil.rmtree(self.path, ignore_errors=True)
             with suppress(OSError):
                 self.path.parent.rmdir()
 
     def widened(self, places: int) -> "RunFolder":
-        """A new run with rounds in flight for so many evaluations at once, and half as many again that wait."""
+        """Return a new run with enough rounds for this many parallel evaluations, plus half as many that wait."""
         strategy = replace(self.config.strategy, window=max(self.config.strategy.window or 1, places + places // 2))
         wider = replace(self, config=replace(self.config, strategy=strategy))
         _write_config(wider)
@@ -99,12 +99,12 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the run for this process, because two engines would corrupt the database.
+        """Lock the run for this process. Two engines would corrupt the database.
 
-        The kernel drops the lock when the process ends, however it ends.
+        The kernel releases the lock when the process ends for any reason.
 
         Raises:
-            StoreError: Another process holds the lock; names that process.
+            StoreError: Another process holds the lock; the message names it.
         """
         with (self.path / LOCK).open("a+", encoding="utf-8") as file:
             try:
@@ -112,12 +112,12 @@ class RunFolder:
             except OSError as problem:
                 if not isinstance(problem, BlockingIOError):
                     raise StoreError(
-                        f"{self.path} cannot be locked, as its file system keeps no locks ({problem.strerror}): give "
-                        "--outputs on a disk of this machine"
+                        f"{self.path} cannot be locked, because its file system has no locks ({problem.strerror}): "
+                        "name a folder on a local disk with --outputs"
                     ) from None
                 file.seek(0)
                 holder = escape_text(file.read(HOLDER_CHARACTERS).strip()) or "another process"
-                raise StoreError(f"{holder} searches in {self.path}: wait until it ends, or end it") from None
+                raise StoreError(f"{holder} is searching in {self.path}: wait until it ends, or end it") from None
             file.truncate(0)
             file.write(f"process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M:%S},\n")
             file.flush()
@@ -135,11 +135,11 @@ class RunFolder:
 
     @contextmanager
     def opened(self) -> Iterator[Store]:
-        """Open the database, to go on with it; on a network's file system a local one, which is copied there.
+        """Open the database for writing. On a network file system, open a local copy.
 
         Raises:
-            StoreError: if it cannot be opened; or it is empty, gone or corrupted while elites of the run are there: to
-                go on would begin anew over them.
+            StoreError: The database cannot be opened. It is also an error if it is empty, missing or corrupt although
+                the folder has elites, because a new database would replace the run.
         """
         if network_file_system(self.path):
             local = local_copy(self.database)
@@ -167,12 +167,12 @@ class RunFolder:
             )
 
     def found_elites(self) -> list[Path]:
-        """Programs in a run's folder: its elites and its best program."""
+        """Return the programs in the folder of a run: its elites and its best program."""
         files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite, comments: Callable[[str], str] = lambda sign: "") -> None:
-        """Replace the file of the best program in one step, so that an importer never sees half a file."""
+        """Replace the file of the best program in one step, so that an import never sees half a file."""
         if self._ending == ".py":
             sign = "#"
         else:
@@ -181,7 +181,7 @@ class RunFolder:
         files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
-        """Write an elite as ``candidates/<id>/``: its heuristic and its figures."""
+        """Write an elite to ``candidates/<id>/``: its program and its figures."""
         folder = self.path / CANDIDATES / elite.id
         if link := files.first_link(self.path, folder):
             raise refuse_link(link)
@@ -190,7 +190,7 @@ class RunFolder:
         figures = {"score": elite.score, "features": cell, "metrics": displayed_metrics(elite.metrics)}
         texts = elite.source.rstrip() + "\n", yaml.safe_dump(figures, sort_keys=False)
         for name, text in zip(self._elite_files, texts, strict=True):
-            # a new file: the old one may have another name elsewhere
+            # Create a new file, because the old one may be a link to a file elsewhere.
             (folder / name).unlink(missing_ok=True)
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
@@ -198,7 +198,7 @@ class RunFolder:
     def keep_only(self, elites: Iterable[Elite]) -> None:
         """Remove the folders of former elites; the database still has them.
 
-        Only files of ``write_elite`` are removed, because the run's folder may come from another user.
+        Only files of ``write_elite`` are removed, because the folder may come from another user.
         """
         keep = {elite.id for elite in elites}
         candidates = self.path / CANDIDATES
@@ -214,7 +214,7 @@ class RunFolder:
 
 
 def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
-    """The words that begin a search of a problem like one that is over, by its settings, with another seed."""
+    """Return the command that repeats a finished search of a problem with the same settings and another seed."""
     strategy, model = (str((settings.get(key) or {}).get("name") or "") for key in ("strategy", "model"))
     options = {"--strategy": strategy if strategy != "auto" else "", "--model": model}
     words = [word for name, value in options.items() if value for word in (name, value)]
@@ -222,12 +222,12 @@ def repeat_command(problem: str, settings: Mapping[str, Any]) -> str:
 
 
 def best_file(path: Path) -> Path:
-    """Return the path of the best program in a run's folder, even without its problem; ``best.py`` by default."""
+    """Return the path of the best program in a run's folder without loading its problem; ``best.py`` by default."""
     return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
 
 
 def problem_of_program(program: Path) -> str:
-    """Return the name of the problem of a program, by its folder or by the first line that a run wrote.
+    """Return the name of the problem of a program, from its folder or from the first line that a run wrote.
 
     Raises:
         ConfigError: Neither names a problem.
@@ -238,14 +238,14 @@ def problem_of_program(program: Path) -> str:
             return str(above)
     head = HEAD_LINE.match(files.read_argument(program, "a program"))
     if head is None:
-        raise ConfigError(f"{program} names no problem: add --problem NAME")
+        raise ConfigError(f"{program} does not name its problem: add --problem NAME")
     return head["problem"]
 
 
 def make_folder(
     root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None
 ) -> RunFolder:
-    """Make the folder of a new run, which touches no earlier one; of a strategy that is handed over its name is kept.
+    """Create the folder of a new run. ``strategy`` is the name of a strategy that a Python program passes.
 
     Raises:
         StoreError: The folder cannot be created.
@@ -260,7 +260,7 @@ def make_folder(
         _write_config(run)
         remember_demands(run.config)
     except OSError as error:
-        raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
+        raise StoreError(f"cannot create the folder of a run in {outputs}: {error}") from None
     return run
 
 
@@ -279,15 +279,15 @@ def reopen(
         overrides: Settings ``section.key=value`` that leave the search itself unchanged: budget, workers, cluster,
             zygote, cache, model, models, ensemble.
         changed: Whether the problem may have changed since, which is harmless for readers of the run.
-        trust: Whether the user agrees to the demands of its configuration.
-        only_read: Whether its strategy and its model stay unused.
+        trust: True if the user agrees to the demands of the configuration.
+        only_read: True if neither the strategy nor the model will be used.
 
     Raises:
-        UntrustedError: It names code, a command, an address or a key that the user did not name.
-        ConfigError: An override is wrong, or would turn the run into another one.
+        UntrustedError: The folder names code, a command, an address or a key that the user did not name.
+        ConfigError: An override is wrong, or would change the search.
         StoreError: The folder is not that of a run, or its configuration cannot be read.
-        ProblemError: The problem's folder is gone, or its evaluator or seed changed: scores of two evaluators cannot
-            be compared.
+        ProblemError: The folder of the problem is missing, or its evaluator or seed has changed, so that scores could
+            not be compared.
     """
     expect_no_links(path)
     try:
@@ -300,7 +300,7 @@ def reopen(
         fingerprint = tree["problem"]["fingerprint"]
         companions_digest = tree["problem"]["files"]["sha256"]
     except FileNotFoundError:
-        raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
+        raise StoreError(f"{path} is not a run: expected config.yaml and run.db in it") from None
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__} {' '.join(str(error).split())[:300]}"
         raise StoreError(f"{path / 'config.yaml'} is not the configuration of a run: {reason}") from None
@@ -309,11 +309,11 @@ def reopen(
         if key == "device":
             _expect_device(value.strip(), str(tree["config"].get("device", CPU)), path)
         elif key.partition(".")[0] not in CHANGEABLE:
-            raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
+            raise ConfigError(f"{override!r} would change the search; a resumed run takes {', '.join(CHANGEABLE)}")
     if not (trust or only_read):
         expect_trust(path, _with_own_copy(config, path), overrides)
     if not folder.is_dir() and (ours := package_data.shipped_root() / "problems" / folder.name).is_dir():
-        # another copy of oragent shipped it when the run began
+        # Another installation of oragent contained the problem when the run began.
         folder = ours
     problem = load_problem(folder)
     if _problem_fingerprint(problem) != fingerprint and not changed:
@@ -324,7 +324,7 @@ def reopen(
             f"helper modules or data of the evaluator in {folder} changed since this run began; begin a new run: "
             f"{_restart_advice(path)}"
         )
-    # The project was moved or removed.
+    # The folder of the project was moved or removed.
     if not root.is_dir():
         root = evaluation_root(problem)
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
@@ -338,15 +338,15 @@ def reopen(
 
 def _read_place(text: str) -> Path:
     if any(character < " " for character in text):
-        raise ValueError("the name of a folder holds control characters")
+        raise ValueError("the name of a folder contains control characters")
     return Path(text)
 
 
 def _expect_device(requested: str, pinned: str, path: Path) -> None:
     if not is_same_device(requested, pinned):
         raise ConfigError(
-            f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits, "
-            f"and an archive has one; begin a new run on {requested}"
+            f"{path} is pinned to device {pinned}, not {requested}: scores of two devices differ in their last digits; "
+            f"begin a new run on {requested}"
         )
 
 
@@ -374,7 +374,7 @@ def _make_unique_folder(parent: Path, stem: str) -> Path:
 def _write_config(run: RunFolder) -> None:
     about, beside, settings = run.problem.about, run.problem.companions, dump_settings(run.config)
     if settings["strategy"]["file"]:
-        # The name of the copy has no folder, because the folder may be moved.
+        # The configuration has the name of the copy without a folder, because the folder may be moved.
         settings["strategy"]["file"] = STRATEGY_FILE
     tree = {
         "format": FORMAT,

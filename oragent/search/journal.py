@@ -1,8 +1,8 @@
-"""The journal of a run: findings of unfinished rounds, and the journal length at each prompt.
+"""Journal of a run: findings of unfinished rounds, and the length of the journal at each prompt.
 
-Rounds and their branches overlap, so committed candidates alone would give prompts an outdated best program. The
-journal stores every finding immediately, and a prompt shows all findings up to its moment. The moment is recorded with
-the name of the call, so that a resumed or replayed run builds the same prompt.
+Rounds and their branches overlap, so prompts built only from committed candidates would show an outdated best program.
+The journal stores every finding immediately, and a prompt shows all findings up to its moment. The moment is recorded
+with the name of the call, so that a resumed or replayed run builds the same prompt.
 """
 
 import json
@@ -22,13 +22,13 @@ PROGRAM, NOTE, REJECTED = "program", "note", "rejected"
 # Stored fields of a program.
 OF_EVALUATION = ("score", "features", "metrics", "message")
 OF_CANDIDATE = ("source", "fingerprint", "origin", "island")
-# Suffix of the names of metrics that are times.
+# Suffix of metrics that are times.
 TIMES = "seconds"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Program that an unfinished round has evaluated."""
+    """Program that an unfinished round evaluated."""
 
     # Number of the round.
     round: int
@@ -72,7 +72,7 @@ class Journal:
         self._latest: tuple[str, int, Moment] | None = None
 
     def add_program(self, place: str, number: int, candidate: Candidate) -> None:
-        """Store a program, unless it is already stored, as after a resume."""
+        """Store a program, unless it is stored already, as in a resumed run."""
         values: dict[str, Any] = {"status": str(candidate.evaluation.status)}
         values |= {name: getattr(candidate.evaluation, name) for name in OF_EVALUATION}
         values |= {name: getattr(candidate, name) for name in OF_CANDIDATE}
@@ -83,7 +83,7 @@ class Journal:
         self._append(place, note.round, NOTE, json.dumps(asdict(note)))
 
     def reject_program(self, number: int, fingerprint: str) -> None:
-        """Store that a program failed its check."""
+        """Record that a program failed its check."""
         self._append(f"{REJECTED} {fingerprint}", number, REJECTED, fingerprint)
 
     def _append(self, place: str, number: int, kind: str, text: str) -> None:
@@ -96,7 +96,7 @@ class Journal:
         self._read.append(_read_row(row))
 
     def moment(self, name: str, horizon: int, spent: Spent) -> Moment:
-        """Return the state at the moment of a call; the recorded one if the call has one."""
+        """Return the state at the moment of a call. If a moment is recorded for the call, use it."""
         if name not in self._moments:
             self._moments[name] = (len(self._rows), spent.evaluations, spent.model_calls)
             self._store.add_moment(name, self._moments[name])

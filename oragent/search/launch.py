@@ -1,4 +1,4 @@
-"""Compose and run a search: model, store, pool and engine; the command line also handles Ctrl-C."""
+"""Compose and run a search: model, store, pool and engine. From the command line, handle Ctrl-C."""
 
 import asyncio
 import json
@@ -53,13 +53,13 @@ LOG = "cluster.log"
 STARTED = "start"
 STOPPED = "stopped by Ctrl-C"
 LANGUAGES = {"python": "Python", "cpp": "C++"}
-# Roles of repairs use the model of the role that writes programs.
+# Roles of repairs, which use the model of the role that writes programs.
 MENDERS = {"debug": "code", "repair": "code"}
 
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Place of a run's evaluations: this machine or a cluster."""
+    """Where the evaluations of a run are computed: this machine or a cluster."""
 
     # Function that makes the run's pool.
     pool: Callable[[], EvaluationPool]
@@ -67,11 +67,14 @@ class Evaluations:
     remarks: tuple[str, ...] = ()
     # Cluster of the evaluations; None means this machine.
     cluster: Cluster | None = None
-    # Messages about requests that the machine cannot meet.
+    # Messages about requests that the machine cannot fulfil.
     notes: "Notes" = field(default_factory=lambda: Notes())
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
-        """A run's folder, which keeps what happens to workers; a new run has rounds in flight for all of them."""
+        """Return the folder for this pool.
+
+        A new run on a cluster gets enough rounds for all workers, and its folder has their log.
+        """
         if self.cluster is None:
             return folder
         self.cluster.log_to(folder.path / LOG)
@@ -82,7 +85,7 @@ class Evaluations:
 
 
 class Notes:
-    """Messages for the user from other threads; they are stored until there is a listener."""
+    """Messages for the user from other threads. They are stored until there is a listener."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -90,14 +93,14 @@ class Notes:
         self._waiting: list[str] = []
 
     def __call__(self, text: str) -> None:
-        """Report a message; any thread may call this."""
+        """Report a message. Any thread may call this."""
         if self._loop is None:
             self._waiting.append(text)
         else:
             self._loop.call_soon_threadsafe(self._pass_on, text)
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Pass all lines to a function, in this event loop, those that have come before first."""
+        """Pass all lines to a function, in this event loop. Earlier lines come first."""
         self._listener, self._loop = listener, asyncio.get_running_loop()
         while self._waiting:
             listener(self._waiting.pop(0))
@@ -107,7 +110,7 @@ class Notes:
             self._listener(text)
 
     def stop(self) -> None:
-        """Pass nothing more."""
+        """Pass no further lines."""
         self._listener = None
 
 
@@ -115,7 +118,7 @@ class Notes:
 async def open_evaluations(
     config: Config, root: Path, problem: Problem, executor: JobExecutor | None = None
 ) -> AsyncIterator[Evaluations]:
-    """Evaluations of a problem, for as long as they are wanted; a cluster has to have a worker that can be used."""
+    """Open the pool of a problem's evaluations as a context manager. A cluster must have at least one usable worker."""
     if executor is not None:
         async with connect_executor(executor, problem, root, config.workers) as cluster:
             yield Evaluations(lambda: cluster.make_pool(executor, whole=True), _cluster_remarks(cluster), cluster)
@@ -127,7 +130,7 @@ async def open_evaluations(
     else:
         notes = Notes()
         with EvaluationRunner(config.cores, warm=config.zygote, tell=notes) as runner:
-            # It warms up while the model's client is imported and asks whether the model is there.
+            # The server warms up while the client of the model is imported and tests the connection.
             runner.start_server(problem.make_job(problem.seed, root, problem.make_limits(config.limits)))
             yield Evaluations(lambda: JobPool(config.cores, runner), notes=notes)
 
@@ -146,15 +149,15 @@ Watch = Callable[[Engine], AbstractContextManager[object]]
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """Objects that a Python program passes, since no file can hold them."""
+    """Objects that a Python program passes, because a file cannot hold them."""
 
-    # Strategy in place of the configured one.
+    # Strategy that replaces the configured one.
     strategy: Strategy | None = None
-    # Functions that make the models of certain names.
+    # Functions that make models, by name.
     makers: Mapping[str, Maker] = field(default_factory=dict)
-    # of the models' servers; None: that of the environment, taken out for the search
+    # Key of the model servers. None means the key of the environment, which is removed from it during the search.
     key: SecretStr | None = None
-    # runs evaluations elsewhere; None: as the configuration says
+    # Executor of evaluations. None means the one of the configuration.
     executor: JobExecutor | None = None
 
 
@@ -179,7 +182,7 @@ def launch(
     watch: Watch = nullcontext,
     **options: Unpack[SearchOptions],
 ) -> SearchResult:
-    """Do what ``search`` does, with its options, in an event loop of its own until also Ctrl-C may end it."""
+    """Run ``search`` with its options in a new event loop, which Ctrl-C may end."""
 
     @contextmanager
     def steering(engine: Engine) -> Iterator[None]:
@@ -204,7 +207,7 @@ async def search(
     on_event: OnEvent = ignore_event,
     isolation: Isolation | None = None,
 ) -> SearchResult:
-    """Search in the running event loop until a budget or a failure ends the search; signals keep their handlers.
+    """Search in the running event loop until a budget or a failure ends the search. Signal handlers are not changed.
 
     Args:
         config: Configuration of the run.
@@ -222,8 +225,8 @@ async def search(
         isolation: Isolation mechanisms of this machine; None if unknown.
 
     Raises:
-        OragentError: one line on what keeps the search from beginning or going on.
-        OSError: The machine has no space or no process left.
+        OragentError: The search cannot begin or continue; the message says why in one line.
+        OSError: The machine has no disk space or no process left.
     """
     overrides, since = overrides or LaunchOptions(), time.monotonic()
     companion = None if replay else make_companion(config, tell)
@@ -316,8 +319,8 @@ def _expect_language(strategy: Strategy, problem: Problem) -> None:
     if strategy.languages and language not in strategy.languages:
         breeds = " and ".join(LANGUAGES[language_name] for language_name in strategy.languages)
         raise ConfigError(
-            f"{strategy.name} breeds {breeds} only, and candidates of {problem.name} are written in "
-            f"{LANGUAGES[language]}: name a model, --model NAME, for a strategy that asks one"
+            f"{strategy.name} varies only {breeds}, and candidates of {problem.name} are written in "
+            f"{LANGUAGES[language]}: name a model with --model NAME for a strategy that uses one"
         )
 
 
@@ -342,7 +345,10 @@ def _ctrl_c(engine: Engine) -> Iterator[None]:
 
 
 class _Interrupt:
-    """The first Ctrl-C lets evaluations under way end, the second ends them too, the third ends the process."""
+    """Handler of Ctrl-C.
+
+    The first one lets running evaluations finish, the second ends them, and the third ends the process.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._count = engine, 0
@@ -352,7 +358,7 @@ class _Interrupt:
         if self._count == 1:
             self._engine.stop(STOPPED)
             message = f"{_describe_ending(*map(len, self._engine.under_way))}, once more to end now"
-            # Print above the progress bar, if any.
+            # Print above the progress bar, if there is one.
             tqdm.write(message, file=sys.stderr)
         elif self._count == 2:
             self._engine.abort()
@@ -379,7 +385,7 @@ async def _open_models(
     strategy = overrides.strategy or choose_strategy(config)
     expect_an_end(config, strategy, root)
     if replay or not strategy.asks_model:
-        # In a replay, the store answers.
+        # In a replay, the store gives the replies.
         yield None, {}, ()
         return
     if companion is not None:
@@ -387,7 +393,7 @@ async def _open_models(
             yield model, {}, ()
         return
     if config.model is None:
-        raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
+        raise ConfigError(f"strategy {name!r} needs a model: name one with --model, or use --strategy gp")
     if name == SUBMITTED and SUBMITTED not in overrides.makers:
         raise ConfigError(
             "clients submit the programs of this run: continue it with the tool open_run of 'oragent mcp', or repeat "
@@ -395,8 +401,8 @@ async def _open_models(
         )
     if config.model.name.endswith(FUNCTION) and config.model.name not in overrides.makers:
         raise ConfigError(
-            f"the model {config.model.name} is a Python function, which no folder can keep: give it again, "
-            f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name another, model.name=NAME"
+            f"the model {config.model.name} is a Python function, which cannot be stored: pass it again, "
+            f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name another model with model.name=NAME"
         )
     by_role = {str(role): settings for role, settings in config.models.items()}
     async with open_models(

@@ -1,6 +1,6 @@
-"""Database of a run whose folder is on a network: it is on a local disk, and the folder has copies.
+"""Database of a run whose folder is on a network. It is on a local disk, and the folder has copies.
 
-SQLite needs locks and shared memory that network file systems do not keep, so it never opens a file there to write it.
+SQLite needs locks and shared memory that network file systems do not provide, so it never writes a file there.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ COUNTED = ("evaluations", "replies", "candidates")
 def local_copy(database: Path) -> Path:
     """Return the local path of a run's database during a search, with the newest data.
 
-    What an engine left there that was killed is used if it knows more.
+    If a killed engine left newer data there, these are used.
 
     Raises:
-        StoreError: This machine has no local disk for it.
+        StoreError: This machine has no local disk for the database.
     """
     name = hashlib.sha256(str(database.resolve()).encode()).hexdigest()[:32]
     local = _private_folder() / f"{name}.db"
@@ -71,7 +71,7 @@ def keep_copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterato
 
 
 def _write_copy(local: Path, database: Path) -> None:
-    """Replace the last copy by a new one, as one plain file that no process writes to."""
+    """Replace the last copy by a new one: one plain file to which no process writes."""
     whole = local.with_name(f"{local.stem}.copy.db")
     try:
         with closing(sqlite3.connect(local)) as source, closing(sqlite3.connect(whole)) as copy:
@@ -80,7 +80,7 @@ def _write_copy(local: Path, database: Path) -> None:
         with files.open_replacement(database) as draft:
             shutil.copyfile(whole, draft)
     except (OSError, sqlite3.Error) as problem:
-        raise StoreError(f"no copy of {local} can be made in {database.parent}: {problem}; it is still there") from None
+        raise StoreError(f"{local} cannot be copied to {database.parent}: {problem}; the local file remains") from None
     finally:
         whole.unlink(missing_ok=True)
 
@@ -98,8 +98,8 @@ def _private_folder() -> Path:
             if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022:
                 return folder
     raise StoreError(
-        "no disk of this machine can hold a run's database while its folder lies on a network: set TMPDIR to one, or "
-        "give --outputs there"
+        "no local disk for the database of a run on a network folder: set TMPDIR to a folder on a local disk, or "
+        "name one with --outputs"
     )
 
 

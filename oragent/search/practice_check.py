@@ -1,8 +1,8 @@
-"""Early end of a search without a model whose new best programs get worse on practice instances.
+"""End a search without a model early if its new best programs get worse on practice instances.
 
-Breeding can fit programs to the instances of ``val``. Each program that becomes the best is also run on practice
-instances, which are drawn like those of ``val`` and decide about no program. If several new best programs in a row are
-worse there than an earlier best program, the search only fits ``val``, and ends.
+Breeding can fit programs to the instances of ``val``. Each new best program is therefore also run on practice
+instances, which are drawn like those of ``val`` but never select programs. If several new best programs in a row are
+worse there than an earlier one, the search ends.
 """
 
 import json
@@ -13,13 +13,13 @@ from oragent._base.direction import Direction
 from oragent._base.safe_load import parse_json
 from oragent.search.store import RoundNote
 
-# Kind of notes: one for each program that became the best.
+# Kind of notes; there is one for each new best program.
 PRACTICE_NOTE = "practice"
 
 
 @dataclass(frozen=True)
 class PracticeScore:
-    """Scores of a program that became the best on ``val``."""
+    """Scores of a new best program."""
 
     # Id of the program.
     id: str

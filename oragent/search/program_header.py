@@ -1,4 +1,4 @@
-"""The comments at the head of ``best.py``: score, limits, time, parents and idea of the program."""
+"""Comments at the head of ``best.py``: score, limits, time, parents and idea of the program."""
 
 import json
 import textwrap
@@ -42,10 +42,10 @@ def describe_program(
 
 
 def format_comments(lines: Sequence[str], sign: str) -> str:
-    """Write lines as comments that a reader of the file can tell from those of the program.
+    """Write lines as comments that differ from the comments of the program.
 
-    The text may be a model's: it stays within comments, declares no parameter, and no encoding, as Python looks for one
-    in the first two lines alone, which are not the model's.
+    The text may come from a model. It stays within comments, declares no parameter, and is not in the first two lines,
+    where Python looks for a declared encoding.
     """
     safe = (" ".join(escape_text(line).split()).replace("\\", "/") for line in lines)
     wrapped = (part for line in safe for part in textwrap.wrap(line, WIDTH, subsequent_indent="  "))
@@ -53,12 +53,12 @@ def format_comments(lines: Sequence[str], sign: str) -> str:
 
 
 def drop_head(text: str) -> str:
-    """Return a program without the comments that a run wrote at its head."""
+    """Return a program without the header that a run wrote."""
     return split_head(text)[1]
 
 
 def split_head(text: str) -> tuple[list[str], str]:
-    """Return the lines that a run wrote at the head of a program, without their first and their signs, and the rest."""
+    """Split a program into the lines of its header, without the first line and the comment signs, and the rest."""
     first, _, rest = text.partition("\n")
     sign = next((sign for sign in ("#", "//") if first.startswith(f"{sign} ")), "")
     if not sign:

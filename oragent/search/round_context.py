@@ -45,26 +45,26 @@ from oragent.search.store import RoundNote
 T = TypeVar("T")
 # Number of building blocks in a prompt that shows some of them.
 SOME = 3
-# Number of probes that a run may make at first, and additional probes for each evaluation.
+# Number of probes that a run may make at first, and number of further probes per evaluation.
 FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
-# The initial CPU seconds of experiments are those of this many evaluations.
+# At first, experiments may use the CPU seconds of this many evaluations.
 FREE_EXPERIMENTS = 10
-# Kind of notes. Each holds the CPU seconds of a sweep or probe.
+# Kind of notes that hold the CPU seconds of a sweep or probe.
 EXPERIMENT_S = "experiment seconds"
 
 
 @dataclass
 class RoundContext:
-    """View of a run for one round, with the state before the round began and the budget of the round.
+    """View of a run for one round: the state before the round began, and the budget of the round.
 
-    The methods of one object are called one after the other. Use branches (``fork``) for parallel work.
+    Call the methods of one object one after the other. Use branches (``fork``) for parallel work.
     """
 
     # Context that all rounds share.
     context: RunContext
     # Number of the round.
     number: int
-    # Case of its model calls, with its random generator and its share of the budget.
+    # Case of its model calls, with a random generator and a share of the budget.
     case: LedgerCase
     # Archive at the beginning of the round.
     archive: Archive
@@ -78,7 +78,7 @@ class RoundContext:
     spent: Spent = field(default_factory=Spent)
     # Candidates that it evaluated, in order.
     candidates: list[Candidate] = field(default_factory=list)
-    # Reason why an answer was unusable, for each answer in order; empty for a usable answer.
+    # Reason why a reply was unusable, for each reply in order; empty for a usable one.
     reply_problems: list[str] = field(default_factory=list)
     # Notes of this round for later rounds and for reports.
     notes: list[RoundNote] = field(default_factory=list)
@@ -92,11 +92,11 @@ class RoundContext:
     experiment_share: float | None = None
     # Candidates by round; later rounds are appended.
     past: list[list[Committed]] = field(default_factory=list)
-    # Turns of its strategy by round, if several strategies share a run; None means all rounds.
+    # Turns of its strategy by round, if several strategies share a run. None means that all rounds are its turns.
     turns: Mapping[int, int] | None = None
     # Settings of its strategy, if several strategies share a run.
     acting: Any = None
-    # Fingerprints of programs that were evaluated here, or before a fork.
+    # Fingerprints of the programs that were evaluated in this round or before its fork.
     _met: set[str] = field(default_factory=set)
 
     @classmethod
@@ -113,7 +113,7 @@ class RoundContext:
         memory: Sequence[RoundNote] = (),
         spent: Spent | None = None,
     ) -> "RoundContext":
-        """A round that begins; the arguments are its attributes, and those of its case."""
+        """Return the context of a round that begins. The arguments are attributes of the context and of its case."""
         case = LedgerCase(context, str(number), rng, allowance)
         return cls(context, number, case, archive, horizon, island, memory, spent or Spent(), past=context.history)
 
@@ -137,7 +137,7 @@ class RoundContext:
 
     @property
     def used(self) -> Spent:
-        """Spending so far, against its allowance."""
+        """Budget spent by this round so far."""
         return self.case.used
 
     @property
@@ -196,12 +196,12 @@ class RoundContext:
 
     @property
     def solutions(self) -> tuple[Candidate, ...]:
-        """Solutions that this round has evaluated so far and this branch can see."""
+        """Solutions of this round that this branch can see."""
         return (*self.earlier, *(candidate for candidate in self.candidates if not candidate.is_probe))
 
     @property
     def moment(self) -> Moment:
-        """State of the run at the next call: findings of rounds under way, and spending."""
+        """State of the run at the next call: findings of running rounds, and the budget spent."""
         journal = self.context.journal
         if journal is None:
             return Moment(spent=self.spent)
@@ -233,7 +233,7 @@ class RoundContext:
         return self.archive.fitness(record.score)
 
     def seen(self, source: str) -> bool:
-        """Return whether an equal program was evaluated before this round began, or in it."""
+        """Return True if an equal program was evaluated before this round began, or in it."""
         try:
             source = fit_to_frame(source, self.problem.signature)
         except CandidateError:
@@ -245,7 +245,7 @@ class RoundContext:
         return self.context.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
 
     def repeats(self, candidate: Candidate) -> bool:
-        """Return whether a candidate of this round equals one that was evaluated before it."""
+        """Return True if a candidate of this round equals one that was evaluated before it."""
         mine = [program for program in (*self.earlier, *self.candidates) if program is not candidate]
         was_committed = self.context.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
         return was_committed or any(program.fingerprint == candidate.fingerprint for program in mine)
@@ -271,10 +271,12 @@ class RoundContext:
         islands: Sequence[int] = (),
         weights: Sequence[int] = (),
     ) -> list[T]:
-        """Run several coroutines in parallel branches; results are merged in the order of ``works``, not of time.
+        """Run several coroutines in parallel branches.
 
-        A branch has its own random generator, its own numbering of calls, and a share of the remaining budget; it
-        returns what it does not use. It sees candidates from before the fork, but none of other branches.
+        Results are merged in the order of ``works``, not in order of time.
+
+        A branch has its own random generator, its own numbering of calls, and a share of the remaining budget; what it
+        does not use is returned. It sees candidates from before the fork, but none of other branches.
 
         Args:
             works: Coroutine function for each branch.
@@ -285,8 +287,8 @@ class RoundContext:
             Results in the order of ``works``.
 
         Raises:
-            OragentError: The first error of a branch, after all have ended; errors that end the run take precedence
-                over those that end only the round.
+            OragentError: The first error of a branch, raised after all branches ended. Errors that end the run take
+                precedence over those that end only the round.
         """
         written = (*self.written, *self.notes)
         branches = [
@@ -320,7 +322,7 @@ class RoundContext:
         self._met |= branch._met
 
     def withhold_all_but(self, fingerprints: Collection[str]) -> None:
-        """Withhold the programs of this round from the draw of parents, except those of these fingerprints."""
+        """Exclude the programs of this round from the choice of parents, except those with these fingerprints."""
         self.candidates[:] = [
             candidate if candidate.fingerprint in fingerprints else replace(candidate, island=NOWHERE)
             for candidate in self.candidates
@@ -358,8 +360,8 @@ class RoundContext:
     ) -> RecordedReply:
         """Send a prompt to the model of a role; the reply is stored before it is used.
 
-        A role may have its own model, and has its own account. ``schema`` is a JSON schema of the reply, for servers
-        that support one.
+        A role may have its own model and its own share of the budget. ``schema`` is a JSON schema of the reply, for
+        servers that support one.
 
         Raises:
             BudgetExhausted: The budget does not allow the call.
@@ -390,7 +392,7 @@ class RoundContext:
         """Score a program, or use the score of an equal one; a failure is part of the returned candidate.
 
         ``parents`` are ids, or fingerprints for parents of the same round. ``origin`` is the operator or role, ``call``
-        the number of the reply. ``gate`` returns the score that a new program must reach at one size before it is
+        the number of the reply. ``gate`` returns the score that a new program must reach at one size; only then is it
         scored on all sizes.
 
         Raises:
@@ -433,7 +435,7 @@ class RoundContext:
     async def probe(
         self, source: str, parents: Sequence[str], call: int | None = None, *, observer: str = ""
     ) -> Candidate:
-        """Run a program on a few instances for its output; this costs no evaluation and gives no solution.
+        """Run a program on a few instances for its output. This costs no evaluation and gives no solution.
 
         A probe never enters the archive, and never becomes the best, an elite or a parent. The evaluation's ``log``
         holds its output. An equal program can still be evaluated as a solution.
@@ -441,9 +443,9 @@ class RoundContext:
         Arguments, result and errors are those of ``evaluate``. ``observer`` is the text of a program with a function
         ``observe(hook, data)``. The evaluator's ``hooks``, if any, call it, and its output is part of the ``log``.
 
-        A run may make `FREE_PROBES` and `PROBES_AN_EVALUATION` for each evaluation of committed rounds. A probe has the
-        limits of an evaluation, so that probes take a bounded share of the CPU time. Further probes are rejected. This
-        does not depend on measured times, so that results do not depend on the number of workers.
+        A run may make `FREE_PROBES`, and `PROBES_AN_EVALUATION` more for each evaluation of committed rounds. A probe
+        has the limits of an evaluation, so the CPU time of all probes is bounded. Further probes are rejected. The
+        number does not depend on measured times, so that results do not depend on the number of workers.
         """
         self.case.check_may_continue(False)
         limit = FREE_PROBES + PROBES_AN_EVALUATION * self.spent.evaluations
@@ -462,9 +464,9 @@ class RoundContext:
 
     @property
     def experiment_s_left(self) -> float:
-        """CPU seconds that sweeps and probes on training instances may still use here; infinite without a bound.
+        """CPU seconds that sweeps and probes on training instances may still use here; infinite without a limit.
 
-        It depends only on committed rounds and on this round, not on the number of workers.
+        The value depends only on committed rounds and on this round, not on the number of workers.
         """
         each, left = self.settings.strategy.experiment_s, self.experiment_share
         if each is None:
@@ -476,7 +478,9 @@ class RoundContext:
 
     def _limit_experiment(self, cpu_s: float) -> float:
         if (left := self.experiment_s_left) < LEAST_S:
-            raise ConfigError("the CPU seconds of this run for sweeps and probes are used; they grow with evaluations")
+            raise ConfigError(
+                "the CPU seconds of this run for sweeps and probes are used up; each evaluation adds some"
+            )
         return min(cpu_s, left)
 
     def _count_experiment(self, cpu_s: float) -> None:
@@ -486,7 +490,7 @@ class RoundContext:
     async def probe_train(
         self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
     ) -> ProbeResult:
-        """Run a program on training instances, as ``run_probe`` does; it costs no evaluation, and every run is stored.
+        """Run a program on training instances, as ``run_probe`` does. It costs no evaluation, and every run is stored.
 
         Raises:
             ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
@@ -509,7 +513,7 @@ class RoundContext:
         settings: int = EVOLVED_SETTINGS,
         least: int = 0,
     ) -> SweepResult:
-        """Run a program with other values of its parameters, as ``run_sweep`` does; it costs no evaluation.
+        """Run a program with other values of its parameters, as ``run_sweep`` does. It costs no evaluation.
 
         Raises:
             ConfigError: The parameters or instances are invalid, or no CPU seconds are left for sweeps.
@@ -550,12 +554,12 @@ class RoundContext:
 
     def _check_subset(self, subset: Subset) -> Subset:
         if subset.instances and not self.context.scoring.offers_instances:
-            raise ConfigError("this evaluator has no --instances: all instances of a size run")
+            raise ConfigError("this evaluator has no --instances, so all instances of a size run")
         return subset.check(self.problem.about.sizes)
 
     @property
     def experiment_set(self) -> Subset:
-        """Instances of sweeps: practice, if the evaluator and the settings have it; otherwise all of train."""
+        """Name of the instances of sweeps: practice, if evaluator and settings have it; otherwise all of train."""
         practice, size = self.context.scoring.practice, self.settings.problem_size
         sizes = () if size is None else (size,)
         if practice is None:
@@ -563,7 +567,7 @@ class RoundContext:
         return Subset(sizes, str(practice), PRACTICE)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
-        """Record a reply without a usable program, because it was paid for and reports count it."""
+        """Record a reply without a usable program, because it cost tokens and reports count it."""
         rejected = self.context.scoring.reject(text, why.split("\n", 1)[0])
         return self._add_candidate(text, rejected, parents, origin, call)
 

@@ -1,4 +1,4 @@
-"""Archive of a run during the search: bins of measured features, resets by the clock, and placement."""
+"""Archive of a run during the search: bins of measured features, resets by time, and placement."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,22 +11,22 @@ from oragent.search.store import Store
 
 
 class RunArchive:
-    """Archive of a run, with the rules by which it grows.
+    """Archive of a run and the rules of its updates.
 
     Attributes:
         archive: Archive of the committed rounds.
-        resets: Numbers of the rounds after which islands started anew by the clock, with the run's seconds.
+        resets: Numbers of the rounds after which islands were reset by time, with the run's seconds.
     """
 
     def __init__(self, config: Config, about: Description, store: Store) -> None:
         self._store = store
         self._period_s = config.archive.reset_s
         self.resets = store.resets()
-        # unless a feature is a measured number, evaluators print bins
+        # Evaluators print bins, unless a feature is a measured number.
         measures = any(feature.kind == "number" for feature in about.features)
         grid = Grid.declared(about.features) if measures else None
         self._policy = replace(archive_policy(config, about.direction), grid=grid, resets=frozenset(self.resets))
-        # Candidates that were committed before the bins of measured features are known.
+        # Candidates that were committed before the bins of measured features were known.
         self._early: list[Committed] = []
         self.archive: Archive = self._policy.opened()
 
@@ -47,10 +47,10 @@ class RunArchive:
         self._policy.tend(self.archive, number)
 
     def reset_by_clock(self, number: int, elapsed_s: float) -> bool:
-        """Have islands start anew after this round if their time has come, and store that: a replay needs it.
+        """Reset islands after this round if a reset is due by time. Record the reset, because a replay needs it.
 
         Returns:
-            True if they do.
+            True if islands were reset.
         """
         since = max(self.resets.values(), default=0.0)
         if not self._period_s or elapsed_s - since < self._period_s:
@@ -61,7 +61,7 @@ class RunArchive:
         return True
 
     def choose_bins(self, number: int, records: Sequence[Committed]) -> None:
-        """Choose the bins of measured features once enough candidates have a score, and build the archive anew."""
+        """Choose the bins of measured features once enough candidates have a score, and rebuild the archive."""
         self._early += records
         solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
         features = {

@@ -23,11 +23,11 @@ from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 
 SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
-# Largest size of a small model, in billions of parameters, read from its name.
+# Maximum size of a small model, in billions of parameters, as read from its name.
 SMALL_B = 9.0
-# Number of programs of a model after which its replies decide on the style.
+# Number of programs after which the replies of a model determine its style.
 ENOUGH = 6
-# Smallest shares of usable and scored programs of a strong model.
+# Minimum shares of usable and of scored programs of a strong model.
 USABLE, SCORED = 0.85, 0.6
 
 
@@ -40,9 +40,9 @@ class ReplyCounts:
 
     # Number of requested programs.
     programs: int = 0
-    # Number of programs in first replies.
+    # Number of usable programs in first replies.
     usable: int = 0
-    # Number of programs with a score or a timeout, which is no sign of a weak model.
+    # Number of programs that were scored or timed out. A timeout does not indicate a weak model.
     scored: int = 0
 
     def __add__(self, counts: "ReplyCounts") -> "ReplyCounts":
@@ -59,7 +59,7 @@ def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
 
 
 def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
-    """Return the style of a model's prompts, ``small`` or ``strong``, from settings, replies so far, or model size."""
+    """Return the style of a model's prompts, ``small`` or ``strong``, from settings, replies so far or model size."""
     if model is not None and model.style != "auto":
         return model.style
     if shown.programs >= ENOUGH:
@@ -94,21 +94,21 @@ class RunContext:
     asked: Model | None
     # Clock of the run's own time, in seconds.
     clock: Callable[[], float]
-    # Models of certain roles instead of ``asked``.
+    # Models of single roles that replace ``asked``.
     cast: Mapping[str, Model] = field(default_factory=dict)
     # First round of each program, by fingerprint.
     committed: dict[str, int] = field(default_factory=dict)
-    # Candidates by round; empty if the strategy does not read them.
+    # Candidates by round. Empty if the strategy does not read them.
     history: list[list[Committed]] = field(default_factory=list)
     # Counts of replies by round.
     marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
-    # Number of probes up to each round; the first is 0.
+    # Cumulative number of probes by round; the first entry is 0.
     probes: list[int] = field(default_factory=lambda: [0])
     # Packages that programs may import.
     packages: tuple[str, ...] = ()
-    # Called with each solution immediately.
+    # Function that is called with each solution as soon as it is scored.
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
-    # Whether nothing new may begin.
+    # True if no new work may begin.
     stopped: bool = False
     # Running model calls, oldest first.
     asking: dict[object, RunningJob] = field(default_factory=dict)
@@ -116,23 +116,23 @@ class RunContext:
     sweeping: dict[object, RunningJob] = field(default_factory=dict)
     # Spending so far of uncommitted rounds.
     paid: dict[int, Spent] = field(default_factory=dict)
-    # Numbers of the rounds with a reset of islands by the clock.
+    # Numbers of the rounds after which islands were reset by time.
     resets: set[int] = field(default_factory=set)
     # Number of evaluations and model calls that were ended at the time limit of the run.
     cut_short: int = 0
     # Journal; None if prompts show the state at the beginning of the round.
     journal: Journal | None = None
-    # Spending of the committed rounds.
+    # Budget used by the committed rounds.
     spent: Spent = field(default_factory=Spent)
     # Hints of the user, each with its first round.
     hints: list[tuple[int, str]] = field(default_factory=list)
-    # Function that may replace a model by the user.
+    # Function that may replace a model by answers of the user.
     replace_model: Callable[[Model], Model] = lambda model: model
-    # Called with the kind, round and values of each event.
+    # Function that is called with the kind, round and values of each event.
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
 
     def problem_in(self, number: int) -> Problem:
-        """Return the problem as prompts of a round describe it: with the hints that a user gave before it began."""
+        """Return the problem for the prompts of a round, with the hints that a user gave before the round began."""
         hints = [text for first, text in self.hints if first <= number]
         if not hints:
             return self.problem
@@ -149,21 +149,21 @@ class RunContext:
         """Return the model of a role."""
         model = self.cast.get(role, self.asked)
         if model is None:
-            raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
+            raise OragentError("this strategy needs a model: name one with --model, or use --strategy gp")
         return self.replace_model(model)
 
     @property
     def spent_now(self) -> Spent:
-        """Spending of the committed rounds and of those under way."""
+        """Budget used by committed and running rounds."""
         return self.spent.add_all(list(self.paid.values()))
 
     def prompt_token_limit(self) -> int | None:
-        """Tokens that a prompt may have; None if no model's context length is known."""
+        """Maximum number of tokens of a prompt; None if no model's context length is known."""
         config = self.settings
         return prompt_token_limit([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
 
     def check_may_continue(self) -> None:
-        """Raise if nothing new may begin; called again when a worker is free.
+        """Raise an error if no new work may begin. It is called again when a worker is free.
 
         Raises Interrupted if the run is being stopped, BudgetExhausted if its time is used up.
         """
@@ -174,10 +174,10 @@ class RunContext:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
 
     async def in_time(self, work: Awaitable[T]) -> T:
-        """Wait for work that has begun, no longer than the run's time and its grace, so that the run can end.
+        """Wait for running work until the time limit of the run and its grace period are over, so that the run can end.
 
         Raises:
-            BudgetExhausted: The time is over before the work ends.
+            BudgetExhausted: The time is over before the work is finished.
         """
         budget = self.settings.budget
         if budget.seconds is None:
@@ -191,4 +191,6 @@ class RunContext:
             if not deadline.expired():
                 raise
             self.cut_short += 1
-            raise BudgetExhausted(f"the budget of {budget.seconds:g} seconds is used up, and its grace too") from None
+            raise BudgetExhausted(
+                f"the budget of {budget.seconds:g} seconds is used up, including its grace period"
+            ) from None

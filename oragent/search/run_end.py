@@ -1,4 +1,4 @@
-"""The end of a run: a bound of its budget, a stop, a model that does not answer, or nothing new to score."""
+"""End of a run: a limit of its budget, a stop, a model that does not answer, or no new programs."""
 
 from collections.abc import Sequence
 
@@ -8,20 +8,20 @@ from oragent._base.protocol import Status
 from oragent.search.candidate import Candidate
 from oragent.search.checks import IDLE
 
-# Number of consecutive unusable answers, each sent back once, after which the model counts as failed. With code missing
-# in a fifth of the replies, this happens once in ten million answers.
+# Number of consecutive unusable answers after which the model counts as failed. Each was sent back once. If a fifth of
+# the replies lack code, this happens once in ten million answers.
 DEAD = 5
 # Marks of code in a reply.
 CODE_MARKS = ("```", "~~~", "<<<<<<<")
 
 
 def holds_code(text: str, function: str) -> bool:
-    """Return whether a reply may hold a program or edits: a fence, a mark of an edit, or the function's name."""
+    """Return True if a reply may contain a program or edits: a fence, a mark of an edit, or the function's name."""
     return any(mark in text for mark in (*CODE_MARKS, f"{function}("))
 
 
 class RunEnd:
-    """Detects the end of a run, and stores the first reason."""
+    """Detector of the end of a run. The first reason counts."""
 
     def __init__(self, patience: int) -> None:
         # Number of consecutive rounds without a new program after which a run ends.
@@ -30,7 +30,7 @@ class RunEnd:
         self._idle_rounds = 0
         # Message of the latest round's first rejected candidate.
         self._rejection = ""
-        # Number of consecutive unusable answers, and the reason of the latest.
+        # Number of consecutive unusable answers, and the reason why the latest is unusable.
         self._unusable_answers = 0
         self._problem = ""
 
@@ -52,22 +52,22 @@ class RunEnd:
         return self._end is not None and self._end[1]
 
     def stop(self, reason: str) -> None:
-        """End the run before its budget is used up; an earlier reason stays."""
+        """End the run before its budget is used up. If it has a reason already, that stays."""
         self._end = self._end or (reason, False)
 
     def finish(self, reason: str) -> None:
-        """End the run because its strategy has done all of its work; an earlier reason stays."""
+        """End the run because its strategy has finished. If it has a reason already, that stays."""
         self._end = self._end or (reason, True)
 
     def stop_for_model(self, problem: ModelError) -> None:
-        """End the run because its model is unusable; after a time-out of the client it is paused."""
+        """End the run because its model is unusable. After a time-out of the client, the run can be resumed."""
         if isinstance(problem, ModelTimeout):
             self.stop(f"paused: {problem}")
         else:
             self.stop(str(problem))
 
     def count_answers(self, problems: Sequence[str]) -> None:
-        """Count the answers of a model by the reasons why they were unusable, in order; empty for a usable answer.
+        """Count the answers of a model. ``problems`` has the reason why each is unusable, in order, or an empty text.
 
         Answers in replayed rounds of a resumed run are not counted, because the user may have fixed the model.
         """
@@ -79,12 +79,12 @@ class RunEnd:
                 self._unusable_answers = 0
 
     def count_round(self, evaluations: int, candidates: Sequence[Candidate], *, may_idle: bool) -> None:
-        """Count a round for the check on new programs.
+        """Count a round for the check for new programs.
 
         Args:
-            evaluations: Number of programs that it scored for the first time.
+            evaluations: Number of programs that the round scored for the first time.
             candidates: Candidates of the round, in order.
-            may_idle: True if a round without evaluations was not expected to have any.
+            may_idle: True if a round without evaluations was expected.
         """
         rejected = (one.evaluation.message for one in candidates if one.evaluation.status is Status.REJECTED)
         self._rejection = next(rejected, "")
@@ -94,7 +94,7 @@ class RunEnd:
             self._idle_rounds += 1
 
     def check(self, budget: Budget, spent: Spent) -> None:
-        """End the run if a bound of the budget is reached, its model fails, or it finds no new programs."""
+        """End the run if a limit of the budget is reached, the model fails, or no new programs are found."""
         exceeded = budget.name_reached_bound(spent)
         if exceeded:
             self._end = self._end or (exceeded, True)

@@ -1,4 +1,4 @@
-"""Scoring of a program: inspect it, compare it with known programs, and score it once, in stages if configured."""
+"""Scoring of programs. A program is inspected, compared with known ones, and scored once, in stages if configured."""
 
 import asyncio
 import hashlib
@@ -38,7 +38,7 @@ from oragent.search.experiments import SECONDS, Subset
 from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
-# Limit on sleep as a multiple of the seed's wall time, and its smallest value in seconds.
+# Limit on sleep as a multiple of the seed's wall time, and minimum of this limit in seconds.
 SLEEP_FACTOR, LEAST_SLEEP_S = 4.0, 3.0
 # Number of instances of a probe.
 PROBED = 3
@@ -48,7 +48,7 @@ PROBED = 3
 class Gate:
     """Score that a program must reach at one size of ``val`` to be evaluated on all sizes."""
 
-    # problem size
+    # Problem size.
     size: int
     # Smallest score at that size to pass.
     bar: float
@@ -58,7 +58,7 @@ class Gate:
 class ScoredProgram:
     """Evaluation of a program, and its name in the store."""
 
-    # Fingerprint of the program for a full score; otherwise another name, so that it can be scored later.
+    # Fingerprint of the program for a full score. Otherwise another name, so that the program can be scored later.
     name: str
     evaluation: Evaluation
 
@@ -71,21 +71,21 @@ class Seen:
     archive: Archive
     # Candidates of the round so far.
     tried: Sequence[Candidate]
-    # Predicate: whether a fingerprint was tried before or in the round.
+    # Function that returns True if a fingerprint was tried before or in this round.
     knows: Callable[[str], bool]
-    # Callback that raises if nothing new may begin; called again when a worker is free.
+    # Function that raises an error if no new work may begin. It is called again when a worker is free.
     admit: Callable[[], None]
     # Description of the program for progress displays.
     what: str = ""
-    # Number of the round. Evaluations of the oldest round go first, because other rounds wait for it.
+    # Number of the round. Evaluations of the oldest round come first, because other rounds wait for it.
     order: int = 0
 
 
 class Scoring:
-    """Scores programs for all rounds of a run; an evaluation is stored before it is used.
+    """Scores programs for all rounds of a run. An evaluation is stored before it is used.
 
     ``clock`` returns the run's own time in seconds. ``offers`` are options of the evaluator beyond the contract.
-    ``cache`` has evaluations of other runs.
+    ``cache`` contains evaluations of other runs.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Scoring:
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
     def bound_sleep(self, seed: Evaluation) -> None:
-        """Limit the time that programs may sleep without using a CPU, from the seed's wall time."""
+        """Limit the time that programs may sleep without using a CPU, based on the seed's wall time."""
         idle_s = min(self._limits.idle_s, max(LEAST_SLEEP_S, SLEEP_FACTOR * seed.wall_s))
         self._limits = replace(self._limits, idle_s=idle_s)
 
@@ -142,15 +142,15 @@ class Scoring:
             task.cancel()
 
     def reject(self, text: str, why: str) -> ScoredProgram:
-        """Store a text without a usable program as rejected, with the reason."""
+        """Store a text without a usable program as rejected, and the reason."""
         name = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return self._store_as(name, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> ScoredProgram:
         """Run a program for its output: on practice instances, or on a few of one size of ``train``.
 
-        The result has a name of its own. ``observer`` is the text of a program that gets the events of the evaluator's
-        ``hooks``; it is untrusted, and runs in a sandbox like a candidate. Empty for no observer.
+        The result is stored under a key of its own. ``observer`` is the text of a program that receives the events of
+        the evaluator's ``hooks``; it is untrusted, and runs in a sandbox like a candidate. Empty means no observer.
         """
         inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
         if inspected.problem:
@@ -167,7 +167,9 @@ class Scoring:
     async def measure(
         self, seen: Seen, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str
     ) -> Evaluation:
-        """Run a program on training or practice instances, as an experiment; it is stored, and costs no evaluation.
+        """Run a program on training or practice instances as an experiment.
+
+        The result is stored and costs no evaluation.
 
         ``cpu_s`` is an additional limit; size None means all sizes of the set.
         """
@@ -186,7 +188,7 @@ class Scoring:
         return stored
 
     async def _run_experiment(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:
-        """Run an experiment and store it; a timeout is stored for its own limit only."""
+        """Run an experiment and store it. A timeout is stored only for the limit at which it happened."""
         try:
             evaluation = await self._pool.evaluate(job, seen.admit, f"experiment, {seen.what}", seen.order)
             evaluation = replace(evaluation, metrics=evaluation.metrics | {SECONDS: evaluation.cpu_s})
@@ -198,7 +200,7 @@ class Scoring:
     async def score(self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None) -> ScoredProgram:
         """Score a program, or return the score of an equal one.
 
-        ``gate`` returns the score that it must reach at one size first, if any.
+        ``gate`` returns the score that the program must reach at one size first, or None.
         """
         signature = self._problem.signature
         inspected = await run_briefly(partial(inspect_program, source, signature))
@@ -210,7 +212,7 @@ class Scoring:
         was_evaluated = seen.knows(inspected.fingerprint)
         if not was_evaluated and (near := await self._find_near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
-            # The fingerprint is not used, because the program may be new to another round.
+            # The fingerprint is not used, because another round may still score the program.
             return self.reject(f"{source}\n{why}", why)
         if was_evaluated:
             key = EvaluationKey(inspected.fingerprint)
@@ -224,7 +226,7 @@ class Scoring:
     async def _screen_at_size(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
     ) -> ScoredProgram | None:
-        """Score a program at one size first; return None if it passes, or need not."""
+        """Score a program at one size first. Return None if it passes or if there is no gate."""
         requirement = await asyncio.to_thread(gate, source)
         if requirement is None:
             return None
@@ -240,11 +242,11 @@ class Scoring:
     async def check(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
         """Check that a program is a function of its arguments: a fresh process repeats calls in another order.
 
-        The calls are those of a probe: a few instances of the smallest size of ``train``. This detects state and
-        randomness in ordinary programs, without a guarantee.
+        The calls are those of a probe on a few instances of the smallest size of ``train``. The check detects state and
+        randomness in ordinary programs, but gives no guarantee.
 
         Returns:
-            The program's evaluation as a rejected one if an answer differs, otherwise None.
+            The evaluation as a rejected one if an answer differs, else None.
 
         Raises:
             BudgetExhausted, Interrupted: Raised by ``seen.admit``.
@@ -263,10 +265,10 @@ class Scoring:
         return _reject_leader(candidate, message, check.traceback)
 
     async def harden(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
-        """Run a program with unusual arguments, if the configuration protects the run from programs that fail then.
+        """Run a program with unusual arguments, if ``protect`` is set.
 
         Returns:
-            The program's evaluation as a rejected one if a case fails, otherwise None.
+            The evaluation as a rejected one if a case fails, else None.
         """
         if not self._config.protect or candidate.source == self._problem.seed:
             return None
@@ -287,7 +289,7 @@ class Scoring:
         return None
 
     def store_impure(self, fingerprint: str, rejected: Evaluation) -> str:
-        """Store the evaluation of a program that failed its check, and return its fingerprint in the store."""
+        """Store the evaluation of a program that failed its check; return the fingerprint under which it is stored."""
         name = impure_text(fingerprint)
         self._store_evaluation(name, rejected)
         return name
@@ -306,9 +308,9 @@ class Scoring:
         return self._store_as(full.name, add_train_score(full.evaluation, quick))
 
     async def _on_val(self, inspected: Inspected, source: str, seen: Seen) -> ScoredProgram:
-        """Score a program on ``val``; if the evaluator supports it, end early if the elites are out of reach.
+        """Score a program on ``val``. If the evaluator supports races, end early if the elites are out of reach.
 
-        Only the state of this round decides on the early end, even if another round has the full result.
+        Only the state of this round determines the early end, even if another round has the full result.
         """
         fingerprint, archive, quantile = inspected.fingerprint, seen.archive, self._config.cascade
         if self._races:
@@ -323,7 +325,10 @@ class Scoring:
         return ScoredProgram(fingerprint, await self._evaluate_once(key, source, seen, f"{FLOOR}={floor!r}"))
 
     async def _score_in_race(self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen) -> ScoredProgram:
-        """Score a program in a race; the result is stored under its own name only if the race reached its end."""
+        """Score a program in a race.
+
+        The result is stored under the program's own key only if the race reached its end.
+        """
         key, full = EvaluationKey.of_race(fingerprint, terms.dumps()), self._store.evaluation(fingerprint)
         raced = race_result(full, terms) if full else None
         if raced is None:
@@ -368,7 +373,7 @@ class Scoring:
 
     async def _evaluate_job(self, key: EvaluationKey, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
-            # A check detects randomness, so it is never cached.
+            # A check looks for randomness, so its result is never cached.
             cache = None if key.kind is EvaluationKind.CHECK else self._cache
             if cache is not None and (cached := cache.find(str(key), job)) is not None:
                 seen.admit()
@@ -381,7 +386,7 @@ class Scoring:
             del self._flying[key]
 
     async def _find_near(self, source: str, seen: Seen) -> str | None:
-        """Return the id of an elite, or the fingerprint of a program of this round, nearly equal to a program."""
+        """Return the id of an elite, or the fingerprint of a program of this round, if it nearly equals a program."""
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
@@ -401,7 +406,7 @@ class Scoring:
 
 
 def _reject_leader(candidate: Candidate, message: str, trace: str = "") -> Evaluation:
-    """Return the evaluation of a program that would lead, as a rejected one."""
+    """Return the evaluation of a new best program as a rejected one."""
     return replace(
         candidate.evaluation,
         status=Status.REJECTED,

@@ -1,8 +1,8 @@
-"""Reasons against a full evaluation: a program that is nearly equal, or a race that cannot be won.
+"""Reasons to skip a full evaluation: the program nearly equals another one, or it cannot win a race.
 
-The early end of a race depends on the program and on the terms, so the terms are part of the name of the result. The
-end is a function of the terms and of the results of the instances. If another round has the full result of a program,
-the end of its race is computed from that without another evaluation.
+The early end of a race depends on the program and on the terms, so the terms are part of the key of the result. Given
+the terms, it depends only on the results of the instances. If another round has the full result of a program, the end
+of its race is therefore computed without another evaluation.
 """
 
 import re
@@ -26,11 +26,11 @@ TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 
 
 def too_near(source: str, programs: Iterable[Known], threshold: float, signature: Signature) -> str | None:
-    """Return the name of the nearest known program if it is nearly equal, the first of equals; None if new.
+    """Return the name of the nearest known program if it nearly equals this one, the first of equals; else None.
 
     ``threshold`` is the share of its tokens by which it must differ from each, in [0, 1]. Canonical forms are compared,
-    so that names, comments and formatting make no difference. The comparison runs in a process with limits, and the
-    number of compared programs is limited to some tenths of a second.
+    so that names, comments and formatting do not matter. The comparison runs in a process with limits, and the number
+    of compared programs is limited so that it takes some tenths of a second.
     """
     tokens, counts = _count_tokens(source, signature)
     near = []
@@ -58,11 +58,11 @@ def _count_tokens(source: str, signature: Signature) -> tuple[tuple[str, ...], C
 
 
 def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
-    """Return the terms of the race that a candidate enters, by the archive as its round sees it.
+    """Return the terms of the race that a candidate enters, from the archive of its round.
 
-    ``length`` is the number of nodes of its syntax tree; a shorter twin of an elite is scored, because it may take its
-    cell. The candidate must be able to reach the elites' ``quantile`` (None means no bound). On ``probes`` instances of
-    each size its answers are compared with theirs.
+    ``length`` is the number of nodes of its syntax tree. A shorter twin of an elite is scored, because it may take its
+    cell. The candidate must be able to reach the ``quantile`` of the elites (None means no bound). On ``probes``
+    instances of each size, its answers are compared with theirs.
     """
     elites = archive.elites()
     measured = (

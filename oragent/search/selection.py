@@ -11,7 +11,7 @@ from oragent.search.candidate import Committed, Elite
 def draw_parents(
     archive: Archive, island: int, count: int, rng: np.random.Generator, temperature: float = 0.2
 ) -> list[Elite]:
-    """Draw different elites of an island, better ones more often; fewer if the island has fewer.
+    """Draw different elites of an island, better ones with higher probability; fewer if the island has fewer.
 
     The weight of an elite falls exponentially with its rank, not with its score. With scores, one very bad program
     would make the weights of all good ones nearly equal. ``temperature`` is the share of the ranking over which the
@@ -35,10 +35,10 @@ def draw_by_softmax(
     """Draw different elites, from islands drawn uniformly, by a softmax over their normalised scores.
 
     A score is normalised to 1 for the island's best and 0 for its median and below, so that very bad programs do not
-    make the weights of good ones nearly equal. A cell holds one program, the shorter of two with equal scores.
-    ``temperature`` is that of an island; small values are greedy. With ``together`` all come from one island.
+    make the weights of good ones nearly equal. A cell holds one program, the shorter of two with equal scores. Small
+    values of ``temperature``, which is that of an island, are greedy. With ``together``, all come from one island.
 
-    Returns them in the order of the draw, fewer if the islands have fewer, and the island of the first.
+    Returns the elites in the order of the draw, fewer if the islands have fewer, and the island of the first.
     """
     chosen: list[Elite] = []
     homes = [island for island in range(archive.islands) if archive.ranked(island)]
@@ -54,7 +54,7 @@ def draw_by_softmax(
 
 
 def best_records(records: Sequence[Committed], fitness: Callable[[Committed], float], size: int) -> list[Committed]:
-    """Return the best ``size`` programs, best first, one per score; of equal ones the oldest."""
+    """Return the best ``size`` programs, best first, one per score. Of several with equal scores, the oldest counts."""
     distinct: dict[float, Committed] = {}
     for record in records:
         distinct.setdefault(fitness(record), record)
@@ -62,9 +62,9 @@ def best_records(records: Sequence[Committed], fitness: Callable[[Committed], fl
 
 
 def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -> list[Committed]:
-    """Draw different members of a population, the one at rank r (from 1) of n with weight 1 / (r + n), as EoH does.
+    """Draw different members of a population. Rank r (from 1) of n has weight 1 / (r + n), as in EoH.
 
-    They come worst first, because a model builds on the last program; fewer if the population is smaller.
+    The worst comes first, because a model builds on the last program. There are fewer if the population is smaller.
     """
     weights = 1.0 / (np.arange(1, len(ranked) + 1) + len(ranked))
     drawn = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())

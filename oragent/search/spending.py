@@ -1,8 +1,8 @@
 """Expected model calls of a search, by strategy and role.
 
-Numbers of calls follow from the strategies, and sizes of requests were measured with the stand-in model on
-``tsp_constructive``. A real model writes longer programs, so replies are assumed to be longer than those of the
-stand-in. An estimate is right within a factor of two or three for a model without reasoning.
+The strategies determine the numbers of calls. The sizes of requests were measured with the stand-in model on
+``tsp_constructive``. A real model writes longer programs, so its replies are assumed to be longer. For a model without
+reasoning, an estimate is right within a factor of two or three.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from oragent.search.config import Config
 from oragent.search.strategies import choose_strategy
 from oragent.search.strategies.one_shot import OneShotSettings
 
-# Tokens of a reply with a program, with several programs, and with words.
+# Tokens of a reply with one program, with several programs, and with prose.
 PROGRAM, SEVERAL, WORDS = 700, 2000, 150
 # Tokens of the seed of the problem on which requests were measured.
 MEASURED_SEED = 190
 # Tokens of the result of a scored program in a conversation.
 RESULT = 80
-# Tokens that a search without a bound on evaluations, calls and tokens is assumed to use, in evaluations.
+# Assumed number of evaluations of a search without a limit on evaluations, calls and tokens.
 UNBOUNDED = 200
 
 
@@ -34,7 +34,7 @@ class RoleProfile:
     role: str
     # Calls per evaluation.
     calls: float
-    # Tokens of a request besides the system message.
+    # Tokens of a request without the system message.
     request: float
     # Tokens of a reply.
     reply: float = PROGRAM
@@ -55,7 +55,7 @@ PROFILES: Mapping[str, Sequence[RoleProfile]] = {
     "or_agent": (RoleProfile("idea", 0.4, 1160, SEVERAL), RoleProfile("code", 0.05, 1170), REPAIRS),
     "portfolio": (RoleProfile("code", 1.0, 950), RoleProfile("reflect", 0.15, 320, WORDS), REPAIRS),
 }
-# Rounds of the kind ``tree`` of or_agent, and their other roles.
+# Rounds of the kind ``tree`` of or_agent, and the other roles of these rounds.
 TREE = (
     RoleProfile("idea", 0.2, 1000, WORDS * 3),
     RoleProfile("code", 0.3, 1200),
@@ -66,7 +66,7 @@ TREE = (
 
 
 def estimate_search(config: Config, problem: Problem, prices: Prices) -> SpendingEstimate:
-    """Return the expected spending of a run; without calls if the strategy asks no model."""
+    """Return the expected model calls and costs of a run; without calls if the strategy uses no model."""
     strategy = choose_strategy(config)
     if not strategy.asks_model or config.model is None:
         return SpendingEstimate()
@@ -88,7 +88,7 @@ def _list_profiles(config: Config) -> Sequence[RoleProfile]:
     if name == "one_shot":
         options = choose_strategy(config).own(config)
         assert isinstance(options, OneShotSettings)
-        # Each call sends the conversation so far, half of all calls on average.
+        # Each call sends the conversation so far, which has half of all calls on average.
         history = min(options.calls, config.budget.evaluations or UNBOUNDED) / 2 * (PROGRAM + RESULT)
         return (RoleProfile("code", 1.0, 660 + history), REPAIRS)
     if name == "or_agent" and getattr(getattr(config, "or_agent", None), "rounds", "") == "tree":

@@ -15,14 +15,14 @@ from oragent.search.program_header import drop_head
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.tree import final_memory
 
-# Largest number of best programs of one run.
+# Maximum number of programs that are taken from one run.
 MOST_PROGRAMS = 20
-# Largest size of a program.
+# Maximum size of a program in bytes.
 MOST_BYTES = 200_000
-# Largest number of characters of lessons, which make prompts longer.
+# Maximum number of characters of lessons, because they make prompts longer.
 MOST_LETTERS = 8_000
 LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
-# Word for the lessons of the problem's family, in place of a file.
+# Word for the lessons of the problem's family, instead of a file.
 WORD = "memory"
 
 
@@ -31,22 +31,22 @@ SUFFIXES = ("", "-wal", "-shm")
 
 @dataclass(frozen=True)
 class InitialPrograms:
-    """Initial programs and lessons of a run besides its seed."""
+    """Initial programs and lessons of a run in addition to its seed."""
 
-    # Texts of programs, each once; they are scored with the seed, and count as evaluations.
+    # Texts of programs, each once. They are scored with the seed and count as evaluations.
     sources: tuple[str, ...] = ()
     # Lessons in words, which follow the problem's ``knowledge.md``.
     lessons: str = ""
 
 
 def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
-    """Collect the initial programs and lessons of a run. Old lessons are cut if they are too many.
+    """Collect the initial programs and lessons of a run. If the lessons are too long, the oldest are cut.
 
-    Places are programs in the problem's language, texts (``.md``) of lessons, folders of runs, or ``memory`` for the
-    stored lessons of the problem's family in the folder of outputs.
+    A place is a program in the problem's language, a text (``.md``) of lessons, the folder of a run, or ``memory`` for
+    the stored lessons of the problem's family in the folder of outputs.
 
     Raises:
-        ConfigError: A place has another form, or is a run of another function.
+        ConfigError: A place has another form, or is a run of a problem with another function.
         StoreError: The folder of a run contains links, or its database cannot be read.
     """
     ending = _program_suffix(problem)
@@ -67,7 +67,7 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
         elif source == WORD:
             family_name = family_of(problem.name)
             raise ConfigError(
-                f"--start memory: nothing is kept of {family_name} yet: oragent memory --add RUN keeps lessons"
+                f"--start memory: no lessons for {family_name} yet: 'oragent memory {family_name} --add RUN' adds some"
             )
         else:
             expected = f"a program ({ending}), an .md file of lessons, or a run's folder"
@@ -89,7 +89,7 @@ def _program_suffix(problem: Problem) -> str:
 
 
 def family_of(problem: str) -> str:
-    """The family of a problem, whose lessons may serve all of it: what its name begins with, such as ``tsp``."""
+    """Return the family of a problem, which shares lessons: the beginning of its name, such as ``tsp``."""
     return problem.partition("_")[0]
 
 
@@ -99,7 +99,7 @@ def memory_file(outputs: Path, name: str) -> Path:
 
 
 def lessons_of(run: Path) -> str:
-    """The long-term memory of a run when it ended, and later reflections; may be empty."""
+    """Return the long-term memory of a run at its end, and later reflections; may be empty."""
     with Store(run / "run.db", readonly=True) as store:
         notes = store.notes()
     try:
@@ -109,19 +109,19 @@ def lessons_of(run: Path) -> str:
 
 
 def _read_elites(run: Path, problem: Problem) -> list[str]:
-    """Return the best programs of a run, best first; links are refused, because they may lead to other files."""
+    """Return the best programs of a run, best first. Links are refused, because they may lead to other files."""
     expect_no_links(run)
     try:
         function = load_yaml(run / "config.yaml")["problem"]["function"]
     except (OSError, yaml.YAMLError, KeyError, TypeError):
-        raise ConfigError(f"--start {run}: its config.yaml is not that of a run") from None
+        raise ConfigError(f"--start {run}: its config.yaml is not the configuration of a run") from None
     if function != problem.about.function:
         if isinstance(function, str):
             searched = repr(function[:80])
         else:
             searched = "something else"
         raise ConfigError(
-            f"--start {run}: it searched for {searched}, {problem.name} is about {problem.about.function!r}"
+            f"--start {run}: it searched for {searched}, but {problem.name} needs {problem.about.function!r}"
         )
     folders = sorted(run.glob(f"candidates/*/heuristic{_program_suffix(problem)}"))
     scored = sorted(((_elite_fitness(path.parent, problem), path) for path in folders), key=lambda pair: -pair[0])
@@ -130,7 +130,7 @@ def _read_elites(run: Path, problem: Problem) -> list[str]:
 
 
 def _read_programs(files: Iterable[Path]) -> Iterable[str]:
-    """Texts, each once; the comments at the head of ``best.py`` are left out."""
+    """Read texts of programs, each once, without the comments at the head of ``best.py``."""
     met: set[str] = set()
     for file in files:
         text = _read_limited(file, MOST_BYTES)
@@ -159,22 +159,22 @@ def _read_limited(path: Path, limit: int) -> str:
 
 
 def rebuild_run(folder: RunFolder) -> int:
-    """Rebuild a run from its elites, which are scored again with the seed on resume; return their number.
+    """Rebuild a run from its elites, and return their number. On resume, they are scored again with the seed.
 
-    Other candidates, replies of models and the spending are lost. An existing database is kept as ``run.db.broken``.
+    Other candidates, replies of models and the used budget are lost. An existing database is kept as ``run.db.broken``.
 
     Raises:
-        StoreError: No elite is left, the database is readable, or another process searches there.
+        StoreError: No elite is left, the database can be read, or another process uses the run.
     """
     if network_file_system(folder.path):
-        raise StoreError(f"{folder.path} lies on a network: copy it to a disk of this machine, and rebuild it there")
+        raise StoreError(f"{folder.path} is on a network folder: copy it to a local disk, and rebuild it there")
     with folder.locked():
         if _is_whole(folder):
-            raise StoreError(f"{folder.database} can be read and holds rounds: 'oragent resume' goes on with it")
+            raise StoreError(f"{folder.database} can be read and contains rounds: continue it with 'oragent resume'")
         files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
         sources = list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))
         if not sources:
-            raise StoreError(f"nothing is left in {folder.path} to rebuild from: neither candidates/ nor best.py")
+            raise StoreError(f"{folder.path} cannot be rebuilt: it has neither candidates/ nor best.py")
         for suffix in SUFFIXES:
             old = folder.database.with_name(folder.database.name + suffix)
             if old.is_file():

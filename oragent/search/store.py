@@ -1,8 +1,8 @@
 """Database of a run: every candidate, evaluation and reply, each written in one transaction immediately.
 
-SQLite in WAL mode, so that a killed run loses nothing that was paid for. Evaluations and replies are written when they
-end; candidates are written when their round is committed, in round order. When a resumed run repeats a round, it finds
-the stored evaluations and replies by their keys.
+SQLite runs in WAL mode, so that a killed run loses nothing that was paid for. Evaluations and replies are written when
+they end; candidates are written when their round is committed, in round order. When a resumed run repeats a round, it
+finds the stored evaluations and replies by their keys.
 """
 
 import fcntl
@@ -54,24 +54,24 @@ CREATE TABLE IF NOT EXISTS notes (
     PRIMARY KEY (round, number));
 """
 KIND = "search"
-# Packages that prompts name; they are dependencies of oragent and always installed.
+# Packages that all prompts name. oragent depends on them, so they are always installed.
 PACKAGES = ("numpy", "scipy", "numba")
-# Further packages that prompts name for problems that require them.
+# Packages that prompts name only for problems that require them.
 DECLARED = ("networkx", "sklearn")
 # SQL condition with the two texts of ``EvaluationKind.text_range``.
 OF_KIND = "WHERE fingerprint BETWEEN ? AND ?"
 EVALUATION_COLUMNS = ("fingerprint", "elapsed_s", *Evaluation.__dataclass_fields__)
 JOURNAL_COLUMNS = {"journal": "number, place, round, kind, text", "moments": "call, size, evaluations, model_calls"}
-# Largest gap in round numbers, because a replay goes through all numbers.
+# Maximum gap in round numbers, because a replay goes through all numbers.
 MAX_GAP = 1000
 MAX_ISLANDS = 10_000
 # Largest number of characters of a list of parents or features.
 MAX_TEXT = 100_000
-# Largest number of characters of other JSON. An evaluator prints at most a mebibyte.
+# Maximum number of characters of other JSON. An evaluator prints at most 1 MiB.
 MAX_JSON = 8 << 20
 # Key of the recorded isolation of candidates on the machine of the run.
 ISOLATION = "isolation"
-# Key of the fact whether the run has done all of its work.
+# Key of the value that states whether the run used up its budget or finished.
 COMPLETE = "complete"
 
 
@@ -118,11 +118,11 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; all data are already written."""
+        """Close the file. All data are already written."""
         self._db.close()
 
     def limit_queries(self, seconds: float) -> None:
-        """Limit the time of queries, because the file is untrusted."""
+        """Limit the time of queries, because the file is untrusted and could contain expensive views."""
         self._db.limit_queries(seconds)
 
     def meta(self, key: str) -> str | None:
@@ -140,7 +140,7 @@ class Store:
     def evaluation(self, key: EvaluationKey | str) -> Evaluation | None:
         """Return the evaluation under a key or a candidate's fingerprint, or None."""
         text = str(key)
-        # Most programs are new; the set of names avoids a query.
+        # Most programs are new. For these, the set of names avoids a query.
         if text not in self._scored_names:
             return None
         row = self._db.query_row("SELECT * FROM evaluations WHERE fingerprint = ?", text)
@@ -161,9 +161,9 @@ class Store:
         self._scored_names.add(str(key))
 
     def take_times(self, path: Path) -> None:
-        """Copy the times of another run's evaluations, because prompts show them and a replay needs the same prompts.
+        """Copy the times of another run's evaluations. Prompts show them, and a replay needs the same prompts.
 
-        Experiments are copied whole, because CPU seconds decide when they end.
+        Experiments are copied completely, because CPU seconds determine their end.
         """
         with Database(path, SCHEMA, None, readonly=True) as database:
             rows = database.query_rows("SELECT fingerprint, status, metrics, message FROM evaluations")
@@ -180,7 +180,7 @@ class Store:
         return {row["fingerprint"] for row in self._db.query_rows("SELECT fingerprint FROM times")}
 
     def with_first_times(self, key: EvaluationKey | str, evaluation: Evaluation) -> Evaluation:
-        """Return an evaluation with the times of the replayed run, if it has them."""
+        """Return an evaluation with the times of the replayed run, if that has times for it."""
         if str(key) not in self._parse_times:
             return evaluation
         row = self._db.query_row("SELECT * FROM times WHERE fingerprint = ?", str(key))
@@ -236,7 +236,7 @@ class Store:
                     self._db.write_row("INSERT OR REPLACE INTO", name, dict(row))
 
     def purity_checks(self) -> PurityChecks:
-        """Return number and cost of the run's checks so far, including rounds that are not committed yet."""
+        """Return number and cost of the run's checks so far, including those of uncommitted rounds."""
         # A race that reached its end is stored twice.
         once = f"wall_s > 0 AND (fingerprint NOT BETWEEN ? AND ? OR status = '{Status.SCREENED}')"
         select = f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}"
@@ -248,7 +248,7 @@ class Store:
         return PurityChecks(len(rows), failed, cpu_s, float(total["cpu_s"]) if total else 0.0)
 
     def initial_sources(self) -> list[str]:
-        """Return the texts of the initial programs of a run besides its seed."""
+        """Return the texts of the initial programs of a run, without its seed."""
         return self._read_texts("founders")
 
     def _read_texts(self, key: str) -> list[str]:
@@ -256,41 +256,41 @@ class Store:
             return _expect_texts(parse_json(self.meta(key) or "[]", MAX_JSON))
 
     def add_initial_programs(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
-        """Store the initial programs of a run besides its seed, and their origin."""
+        """Store the initial programs of a run, without its seed, and their origin."""
         self.note("founders", json.dumps(list(sources)))
         self.note("founded", origin)
 
     @property
     def initial_origin(self) -> str:
-        """Return the origin of the initial programs besides the seed."""
+        """Return the origin of the initial programs, except the seed."""
         return self.meta("founded") or "rebuilt"
 
     def take_start(self, path: Path) -> None:
-        """Copy the initial programs and lessons of another run, and the acts of its user."""
+        """Copy the initial programs and lessons of another run, and the actions of its user."""
         with Database(path, SCHEMA, None, readonly=True) as database:
             for key in ("founders", "founded", "lessons", "steering"):
                 if (value := database.read_meta(key)) is not None:
                     self.note(key, value)
 
     def book(self, checks: Sequence[Reply]) -> None:
-        """Store the replies of checks that servers answer; they are calls of the seed's round."""
+        """Store the replies of connection checks. They count as calls of the seed's round."""
         begin = sum(reply.role == CHECK.role for reply in self.replies.case_replies("0"))
         for number, reply in enumerate(checks, begin):
             request = replace(CHECK, key=f"0.{number}")
             self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
 
     def checks(self) -> Spent:
-        """Return the spending on checks of servers."""
+        """Return the cost of connection checks."""
         paid = self.replies.case_replies("0")
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def amend(self, number: int, spent: Spent) -> None:
-        """Correct the spending of a committed round."""
+        """Correct the recorded cost of a committed round."""
         self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
 
     def packages(self, required: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the packages that prompts name, fixed once per run; other installed packages have no effect."""
+        """Return the packages that prompts name. They are fixed once per run, whatever is installed later."""
         packages = self.meta("packages")
         if packages is None:
             packages = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
@@ -317,7 +317,7 @@ class Store:
         elapsed_s: float,
         notes: Sequence[RoundNote] = (),
     ) -> None:
-        """Write a round with its notes and candidates, each with its archive status, in one transaction."""
+        """Write a round with its notes and its candidates, each with its archive status, in one transaction."""
         with self._db.transaction():
             for position, (candidate, placed) in enumerate(candidates):
                 values = {**vars(candidate), "round": number, "number": position, "placed": placed}
@@ -329,7 +329,7 @@ class Store:
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", number, json.dumps(vars(spent)), elapsed_s)
 
     def rounds(self) -> dict[int, Spent]:
-        """Return the spending of each committed round, in round order."""
+        """Return the budget used by each committed round, in round order."""
         rows = self._db.query_rows("SELECT * FROM rounds ORDER BY round")
         with self._db.translate_values():
             return {row["round"]: Spent.from_tree(parse_json(row["spent"], MAX_TEXT)) for row in rows}
@@ -342,12 +342,12 @@ class Store:
         return 0.0
 
     def resets(self) -> dict[int, float]:
-        """Return the rounds with a reset of islands by the clock, with the run's own time in seconds."""
+        """Return the rounds after which islands were reset by time, with the run's own time in seconds."""
         with self._db.translate_values():
             return {int(number): float(at) for number, at in parse_json(self.meta("resets") or "{}", MAX_JSON).items()}
 
     def reset(self, number: int, elapsed_s: float) -> None:
-        """Store that islands are reset after a round."""
+        """Record that islands are reset after a round."""
         self.note("resets", json.dumps(self.resets() | {number: elapsed_s}))
 
     @property
@@ -360,9 +360,9 @@ class Store:
             return None
 
     def binned(self) -> list[Committed]:
-        """Return all committed candidates in order, with bins in place of measured features.
+        """Return all committed candidates in order, with the bins of their measured features.
 
-        Before the bins are chosen they have no features, and the archive is a ranking.
+        Before the bins are chosen, candidates have no features, and the archive is a ranking.
         """
         grid, records = self.grid, self.records()
         if grid is None:
@@ -390,7 +390,7 @@ class Store:
 
 
 def is_blank(path: Path) -> bool:
-    """Return whether a database has no commits: it is missing, empty, or without tables."""
+    """Return True for a database without commits: it is missing, empty, or has no tables."""
     if not path.is_file() or path.stat().st_size == 0:
         return True
     with Database(path, "", None, readonly=True) as database:
@@ -412,17 +412,17 @@ def _read_evaluation(row: sqlite3.Row) -> Evaluation:
     values = {name: row[name] for name in plain}
     status, metrics = Status(row["status"]), parse_json(row["metrics"], MAX_JSON)
     if (status is Status.OK) != (row["score"] is not None) or not isinstance(metrics, dict):
-        raise ValueError("an evaluation whose score does not go with its status, or whose metrics are none")
+        raise ValueError("an evaluation whose score contradicts its status, or whose metrics are invalid")
     return Evaluation(status=status, features=read_features(row["features"]), metrics=metrics, **values)
 
 
 def read_features(text: str | None) -> tuple[int, ...] | None:
-    """Read features from a database; raise ValueError for too many or non-finite numbers."""
+    """Read features from a database. Too many or non-finite numbers raise ValueError."""
     if text is None:
         return None
     features = parse_json(text[:MAX_TEXT])
     if not isinstance(features, list) or len(features) > MAX_FEATURES or not all(map(_is_feature, features)):
-        raise ValueError("features are no numbers, or too many")
+        raise ValueError("features must be finite numbers, and not too many")
     return tuple(features)
 
 
@@ -441,7 +441,7 @@ def _expect_texts(values: object) -> list[str]:
 
 
 def read_parents(text: str) -> tuple[str, ...]:
-    """Read the ids of parents from a database; raise ValueError if they are not texts, or too many."""
+    """Read the ids of parents from a database. Other values than texts, or too many, raise ValueError."""
     return tuple(_expect_texts(parse_json(text[:MAX_TEXT])))
 
 

@@ -1,4 +1,4 @@
-"""Strategies: one round of search each, with the facts that the engine needs."""
+"""Strategies: one round of search each, and the properties that the engine needs."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ Round = Callable[[RoundContext], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy:
-    """A strategy; a file that holds one exports it as ``STRATEGY``.
+    """A search strategy. A Python file exports it as ``STRATEGY``.
 
     Attributes:
         name: Name in settings and reports.
@@ -25,13 +25,13 @@ class Strategy:
         window: Default of ``strategy.window``.
         blocks: Default of ``strategy.blocks``.
         features: Default of ``strategy.features``.
-        languages: Languages of candidates that it can write; empty: any.
+        languages: Languages of candidates that it can write; empty means all.
         standing: Default of ``strategy.standing``.
         history: Default of ``strategy.history``.
         tuning: Default of ``strategy.tuning``.
         live: Default of ``strategy.live``.
         settings: Class of its settings, a pydantic dataclass, set by ``strategy.options``; None: no settings.
-        has_section: Its settings are a section of the configuration instead; for strategies that ship.
+        has_section: Its settings are a section of the configuration instead; only for strategies of this package.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Strategy:
         """Return the strategy's own settings from a configuration; None if it has none.
 
         Raises:
-            ConfigError: They are wrong, or the strategy takes none.
+            ConfigError: The settings are wrong, or the strategy has none.
         """
         options = config.strategy.options
         if self.settings is None or self.has_section:
@@ -80,7 +80,7 @@ class Strategy:
         return settings.build_settings(self.settings, dict(options), [], f"strategy.options of {self.name}")
 
     def section(self, config: Config) -> Any:
-        """Return the strategy's section of a configuration; else the defaults of its settings, or None."""
+        """Return the strategy's section of a configuration, or the defaults of its settings, or None."""
         if self.has_section and hasattr(config, self.name):
             return getattr(config, self.name)
         if self.settings:

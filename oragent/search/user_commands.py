@@ -1,8 +1,8 @@
-"""Acts of a user on a running search, and replies of a user instead of the model, as files in the run's folder.
+"""Actions of a user on a running search, and replies of a user instead of the model, as files in the run's folder.
 
-``oragent steer`` and the live page write each act as a file. The engine takes the files between two rounds and
-records them in the run's database with the round before which they took effect, for resume and replay. A user's reply
-is stored before it is used, so that resume and replay do not ask again.
+``oragent steer`` and the live page write each action as a file. The engine reads the files between two rounds and
+records each action in the run's database with the round before which it took effect, for resume and replay. A user's
+reply is stored before it is used, so that resume and replay do not ask again.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from oragent.llm.model import Model, Reply, Request
 from oragent.search.archive import Archive
 from oragent.search.store import Store, is_running
 
-# Folders of open prompts and of answers in the folder of acts.
+# Folders of open prompts and of answers, in the folder of actions.
 ASKED, ANSWERS = "asked", "answers"
 # Model name of replies of a user.
 PERSON = "person"
@@ -36,9 +36,9 @@ MAX_TEXT = 400_000
 MAX_PROMPT = 8_000_000
 
 
-# Folder of waiting acts in the run's folder.
+# Folder of waiting actions in the run's folder.
 FOLDER = "steering"
-# Database key of the acts that took effect.
+# Database key of the actions that took effect.
 KEY = "steering"
 # Database key of the budget before its first change.
 BASE = "steering_base"
@@ -71,7 +71,7 @@ class OpenPrompt:
 
 
 class PersonModel:
-    """Model that writes each prompt into the folder of acts of a run, and waits for a user's reply there."""
+    """Model that writes each prompt into the folder of actions of a run, and waits for a user's reply there."""
 
     def __init__(self, folder: Path, model: Model, tell: Callable[[str], None]) -> None:
         self._folder, self._model, self._tell = folder, model, tell
@@ -110,7 +110,7 @@ def read_messages(prompt: str) -> list[tuple[str, str]]:
 
 
 def list_open_prompts(folder: Path) -> list[OpenPrompt]:
-    """List the open prompts of a run, oldest first; ``folder`` is the folder of acts."""
+    """List the open prompts of a run, oldest first. ``folder`` is the folder of actions."""
     place = folder / ASKED
     if folder.is_symlink() or place.is_symlink() or not place.is_dir():
         return []
@@ -126,7 +126,9 @@ def list_open_prompts(folder: Path) -> list[OpenPrompt]:
 
 
 def answer_prompt(folder: Path, text: str, key: str = "") -> str:
-    """Answer an open prompt of a run and return its key; empty ``key``: the oldest; empty ``text``: by the model.
+    """Answer an open prompt of a run and return its key.
+
+    An empty ``key`` means the oldest; an empty ``text`` means that the model answers.
 
     Raises:
         ConfigError: The prompt is not open, or the reply is too long.
@@ -136,14 +138,14 @@ def answer_prompt(folder: Path, text: str, key: str = "") -> str:
         raise ConfigError(f"the reply has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
     keys = [prompt.key for prompt in list_open_prompts(folder)]
     if not keys or (key and key not in keys):
-        raise ConfigError("no such prompt waits; 'oragent steer RUN person' has you asked from the next round on")
+        raise ConfigError("no such prompt is open; 'oragent steer RUN person' asks you from the next round on")
     chosen = key or keys[0]
     write_message(folder / ANSWERS, _file_name(chosen), {"text": text})
     return chosen
 
 
 def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
-    """Write values as a file for the engine; raise StoreError if the folder is a link or cannot be written."""
+    """Write values as a file for the engine. Raise StoreError if the folder is a link or cannot be written."""
     try:
         make_plain_folder(place)
         replace_file(place / name, json.dumps(values))
@@ -177,7 +179,7 @@ def _read_answer(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Act:
-    """Act of a user on a run."""
+    """Action of a user on a run."""
 
     # One of `ACTS`.
     act: str
@@ -185,12 +187,12 @@ class Act:
     value: str = ""
     # Round before which it took effect; -1 while it waits.
     round: int = -1
-    # Last committed round at that time.
+    # Number of the last committed round at that time.
     horizon: int = -1
 
 
 def check_act(act: str, value: str) -> Act:
-    """Check an act; raise ConfigError if it is unknown, or its value is missing, too long or invalid."""
+    """Check an action. Raise ConfigError if it is unknown, or if its value is missing, too long or invalid."""
     if act not in ACTS:
         raise ConfigError(f"unknown act {act[:40]!r}: expected {', '.join(ACTS)}")
     if len(value) > MAX_VALUE:
@@ -207,7 +209,7 @@ def check_act(act: str, value: str) -> Act:
 
 
 def change_budget(budget: Budget, value: str) -> Budget:
-    """Return a budget with other bounds, such as ``evaluations=500 seconds=60``, or raise a ConfigError."""
+    """Return a budget with other limits, such as ``evaluations=500 seconds=60``; raise ConfigError for unknown ones."""
     bounds: dict[str, Any] = {}
     names = [field.name for field in fields(Spent)]
     for word in value.split():
@@ -229,11 +231,11 @@ def change_budget(budget: Budget, value: str) -> Budget:
 
 
 def post_act(folder: Path, act: str, value: str = "") -> str:
-    """Write an act for the present or next engine of a run folder, and return a message for the user.
+    """Write an action for the present or next engine of a run folder, and return a message for the user.
 
     Raises:
-        ConfigError: The act is invalid, or names an unknown candidate.
-        StoreError: This is not the folder of a run, or it cannot be written.
+        ConfigError: The action is invalid, or names an unknown candidate.
+        StoreError: The folder is not that of a run, or it cannot be written.
     """
     if not (folder / "run.db").is_file():
         raise StoreError(f"{folder} is not the folder of a run: run.db is expected in it")
@@ -253,7 +255,7 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
 
 
 def _expect_candidate(folder: Path, name: str) -> None:
-    """Raise ConfigError if a run has no committed candidate with an id."""
+    """Raise ConfigError if a run has no committed candidate with this id."""
     number = name.partition(".")[0]
     with Store(folder / "run.db", readonly=True) as store:
         known = [record.id for record in store.records(int(number[:9]))]
@@ -282,7 +284,7 @@ def _read_act(path: Path) -> Act | None:
 
 
 def _read_record(store: Store) -> tuple[list[Act], Any]:
-    """Return the recorded acts of a run and its budget before them; the database is untrusted."""
+    """Read the recorded actions of a run, and its budget before them. The database is untrusted."""
     try:
         acts = [
             replace(check_act(tree["act"], tree["value"]), round=int(tree["round"]), horizon=int(tree["horizon"]))
@@ -290,11 +292,11 @@ def _read_record(store: Store) -> tuple[list[Act], Any]:
         ]
         return acts, json.loads(store.meta(BASE) or "null")
     except (AttributeError, ConfigError, KeyError, RecursionError, TypeError, ValueError):
-        raise StoreError(f"{store.path}: the record of acts in it is damaged; start a new run") from None
+        raise StoreError(f"{store.path}: its record of actions is damaged; start a new run") from None
 
 
 class ActLog:
-    """The acts of one run, in effect and waiting."""
+    """Actions of one run, in effect and waiting."""
 
     def __init__(self, folder: Path, store: Store, budget: Budget) -> None:
         self._folder, self._store = folder / FOLDER, store
@@ -314,12 +316,15 @@ class ActLog:
         self._programs: dict[int, list[str]] = {}
 
     def take(self, round_number: int, horizon: int, budget: Budget, *, is_live: bool) -> Iterator[Act]:
-        """Yield the acts that take effect before a round begins; with ``is_live`` also new ones, which are recorded."""
+        """Yield the actions that take effect before a round begins.
+
+        With ``is_live``, new ones are recorded and included.
+        """
         while self._waiting and (self._waiting[0].round, self._waiting[0].horizon) <= (round_number, horizon):
             act = self._waiting.pop(0)
             self._apply(act, round_number)
             if act.act == "pause" and not any(later.act == "continue" for later in self._waiting):
-                # A replay does not wait for a user.
+                # A replay does not pause.
                 self.paused = False
             yield act
         if is_live and not self._waiting:
@@ -363,7 +368,7 @@ class ActLog:
         return self._programs.get(round_number, ())
 
     def restrict(self, archive: Archive) -> Archive:
-        """Return the part of an archive that parents may be drawn from; the whole archive if that part is empty."""
+        """Return the part of an archive from which parents may be drawn; the whole archive if that part is empty."""
         for keep in self._filters():
             part = archive.snapshot()
             part.keep_only(keep)

@@ -198,7 +198,7 @@ def test_two_servers_cannot_hold_one_run_and_a_vanished_client_frees_it(root: Pa
         async with in_memory(root) as agent:
             run = (await agent("open_run", problem="sack", evaluations=4))["run"]
             async with over_stdio(root) as other:
-                assert "searches in" in await other.fails("open_run", run=run)
+                assert "is searching in" in await other.fails("open_run", run=run)
             program = denser(await seed_of(agent), 1).replace(
                 "import numpy", "import time\ntime.sleep(1)\nimport numpy"
             )

@@ -264,7 +264,7 @@ def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["run"], "name a problem to search ('oragent problems' lists them), or a run to --replay"),
-        (["run", "--replay", "nowhere"], "no run at nowhere"),
+        (["run", "--replay", "nowhere"], "nowhere is not a run"),
         (["run", "tyo"], "unknown problem 'tyo': did you mean toy"),
         (["run", "toy", "budget.evaluation=3"], "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
         (["run", "toy", "--config", "none.yaml"], "cannot read the configuration none.yaml"),
@@ -276,7 +276,7 @@ def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
         ),
         (["run", "toy", "budget.money=2"], "budget.money would never end this search, as strategy 'gp' asks no model"),
         (["compare", "toy", "budget.money=2", "--model", "scripted"], "would never end this search"),
-        (["resume", "nowhere"], "no run at nowhere"),
+        (["resume", "nowhere"], "nowhere is not a run"),
         (["show", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere"),
         (["eval", "toy", "--candidate", "none.py"], "none.py"),

@@ -94,7 +94,7 @@ def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["probe", "tsp_constructive", "PROGRAM", "--size", "20"], "train has no size 20: choose among 50"),
+        (["probe", "tsp_constructive", "PROGRAM", "--size", "20"], "train has no size 20; expected one of 50"),
         (["probe", "tsp_constructive", "PROGRAM", "--instances", "x"], "instances must be a number N or a range A:B"),
         (["sweep", "tsp_constructive", "PROGRAM", "HEIGHT=1,2"], "HEIGHT is no constant at the top of the program"),
         (["sweep", "tsp_constructive", "PROGRAM", "WEIGHT=2..1"], "a range rises"),
@@ -165,7 +165,7 @@ def test_a_probe_on_practice_instances_has_the_sizes_of_val(command, program: Pa
     assert (code, "3 settings on practice" in text) == (0, True)
     assert oragent.probe("tsp_constructive", program, practice=True, instances=1).sizes[0].instances == 3
     code, text = command("probe", "tsp_constructive", str(program), "--practice", "--size", "200")
-    assert (code, text) == (1, "oragent: practice has no size 200: choose among 20, 50, 100\n")
+    assert (code, text) == (1, "oragent: practice has no size 200; expected one of 20, 50, 100\n")
 
 
 def test_a_problem_without_practice_instances_says_so(toy: Path) -> None:

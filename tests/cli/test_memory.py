@@ -41,7 +41,7 @@ def test_lessons_are_kept_shown_edited_and_forgotten(learned: Path, tmp_path: Pa
     monkeypatch.setenv("VISUAL", str(editor))
     assert "- mine" in kept(tmp_path, capsys, name="toy", edit=True)
     kept(tmp_path, capsys, name="toy", forget=True)
-    with pytest.raises(ConfigError, match="nothing is kept of toy"):
+    with pytest.raises(ConfigError, match="no lessons for toy"):
         kept(tmp_path, capsys, name="toy")
 
 

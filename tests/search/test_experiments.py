@@ -178,14 +178,14 @@ def test_it_stops_where_the_first_settings_all_fail_alike() -> None:
         (["A=1", "A=2"], "'A' is named twice"),
         (["A=5..1"], "a range rises"),
         (["B=0..1,log"], "positive for log"),
-        (["A=__import__('os')"], "names no parameter: write window=5,10,20"),
+        (["A=__import__('os')"], "does not name a parameter: write window=5,10,20"),
         ([f"A={','.join(map(str, range(20)))}", f"B={','.join(map(str, range(20)))}"], "400 settings"),
     ],
 )
 def test_what_cannot_be_swept_is_one_line(words: list[str], message: str) -> None:
     with pytest.raises((ConfigError, CandidateError), match=message.replace("(", r"\(")):
         read_axes(words, SOURCE)
-    with pytest.raises(ConfigError, match="the program declares no range of A"):
+    with pytest.raises(ConfigError, match="the program declares no range for A"):
         read_axes(["A"], "A = 1\n")
 
 
@@ -198,11 +198,11 @@ def test_instances_are_a_number_or_a_range(instances: str) -> None:
 def test_sizes_are_those_of_train() -> None:
     sizes = {"train": [20, 50], "val": [50, 100]}
     assert Subset().check(sizes).sizes == (20, 50)
-    with pytest.raises(ConfigError, match="train has no size 100: choose among 20, 50"):
+    with pytest.raises(ConfigError, match="train has no size 100; expected one of 20, 50"):
         Subset((100,)).check(sizes)
     assert Subset(mode="practice").check(sizes).sizes == ()  # all of them in one process
     assert Subset((100,), mode="practice").check(sizes).sizes == (100,)
-    with pytest.raises(ConfigError, match="practice has no size 20: choose among 50, 100"):
+    with pytest.raises(ConfigError, match="practice has no size 20; expected one of 50, 100"):
         Subset((20,), mode="practice").check(sizes)
 
 

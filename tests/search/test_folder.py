@@ -43,7 +43,9 @@ def test_a_second_process_is_told_in_one_line_who_has_the_run_and_nothing_is_cha
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         before = {path: path.read_bytes() for path in folder.path.iterdir() if path.is_file()}
-        expected = rf"^process {holder.pid} on .*, since .* searches in {folder.path}: wait until it ends, or end it$"
+        expected = (
+            rf"^process {holder.pid} on .*, since .* is searching in {folder.path}: wait until it ends, or end it$"
+        )
         with pytest.raises(StoreError, match=expected):
             going_on(folder)
         with pytest.raises(StoreError, match=expected):

@@ -64,7 +64,7 @@ def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
         (str(tmp_path / "huge.py"), "more than"),
         (str(other), "it searched for 'other'"),
         (str(tmp_path / "mine.cpp"), r"expected a program \(\.py\)"),
-        ("memory", "nothing is kept of toy yet: oragent memory --add RUN"),
+        ("memory", "no lessons for toy yet: 'oragent memory toy --add RUN'"),
     ]:
         with pytest.raises(ConfigError, match=said) as caught:
             gather_start([place], problem, tmp_path / "outputs")

@@ -115,7 +115,7 @@ def plain_strategy(word: str, common: Config) -> StrategyVariant:
     """Return a strategy with default settings, by its name or file."""
     strategy = choose_strategy(build_config({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
     if strategy.asks_model and common.model is None:
-        raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
+        raise ConfigError(f"strategy {word!r} needs a model: name one with --model ('scripted' needs no server)")
     return StrategyVariant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
 
 
@@ -129,7 +129,9 @@ def make_variant(name: str, settings: Mapping[str, Any], common: Config, source:
     except ConfigError as problem:
         raise ConfigError(f"{source}: {problem}") from None
     if strategy.asks_model and config.model is None:
-        raise ConfigError(f"{source}: strategy {strategy.name!r} asks a model: give the variant one, or all by --model")
+        raise ConfigError(
+            f"{source}: strategy {strategy.name!r} needs a model: give the variant one, or all by --model"
+        )
     return variant
 
 

@@ -1,4 +1,4 @@
-"""A program under variation, and the operators that keep its structure or shrink it.
+"""Program under variation, and operators that keep its structure or shrink it.
 
 Each operator changes one place, or returns False if it finds none. Point mutation of constants and functions, and a
 shrinking operator against bloat, follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5).
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 # With this exponent, 1 / d ** 12 is finite for instance data of any reasonable scale.
 MAX_POWER = 12.0
-# Modules that are imported if a child needs them.
+# Modules that are imported if a child uses them.
 MODULES = {"np": "numpy", "math": "math", "torch": "torch"}
 
 
@@ -62,7 +62,7 @@ class Draft:
         return "torch" in names and "numpy" not in names
 
     def pick(self, items: Sequence[T]) -> T:
-        """Draw one of the items."""
+        """Draw an item."""
         return items[int(self.rng.integers(len(items)))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
@@ -83,7 +83,7 @@ class Draft:
         return round_to_three(centre * float(np.exp(spread * self.rng.standard_normal())))
 
     def choose(self, sites: Sequence[Site]) -> Site:
-        """Draw a place; with probability 1/2 one that holds a whole result."""
+        """Draw a place; with probability 1/2, one that holds a whole result."""
         results = [site for site in sites if site.context.root]
         return self.pick(results if results and self.chance(0.5) else sites)
 
@@ -104,7 +104,7 @@ def round_to_three(value: float) -> float:
 
 
 def build_expression(text: str, **parts: ast.expr) -> ast.expr:
-    """Parse an expression; ``{name}`` in it is replaced by the part of that name."""
+    """Parse an expression and replace each ``{name}`` in it by the part of that name."""
     texts = {name: f"({ast.unparse(part)})" for name, part in parts.items()}
     return tree_of(text.format(**texts), mode="eval").body
 
@@ -115,13 +115,13 @@ def count_nodes(node: ast.AST) -> int:
 
 
 def fits_shape(site: Site, node: ast.expr) -> bool:
-    """Return whether ``node`` may replace the expression at ``site``, as far as shapes are known."""
+    """Return True if ``node`` may replace the expression at ``site``, as far as shapes are known."""
     shape = site.facts.shape(node)
     return shape == site.shape and not (shape is None and isinstance(node, ast.Constant))
 
 
 def is_reachable(site: Site, node: ast.expr) -> bool:
-    """Return whether all names in ``node`` are bound at ``site``, or can be imported."""
+    """Return True if all names in ``node`` are bound at ``site``, or can be imported."""
     return all(name in site.context.visible or name in MODULES or hasattr(builtins, name) for name in free_names(node))
 
 
@@ -161,7 +161,7 @@ def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
 
 
 def _is_guard(value: int | float) -> bool:
-    """Return whether a constant only keeps a divisor from zero or stands for infinity; a change has no effect."""
+    """Return True for a constant that keeps a divisor from zero, or stands for infinity. Changing it has no effect."""
     return 0 < abs(value) < 1e-6 or abs(value) >= 1e4
 
 
@@ -172,7 +172,7 @@ def _constant_value(node: ast.expr) -> int | float:
 
 
 def swap_operator(draft: Draft) -> bool:
-    """Swap an arithmetic operator, or a comparison, with one of its family."""
+    """Replace an arithmetic operator or a comparison by a similar one."""
     operations = [site for site in draft.sites.numbers if _allowed_operators(site)]
     compares = [node for node in draft.sites.compares if isinstance(node.ops[0], _ORDERS)]
     if not operations and not compares:
@@ -189,7 +189,7 @@ def swap_operator(draft: Draft) -> bool:
 
 
 def _allowed_operators(site: Site) -> list[type[ast.operator]]:
-    """Return the operators that can replace that of a sum or product; division only by a likely nonzero value."""
+    """Return the operators that can replace a sum or product; division only if the divisor is probably not zero."""
     node = site.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
         return []
@@ -199,7 +199,7 @@ def _allowed_operators(site: Site) -> list[type[ast.operator]]:
 
 
 def swap_function(draft: Draft) -> bool:
-    """Swap a function with one of its family: mean with median, sqrt with log1p, minimum with maximum."""
+    """Replace a function by a similar one: mean by median, sqrt by log1p, minimum by maximum."""
     choices = [(site.node, others) for site in draft.sites.numbers if (others := _related_functions(site, draft.torch))]
     if not choices:
         return False
@@ -225,21 +225,21 @@ def _related_functions(site: Site, torch: bool) -> list[str]:
         case _:
             return []
     called = numeric_call(node)
-    # In torch, max and median return indices too.
+    # In torch, ``max`` and ``median`` with an axis also return indices.
     if torch and ("mean" in family and (args or node.keywords)):
         family = ("mean", "std") if called else ()
     if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "math":
         family = tuple(relative for relative in family if relative in ("sqrt", "log1p", "tanh"))
     positive = bool(args) and site.facts.nonnegative(args[0])
     others = [relative for relative in family if relative != name and (positive or relative not in _NEED_SIGN)]
-    # Arrays have no such method.
+    # Arrays do not have this method.
     if called:
         return others
     return [relative for relative in others if relative != "median"]
 
 
 def shrink_program(draft: Draft) -> bool:
-    """Shrink: replace a call by its argument or an operation by one side, or remove an updating statement."""
+    """Replace a call by its argument or an operation by one side, or remove an updating statement."""
     parts = ((site, part) for site in draft.sites.numbers for part in _smaller_parts(site.node))
     choices = [(site, part) for site, part in parts if _may_become(site, part)]
     blocks = {id(site.block[1]): site.block for site in (*draft.sites.numbers, *draft.sites.constants)}
@@ -266,7 +266,8 @@ def _smaller_parts(node: ast.expr) -> list[ast.expr]:
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
         case ast.Call(args=[ast.Compare(ops=[ast.Eq() | ast.NotEq()]), *_]) if numeric_call(node) == "where":
-            # It masks a special value, such as the zeros of a diagonal, for the function around it.
+            # The masked values are special, such as the zeros of a diagonal, and the function around them relies on
+            # that.
             return []
         case ast.Call(args=args) if numeric_call(node) == "where":
             return args[1:]
@@ -279,7 +280,7 @@ def _smaller_parts(node: ast.expr) -> list[ast.expr]:
 def _may_become(site: Site, part: ast.expr) -> bool:
     guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
     value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
-    # A guard that keeps a divisor from zero is kept.
+    # Keep a term that keeps a divisor from zero.
     return value and fits_shape(site, part) and not guard
 
 

@@ -1,9 +1,8 @@
-"""Kinds and shapes of the expressions of a heuristic, guessed by static analysis; no program is run here.
+"""Kinds and shapes of the expressions of a heuristic, inferred by static analysis without running the program.
 
-A name or an expression is a number (a value to compute with, or an array of values), a count (an index or a size), or
-something else. A number has a shape, if it can be inferred, and may be known to be non-negative. The guesses rely on
-conventions of the field: instance data (distances, demands, prizes) are non-negative; a name used as a subscript is an
-index.
+The kind of a name or an expression is number (a value or an array of values), count (an index or a size), or something
+else. A number has a shape, if it can be inferred, and may be known to be non-negative. The analysis relies on two
+conventions: instance data (distances, demands, prizes) are non-negative, and a name used as a subscript is an index.
 """
 
 import ast
@@ -44,7 +43,10 @@ def numeric_call(node: ast.expr) -> str:
 
 
 def find_bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]:
-    """Yield (name, value, whether the name is an item of the value) for each binding; value None if unknown."""
+    """Yield the name, the value and a flag for each binding; the flag is True if the name is an item of the value.
+
+    An unknown value is None.
+    """
     if isinstance(unit, ast.FunctionDef):
         parameters = unit.args
     else:
@@ -94,7 +96,7 @@ def index_names(parts: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _plain_names(target: ast.expr) -> Iterator[str]:
-    """Yield the names that form an index; names inside a mask or a call have other uses."""
+    """Yield the names that form an index. Names inside a mask or a call have other uses."""
     match target:
         case ast.Name(id=name):
             yield name
@@ -136,7 +138,7 @@ _ARRAYS |= {"zeros_like"}
 class ExpressionKind(IntEnum):
     """Kind of the value of an expression."""
 
-    # An integer constant, either COUNT or NUMBER.
+    # An integer constant, which may be COUNT or NUMBER.
     NEUTRAL = 0
     # An index or a size.
     COUNT = 1
@@ -145,7 +147,7 @@ class ExpressionKind(IntEnum):
 
 
 class NameFacts:
-    """Kinds and shapes of the names in one top-level function or class; nested scopes share one table."""
+    """Kinds and shapes of the names in one top-level function or class. Nested scopes share one table."""
 
     def __init__(self, unit: ast.stmt, evolved: bool) -> None:
         self.evolved = evolved
@@ -171,7 +173,7 @@ class NameFacts:
                     self._shapes[name] = None
             else:
                 self._bind_name(name, value, item)
-        # These kinds were inferred before all names were known.
+        # Kinds inferred before all names were known may be wrong.
         self._known.clear()
 
     def kind(self, node: ast.expr) -> ExpressionKind:
@@ -195,7 +197,7 @@ class NameFacts:
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
                 return self.kind(inner)
             case ast.IfExp(body=body, orelse=orelse):
-                # A choice between integer constants is a code.
+                # A choice between integer constants is a code, such as a category.
                 kind = _join_kinds(self.kind(body), self.kind(orelse))
                 if kind is ExpressionKind.NEUTRAL:
                     return ExpressionKind.OTHER

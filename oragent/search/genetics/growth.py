@@ -1,4 +1,4 @@
-"""Genetic-programming operators that add material to a program; each changes one place or returns False.
+"""Genetic-programming operators that add material to a program. Each changes one place or returns False.
 
 Subtree mutation and crossover follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5). Terminals are the problem's
 primitives. Functions around them are typical of heuristics: powers, ranks, thresholds, normalised and exponentially
@@ -35,14 +35,14 @@ SMALL = 8
 
 @dataclass(frozen=True)
 class _Form:
-    """Form into which ``e`` is rewritten, alone or with a primitive ``p`` (``q`` if it must not be zero)."""
+    """Form into which ``e`` is rewritten, alone or with a primitive ``p`` (``q`` if the primitive must not be zero)."""
 
     # Text of the form; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
     text: str
-    # Weights of the form for a result and for its parts.
+    # Weights of the form for a whole result and for a part.
     at_root: float
     inside: float
-    # True if the primitive, or ``e``, must be non-negative; False if its sign must be unknown.
+    # True if ``p`` or ``e`` must be non-negative; False if its sign must be unknown.
     sign: bool | None = None
     # Whether it must be an array.
     array: bool = False
@@ -52,7 +52,7 @@ class _Form:
 
 @dataclass(frozen=True)
 class _Block:
-    """Expression to insert; its type is the declared one in ``told``, otherwise inferred from its text."""
+    """Expression to insert. Its type is declared in ``told``, or else inferred from its text."""
 
     node: ast.expr
     told: Primitive | None = None
@@ -110,7 +110,7 @@ _INSERTS = (
 
 def wrap_expression(draft: Draft) -> bool:
     """Wrap a sub-expression: a power, a root, a logarithm, an exponential, a normalisation, a rank, a threshold."""
-    # A monotone function of a value that is only compared would have no effect.
+    # A monotone function has no effect on a value that is only compared.
     sites = [site for site in draft.sites.numbers if not site.context.ordinal]
     return bool(sites) and wrap_at(draft, draft.choose(sites))
 
@@ -133,12 +133,12 @@ def wrap_at(draft: Draft, site: Site) -> bool:
 
 
 def insert_primitive(draft: Draft) -> bool:
-    """Combine a result, or a part of it, with one of the problem's primitives."""
+    """Combine a result, or a part of it, with a primitive of the problem."""
     return any(_combine_with_block(draft, block) for block in _parse_primitives(draft.shuffled(draft.primitives)))
 
 
 def replace_expression(draft: Draft) -> bool:
-    """Replace a sub-expression by one of the problem's primitives."""
+    """Replace a sub-expression by a primitive of the problem."""
     return any(_exchange_for_block(draft, block) for block in _parse_primitives(draft.shuffled(draft.primitives)))
 
 
@@ -186,7 +186,10 @@ def _exchange_for_block(draft: Draft, block: _Block) -> bool:
 
 
 def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
-    """Return a form of ``p`` that is safe as a divisor; plain ``p`` only if the program already divides by it."""
+    """Return a form of ``p`` that is safe as a divisor.
+
+    It is ``p`` itself only if the program already divides by it.
+    """
     text = ast.unparse(block.node)
     operations = [node for node in all_nodes(draft.tree) if isinstance(node, ast.BinOp)]
     divisors = [node.right for node in operations if isinstance(node.op, ast.Div)]
@@ -247,13 +250,13 @@ def _suitable_forms(draft: Draft, forms: Iterable[_Form], positive: bool, shape:
         for form in forms
         if form.sign in (None, positive)
         and (shape == 1 or not form.array)
-        # Functions of torch accept no plain numbers.
+        # Functions of torch do not accept plain numbers.
         and (shape == 1 or not draft.torch or "np." not in form.text)
     ]
 
 
 def _repeats_form(form: _Form, site: Site) -> bool:
-    """Return whether the form would give a power of a power, or the negative of a negative."""
+    """Return True if the form would give a power of a power, or a double negation."""
     if "** {k}" in form.text:
         return _constant_exponent(site.node) > 0 or (
             isinstance(site.parent, ast.expr) and _constant_exponent(site.parent) > 0
@@ -297,5 +300,5 @@ def _parse_primitives(primitives: Iterable[str]) -> Iterator[_Block]:
         try:
             yield _Block(parse_expression(text), text if isinstance(text, Primitive) else None)
         except CandidateError:
-            # The author of a problem may list a statement, which cannot be combined.
+            # A problem may list a statement as a primitive, which cannot be combined.
             continue

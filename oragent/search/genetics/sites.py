@@ -1,6 +1,6 @@
 """Places where a program can be varied: its numeric sub-expressions, constants and comparisons.
 
-Structural parts are left out: subscripts, ``axis`` and other keyword arguments, ranges, sizes, and integers passed to
+Structural parts are left out: subscripts, ``axis`` and other keyword arguments, ranges, sizes, and integer arguments of
 unknown functions.
 """
 
@@ -20,7 +20,7 @@ from oragent.search.genetics.expressions import (
     numeric_call,
 )
 
-# A list of statements, and one statement of it.
+# List of statements, and one of its statements.
 Block = tuple[list[ast.stmt], ast.stmt]
 
 
@@ -29,15 +29,15 @@ class SiteContext(NamedTuple):
 
     # Names that are bound wherever the expression is evaluated.
     visible: tuple[str, ...]
-    # Whether an operand combined with it is combined element by element with the result.
+    # True if an operand added here is combined element by element with the result.
     outer: bool = True
-    # Whether it is the result itself.
+    # True for the result itself.
     root: bool = False
-    # Whether only the order of its values matters.
+    # True if only the order of its values matters.
     ordinal: bool = False
-    # Whether it scales the whole result.
+    # True if it scales the whole result.
     factor: bool = False
-    # Whether its integers are indices or sizes, not values.
+    # True if its integers are indices or sizes, not values.
     structural: bool = False
     # Name of the variable that it is assigned to.
     assigned: str = ""
@@ -56,7 +56,7 @@ class Site:
     # Its statement, and the list that contains it.
     block: Block
     context: SiteContext
-    # Whether it is the whole return value of the evolved function.
+    # True for the whole return value of the evolved function.
     returned: bool = False
 
     @property
@@ -75,12 +75,15 @@ class Site:
 
     @property
     def divides(self) -> bool:
-        """Return whether the expression is a divisor."""
+        """Return True if the expression is a divisor."""
         return isinstance(self.parent, ast.BinOp) and isinstance(self.parent.op, ast.Div) and self.field == "right"
 
     @property
     def shape(self) -> int | None:
-        """Return 0 for a scalar, 1 for an array, None if unknown; a return value of the evolved function is 1."""
+        """Return 0 for a scalar, 1 for an array, None if unknown.
+
+        A return value of the evolved function counts as an array.
+        """
         shape = self.facts.shape(self.node)
         if shape is None and self.returned:
             return 1
@@ -100,7 +103,7 @@ class Sites:
 
 
 def find_sites(tree: ast.Module, function: str) -> Sites:
-    """Find the places in all functions and methods of ``tree`` at which ``function`` can be varied."""
+    """Find the places in all functions and methods of ``tree`` at which a child may differ."""
     sites = Sites()
     module_names = tuple(name for statement in tree.body for name in _bound_by(statement))
     for statement in tree.body:
@@ -118,7 +121,7 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
 
 
 def _mark_used_variables(unit: ast.stmt, sites: list[Site]) -> list[Site]:
-    """Mark places assigned to variables that are not used element by element, or are only compared."""
+    """Mark places that are assigned to variables which are not used element by element, or are only compared."""
     loads: dict[str, int] = {}
     for node in all_nodes(unit):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -181,7 +184,7 @@ class _Walker:
                 self.statements(node.body, visible + _bound_names(target))
                 self.statements(node.orelse, visible)
             case ast.While():
-                # The test is left out, because a change could prevent the loop from ending.
+                # The condition is left out, because a change could make the loop endless.
                 self.statements(node.body, visible)
             case ast.With() | ast.Try() | ast.ClassDef():
                 self.statements(node.body, visible)
@@ -319,7 +322,7 @@ class _Walker:
 
 
 def _is_limit(node: ast.expr) -> bool:
-    """Return whether ``node`` is an infinity, such as the initial value of a search for the best."""
+    """Return True for an infinity, such as the initial value of a search for the best."""
     match node:
         case ast.UnaryOp(operand=inner):
             return _is_limit(inner)

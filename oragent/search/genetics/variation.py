@@ -1,6 +1,6 @@
-"""Variation of the ``gp`` strategy: children of one or two programs, made by changes of their syntax trees.
+"""Variation of the ``gp`` strategy: children of one or two programs by changes of their syntax trees.
 
-Only the text of a program is needed. If a candidate has several functions, one of them is varied.
+Only the text of a program is used. If a candidate has several functions, one of them is varied.
 """
 
 import ast
@@ -39,7 +39,7 @@ from oragent.search.genetics.growth import (
 )
 
 MAX_NODES = 200
-# Number of nodes that any program may have; size limit as a multiple of the best program's nodes.
+# Every program may have this many nodes; longer ones at most this multiple of the best program's nodes.
 FREE_NODES, PAID = 100, 1.5
 TRIES = 24
 
@@ -69,7 +69,7 @@ class Offspring:
 
 @lru_cache(maxsize=16)
 def room(seed: str, best: str | None = None) -> int:
-    """Return the size limit, in nodes, of descendants of a seed: for a long seed, twice its nodes.
+    """Return the maximum number of nodes of descendants of a seed. A long seed allows twice its own nodes.
 
     If the best program so far is known, programs above ``FREE_NODES`` may have at most 1.5 times its nodes. The limit
     therefore rises only when a longer program becomes the best, as with the dynamic limits of Silva & Costa 2009
@@ -90,13 +90,13 @@ def vary(
     rng: np.random.Generator,
     most: int = MAX_NODES,
 ) -> Offspring:
-    """Breed a child that differs from ``parent`` in canonical form and has its signature, docstring and imports.
+    """Breed a child that differs from ``parent`` in canonical form. Signature, docstring and imports stay.
 
     One operator is applied, sometimes two or three. No program is run: kinds and shapes of expressions are inferred
     from the text, so most children run without an error, but not all. Unused variables and comments are dropped. A
-    sub-expression may come from ``mate``. ``primitives`` are expressions over the function's parameters that can be
-    combined element by element with its return value. A child has at most ``most`` nodes, unless its parent has more;
-    near the limit, shrinking operators are more likely.
+    sub-expression may come from ``mate``. ``primitives`` are expressions over the parameters of the function; they can
+    be combined element by element with its return value. A child has at most ``most`` nodes, unless its parent has
+    more. Near the limit, shrinking operators are more likely.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -139,7 +139,7 @@ def _analyse_parent(parent: str, function: str) -> _Given:
 
 
 def _apply_operator(draft: Draft, fullness: float) -> str:
-    """Apply one operator that finds a place, and return its name; shrinking is more likely for large programs."""
+    """Apply one operator that finds a place, and return its name. For large programs, shrinking is more likely."""
     draft.look()
     names = list(_STEPS)
     weights = [weight * (1 + 16 * fullness**2 * (name == "delete")) for name, (_, weight) in _STEPS.items()]
@@ -172,7 +172,7 @@ def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
 
 
 def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
-    """Wrap the return value; used if no operator found a place or all children equalled earlier programs."""
+    """Wrap the return value. This is used if no operator found a place, or all children equalled earlier programs."""
     draft = Draft(tree_of(original.source), original.function, primitives, None, rng)
     draft.look()
     results = [site for site in draft.sites.numbers if site.context.root]
@@ -196,7 +196,7 @@ def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Gen
 
 
 def _prune_unread(tree: ast.Module) -> bool:
-    """Drop assignments to unused variables in place, if that cannot change the behaviour of the program."""
+    """Drop assignments to unused variables in place, unless that could change the behaviour of the program."""
     pruned = False
     for unit in tree.body:
         while isinstance(unit, ast.FunctionDef) and _drop_idle(unit):
@@ -282,8 +282,8 @@ def vary_unit(
 ) -> Offspring:
     """Breed a child of a candidate by ``vary``, with a size limit from the seed and the best program.
 
-    For a candidate with one function in one file, no random choice of a function is made. Fixed parts of a candidate
-    are restored when the child is evaluated.
+    If a candidate is one function in one file, no random number is drawn to choose a function. Fixed parts of a
+    candidate are restored when the child is evaluated.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -310,7 +310,7 @@ def vary_unit(
 
 
 def breed_child(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
-    """Breed a child of a program whose last function is the evolved one; quoted expressions may be inserted."""
+    """Breed a child of a program whose last function evolves. ``quoted`` expressions may be inserted."""
     try:
         functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
         if not functions:

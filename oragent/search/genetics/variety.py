@@ -7,14 +7,14 @@ from oragent.evaluation.problem import Problem
 from oragent.programs.parameters import read_parameters
 from oragent.search.genetics.variation import vary_unit
 
-# Largest number of children to breed, and number of them that must change the inside of the seed.
+# Maximum number of children to breed, and minimum number of them that must change the inside of the seed.
 MOST_CHILDREN, LEAST_CHANGED = 40, 2
 # Operator that wraps the whole result in arithmetic.
 AROUND = "wrap"
 
 
 def has_place(problem: Problem) -> bool:
-    """Return whether children change the inside of the seed, not only wrap the whole result in arithmetic."""
+    """Return True if children change the inside of the seed, and do not only wrap its result in arithmetic."""
     signature, rng = problem.signature, np.random.default_rng(0)
     changed = 0
     for _ in range(MOST_CHILDREN):
@@ -29,7 +29,7 @@ def has_place(problem: Problem) -> bool:
 
 
 def describe_missing_place(problem: Problem) -> str:
-    """Return advice if genetic programming can vary almost nothing in a problem's seed; otherwise an empty text."""
+    """Return advice if genetic programming can vary almost nothing in the seed of a problem; empty otherwise."""
     if has_place(problem):
         return ""
     if read_parameters(problem.seed).parameters:

@@ -8,7 +8,7 @@ MODULES = ("prompt_templates", "programs", "search_summary")
 
 def __getattr__(name: str) -> Any:
     """Return a name from the modules of this package, for user strategies that import it from here."""
-    # A module that is not imported yet is imported by the statement that names it.
+    # The statement that names a module imports it if necessary.
     for module in MODULES if not name.startswith("__") and name not in MODULES else ():
         if hasattr(part := import_module(f"{__name__}.{module}"), name):
             return getattr(part, name)

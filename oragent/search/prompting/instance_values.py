@@ -9,12 +9,12 @@ from oragent.search.round_context import RoundContext
 
 # Number of first instances of a size that are shown.
 SHOWN = 12
-# Modes by which a program is measured after the search.
+# Modes in which a program is measured after the search.
 LATER = ("test", "fresh")
 
 
 def describe_sizes(run: RoundContext) -> str:
-    """Name the sizes that are scored, and those on which the best program is measured later; may be empty."""
+    """Name the sizes that are scored, and those on which the best program is measured later. May be empty."""
     sizes = run.problem.about.sizes
     if run.settings.problem_size:
         scored = [run.settings.problem_size]
@@ -30,7 +30,7 @@ def describe_sizes(run: RoundContext) -> str:
 
 
 def describe_instances(run: RoundContext, parent: Elite | None) -> str:
-    """List values of the first instances of each size, for the best program and the program to change; may be empty."""
+    """List values of the first instances of each size for the best program and for the parent; may be empty."""
     best = next(iter(best_elites(run)), None)
     if best is None:
         return ""

@@ -1,4 +1,4 @@
-"""Programs in prompts: label, score and figures, idea, text, and line of descent."""
+"""Programs in prompts: label, score and figures, idea, text, and ancestors."""
 
 import difflib
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from oragent.search.prompting import prompt_templates
 from oragent.search.prompting.search_summary import program_titles, shorter_of_text_and_changes, title_of
 from oragent.search.round_context import RoundContext
 
-# Largest number of characters of a metric that is not a number.
+# Maximum number of characters of a metric that is not a number.
 LONGEST = 160
 # Metrics that are shown with the time.
 TIMED = (
@@ -28,16 +28,16 @@ TIMED = (
 )
 
 
-# Number of latest steps of descent that are shown.
+# Maximum number of ancestors that are shown, the latest ones.
 MOST = 6
-# Largest number of characters of a step.
+# Maximum number of characters of an ancestor's line.
 LONGEST_STEP = 160
-# Largest number of lines of each compared program.
+# Maximum number of lines of each compared program.
 COMPARED_STEPS = 400
 
 
 class Told(StrEnum):
-    """Figures of a program that a prompt shows."""
+    """Selection of figures of a program for a prompt."""
 
     ALL = "all"
     SCORE = "score"
@@ -52,7 +52,7 @@ def shown_figures(run: RoundContext, paper: Told) -> Told:
 
 
 def as_published(run: RoundContext) -> bool:
-    """Return whether prompts of a published strategy follow its paper as closely as possible."""
+    """Return True if prompts of a published strategy follow its paper as closely as possible."""
     return run.settings.strategy.show is Show.PAPER
 
 
@@ -69,7 +69,7 @@ def show_program(
     """Show a program under a label, with the thought behind it and the figures of ``detail``.
 
     ``bins`` are the names of the features whose bins are shown. Figures of the program ``beside`` follow in brackets.
-    ``against`` is the last program of the prompt; changes relative to it are shown if they are shorter.
+    ``against`` is the last program of the prompt; if the changes relative to it are shorter, they are shown instead.
     """
     if idea:
         thinking = f"Idea: {idea}\n"
@@ -92,7 +92,7 @@ def show_program(
 
 
 def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
-    """List score, metrics and bins on one line; those of another program follow each in brackets."""
+    """List score, metrics and bins on one line, each followed by the other program's value in brackets."""
     if beside:
         earlier = dict(_figure_rows(beside, bins))
     else:
@@ -102,7 +102,10 @@ def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None
 
 
 def format_figure(value: Any) -> str:
-    """Format a figure with six significant digits; cut lists and tables after whole entries, and texts with a mark."""
+    """Format a figure with six significant digits.
+
+    Lists and tables are cut after whole entries; a cut text ends with a mark.
+    """
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, dict) and value:
@@ -122,7 +125,7 @@ def _join_whole(parts: Sequence[str]) -> str:
 
 
 def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
-    # Prompts must be reproducible, but times differ. Only the heuristic's time is shown, in coarse steps.
+    # Prompts must be reproducible, but times vary. Only the time of the heuristic is shown, in coarse steps.
     time = prompt_templates.describe_times(elite.metrics)
     timeless = [
         (name, format_figure(value))
@@ -144,7 +147,7 @@ class _Step(NamedTuple):
 
 
 def describe_lineage(run: RoundContext, elite: Elite) -> str:
-    """Describe the line of descent of a program, one step per line, oldest first; may be empty."""
+    """Describe the ancestors of a program, one per line, oldest first; may be empty."""
     if run.settings.strategy.history:
         steps_taken = _scored_ancestors(run, elite)
     else:
@@ -164,7 +167,10 @@ def describe_lineage(run: RoundContext, elite: Elite) -> str:
 
 
 def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
-    """Return the scored ancestors of a program and itself, oldest first, by the last (changed) parent."""
+    """Return the scored ancestors of a program and the program itself, oldest first.
+
+    The last parent counts, which is the changed one.
+    """
     candidates = {record.id: record.candidate for record in run.history}
     candidates |= {mine.fingerprint: mine for mine in run.solutions}
     ancestors: list[_Step] = []

@@ -1,8 +1,8 @@
 """Common parts of all prompts of a run: the problem, requests for programs, times and templates.
 
 All prompts of a run begin with the same bytes, so that servers can cache them and charge less. ``strategy.blocks`` and
-``strategy.features`` select the hints. Times are shown in steps of 1, 2, 5, or with three digits near a limit. They are
-from the first evaluation of a program; a replay uses the recorded times. Templates are the text files of
+``strategy.features`` select the hints. Times are shown in steps of 1, 2, 5, or with three digits near a limit. They
+come from the first evaluation of a program; a replay uses the recorded times. Templates are the text files of
 ``search/prompts``. ``NAME.STYLE.txt`` is the wording for models of a style, if it differs from ``NAME.txt``.
 """
 
@@ -23,25 +23,25 @@ from oragent.search.round_context import RoundContext
 
 # Metric of the harness: CPU seconds of all calls.
 TOTAL = "heuristic_seconds"
-# Seconds; shorter times are shown as shorter than this.
+# Shorter times, in seconds, are shown as "less than" this.
 LEAST_S = 0.1
-# Seconds from which times are not rounded to steps.
+# Times from this many seconds are not rounded to steps.
 EXACT_S = 1.0
 # Metrics of the harness that are shown with the time.
 CALLS, INSTANCES = "heuristic_calls", "instances_done"
 # Metric of the harness: number of instances of the whole evaluation.
 PLANNED = "instances_planned"
-# Metrics of the harness about instances that advanced in step when the time was over.
+# Metrics of the harness about instances that advance in step and were unfinished at the time limit.
 IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_planned"
-# Share of the time from which a size is shown as the slowest.
+# A size is shown as the slowest if it takes at least this share of the time.
 MOST_SHARE = 0.5
 
 
 fill_template = PromptFolder("oragent.search").fill
 LANGUAGES = {"python": "Python", "cpp": "C++"}
-# Multiple of the seed's nodes from which a program counts as far from the seed.
+# A program with this multiple of the seed's nodes counts as far from the seed.
 LEFT_BEHIND = 3.0
-# Smallest number of nodes that a seed counts as.
+# A seed counts as having at least this many nodes.
 LEAST = 40
 
 
@@ -59,7 +59,7 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
 
 
 def seconds_of(metrics: Mapping[str, Any]) -> str:
-    """Return the time of the function for a list of programs, after a semicolon; empty if it is short or unknown."""
+    """Return the time of the function for a list of programs, beginning with a semicolon; empty if short or unknown."""
     total = metrics.get(TOTAL)
     is_long = isinstance(total, int | float) and math.isfinite(total) and total >= EXACT_S
     if is_long:
@@ -79,9 +79,9 @@ def _describe_calls(metrics: Mapping[str, Any]) -> str:
 
 
 def describe_places(metrics: Mapping[str, Any]) -> str:
-    """Return the time of imports and compilation and at each size, in brackets after a space.
+    """Return the time of imports and compilation, and at each size, in brackets; it begins with a space.
 
-    It is empty for a single size without a long start.
+    It is empty for a single size with a short start.
     """
     places, start = metrics.get(PLACES), metrics.get(START)
     times = places if isinstance(places, dict) else {}
@@ -96,7 +96,7 @@ def describe_places(metrics: Mapping[str, Any]) -> str:
 
 
 def round_one_two_five(value: float) -> float:
-    """Round a positive value to the nearest of 1, 2, 5 times a power of ten, by ratio."""
+    """Round a positive value to 1, 2 or 5 times a power of ten, the nearest by ratio."""
     power = 10.0 ** math.floor(math.log10(value))
     nearest = min((1.0, 2.0, 5.0, 10.0), key=lambda step: abs(math.log(step * power / value)))
     return float(f"{nearest * power:.3g}")
@@ -117,7 +117,7 @@ def _describe_longest(places: Any, total: float) -> str:
 def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     """Return a sentence that names building blocks of the problem; empty if none are shown.
 
-    Blocks are not shown for a parent that is much longer than the seed.
+    They are not shown if the parent is much longer than the seed.
     """
     if parent is not None and parent.length > LEFT_BEHIND * max(
         inspect_program(run.problem.seed, run.problem.signature).length, LEAST
@@ -143,7 +143,7 @@ def bin_names(run: RoundContext) -> list[str]:
 
 
 def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
-    """Ask for edits of a program as shown in the prompt, with an edit of its last or another line as an example."""
+    """Ask for edits of a program that the prompt shows; the example edits its last line or another one."""
     return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
 
 
@@ -179,14 +179,14 @@ def system_prompt(run: RoundContext) -> Message:
 
 
 def prompt_tokens_left(run: RoundContext) -> int | None:
-    """Return the number of tokens that are left for a request after the problem; None if no context length is known."""
+    """Return the number of tokens for the request after the problem; None if no context length is known."""
     if run.room is None:
         return None
     return max(run.room + -len(system_prompt(run).content) // LETTERS_A_TOKEN, 1)
 
 
 def describe_contract(run: RoundContext) -> str:
-    """Describe arguments and result of the function by the docstring of the seed heuristic, if it has one."""
+    """Describe arguments and result of the function with the docstring of the seed heuristic, if it has one."""
     function, documentation = run.problem.about.function, run.problem.documentation
     if documentation:
         return f"\nWhat `{function}` gets and must return:\n{documentation}\n"
@@ -233,7 +233,7 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
 
 
 def _estimate_calls(metrics: Mapping[str, Any]) -> int:
-    """Estimate the number of calls on all instances from those until the evaluation ended; 0 if unknown."""
+    """Estimate the number of calls on all instances from the calls so far; 0 if unknown."""
     calls, share = metrics.get(CALLS), finished_share(metrics)
     if type(calls) is not int or not share:
         return 0
@@ -243,7 +243,7 @@ def _estimate_calls(metrics: Mapping[str, Any]) -> int:
 def finished_share(metrics: Mapping[str, Any]) -> float | None:
     """Return the share of the instances that an evaluation finished; None if the evaluator does not report it.
 
-    Instances that advanced in step when it ended count by their share of decisions.
+    An instance that advanced in step when the evaluation ended counts with its share of decisions.
     """
     finished, planned = metrics.get(INSTANCES), metrics.get(PLANNED)
     if type(finished) is not int or type(planned) is not int or planned <= 0:

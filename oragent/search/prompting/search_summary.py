@@ -12,30 +12,33 @@ from oragent.search.journal import Moment
 from oragent.search.prompting import prompt_templates
 from oragent.search.round_context import RoundContext
 
-# Kind of notes. Each holds the mark of a program's text, then its title.
+# Kind of notes that hold the mark of a program's text, then its title.
 TITLE = "title"
 # Number of programs in the table.
 ROWS = 6
-# Largest number of characters of a title in the table.
+# Maximum number of characters of a title in the table.
 LONGEST = 120
-# Kind of notes. Each holds the lesson of an experiment, readable at once.
+# Kind of notes that hold the lesson of an experiment. Other rounds can read it at once.
 LESSON = "lesson"
-# Number of latest programs outside the table that are listed.
+# Maximum number of latest programs outside the table that are listed.
 TRIED = 12
-# Numbers of latest failed programs and lessons in the table.
+# Maximum number of latest failed programs and of lessons.
 FAILURES, LESSONS = 4, 4
-# Largest number of characters about a failure.
+# Maximum number of characters about a failure.
 MOST_FAILURE = 240
-# If changes have less than this share of a program's characters, they are shown instead.
+# Changes are shown instead of a program if they have less than this share of its characters.
 SHORTER = 0.7
 # Context lines around a change.
 CONTEXT = 1
-# Largest number of lines of each compared program.
+# Maximum number of lines of each compared program.
 COMPARED = 1500
 
 
 def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
-    """Return ``diff`` and the changes relative to a shown program if these are much shorter; else "" and the text."""
+    """Return ``diff`` and the changes relative to a shown program if these are much shorter.
+
+    Otherwise return "" and the text.
+    """
     text = source.strip()
     old, new = shown.strip().split("\n"), text.split("\n")
     if max(len(old), len(new)) > COMPARED:
@@ -50,8 +53,8 @@ def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
 def summarise_search(run: RoundContext, parent: Elite | None = None) -> str:
     """Describe the best score and its program, a table of the best programs, and the remaining budget.
 
-    With ``strategy.live``, this is the state at the moment of the call, with failures and lessons of all branches. The
-    rank of ``parent`` among the best programs is included. Empty if ``strategy.standing`` is off.
+    With ``strategy.live``, the state is that at the moment of the call, with failures and lessons of all branches. It
+    includes the rank of ``parent``. Empty if ``strategy.standing`` is off.
     """
     if not run.settings.strategy.standing:
         return ""
@@ -122,10 +125,10 @@ def _lesson_lines(run: RoundContext, moment: Moment) -> list[str]:
 
 
 def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
-    """Show the code of the best program at the moment of the call, or only its changes if these are shorter.
+    """Show the best program at the moment of the call, or only its changes if these are shorter.
 
-    Empty if the prompt already shows the program, or ``strategy.live`` is off; otherwise lines after a blank one. The
-    last program of ``shown`` is the one to change.
+    Empty if the prompt already shows the program, or if ``strategy.live`` is off. Otherwise the text begins with a
+    blank line. The last program of ``shown`` is the one to change.
     """
     if not run.settings.strategy.live:
         return ""

@@ -1,4 +1,4 @@
-"""Search strategies: each is a coroutine that plays one round and follows its paper.
+"""Search strategies. Each is a coroutine that runs one round and follows its paper.
 
 ``STRATEGIES`` lists the strategies of this package by name. You add a strategy with a Python file that exports
 ``STRATEGY``, or with an entry point of the group ``oragent.strategies``. Such a file is trusted: it runs in the process
@@ -37,7 +37,7 @@ def choose_strategy(config: Config) -> Strategy:
     """Return the strategy that a configuration names.
 
     Raises:
-        ConfigError: The name is unknown, or its file or entry point holds no strategy.
+        ConfigError: The name is unknown, or its file or entry point has no strategy.
     """
     name = config.strategy_name
     file = config.strategy.file or (name if name.endswith(".py") else None)
@@ -50,7 +50,7 @@ def choose_strategy(config: Config) -> Strategy:
     if name.endswith(FUNCTION):
         plain = name.removesuffix(FUNCTION)
         raise ConfigError(
-            f"the strategy {name} is a Python function, which no folder can keep: give it again, "
+            f"the strategy {name} is a Python function, which cannot be stored: pass it again, "
             f"oragent.resume(RUN, strategy={plain})"
         )
     others = {point.name: point for point in importlib.metadata.entry_points(group=GROUP)}
@@ -66,15 +66,15 @@ def choose_strategy(config: Config) -> Strategy:
         hint = f"did you mean {near[0]!r}?"
     else:
         hint = f"there are {', '.join(sorted(names))}."
-    raise ConfigError(f"unknown strategy {name!r}: {hint} One of your own is a Python file: --strategy my.py")
+    raise ConfigError(f"unknown strategy {name!r}: {hint} Your own strategy is a Python file: --strategy my.py")
 
 
 def load_strategy(path: Path) -> Strategy:
-    """Run a Python file and return the strategy that it exports; raises ConfigError if it exports none."""
+    """Run a Python file and return the strategy that it exports. A file without one raises ConfigError."""
     if not path.is_file():
         raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
     if path.stat().st_size > LONGEST_ARGUMENT:
-        raise ConfigError(f"{path} has more than {LONGEST_ARGUMENT:,} bytes: expected a Python file that is shorter")
+        raise ConfigError(f"{path} has more than {LONGEST_ARGUMENT:,} bytes; expected a shorter Python file")
     spec = importlib.util.spec_from_file_location(f"oragent_strategy_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None

@@ -6,9 +6,9 @@ an individual is a description and its program. A generation makes N children of
 each child, two uniformly drawn parents are crossed, and with probability 0.2 the child is mutated before it is scored.
 The best N of parents and children survive. N is 10.
 
-Differences from the paper: rounds overlap, so a generation may begin before the last children of the previous one
-are known. The first population contains the problem's seed heuristic; the paper has no seed. Prompts show scores and
-metrics (``strategy.show=paper``: description and program only). Settings select the variant of the OR-Agent study:
+Differences from the paper: rounds overlap, so a generation may begin before the last children of the previous one are
+known. The first population contains the problem's seed heuristic; the paper has no seed. Prompts show scores and
+metrics (with ``strategy.show=paper``, description and program only). Settings select the variant of the OR-Agent study:
 parents by rank, every crossed child scored, mutation 0.5.
 """
 
@@ -46,7 +46,7 @@ from oragent.search.strategies.operators import (
 )
 from oragent.search.strategy import Strategy
 
-# Kind of notes. Each holds the fingerprint of a scored child that its mutated version replaces.
+# Kind of notes that hold the fingerprint of a scored child whose mutated version replaces it.
 REPLACED = "child replaced"
 Share = Annotated[float, Ge(0), Le(1)]
 
@@ -57,12 +57,12 @@ class AELSettings:
 
     Attributes:
         population: Number of survivors, and of children in a generation (the paper's N).
-        first: Number of programs that are created from nothing; None: N, or a fifth of a smaller budget.
-        bolder: What is added to the model's temperature for these.
+        first: Number of programs that are written without parents; None: N, or a fifth of a smaller budget.
+        bolder: Amount added to the model's temperature for the first programs.
         parents: Number of parents of a child.
-        mutation: Probability that a child is changed.
-        selection: How parents are drawn: ``uniform``, or by ``rank`` with weights 1, 1/2, 1/3 and so on.
-        score_crossed: Whether a child is scored before it is changed; else what was changed is scored alone.
+        mutation: Probability that a child is mutated.
+        selection: Choice of parents: ``uniform``, or by ``rank`` with weights 1, 1/2, 1/3 and so on.
+        score_crossed: Whether a child is also scored before its mutation.
     """
 
     population: Annotated[int, Ge(1)] = 10
@@ -75,7 +75,7 @@ class AELSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Make one individual: without parents, or by crossover with optional mutation."""
+    """Make one individual without parents, or by crossover with optional mutation."""
     options: AELSettings = run.own
     first = first_population(run, options.first, options.population)
     if run.turn <= first:
@@ -116,7 +116,10 @@ def _draw_parents(run: RoundContext, population: Sequence[Committed]) -> list[Co
 
 
 async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple[str | None, str]:
-    """Return a crossed child, not yet scored, and its description; the child is None if the reply has no program."""
+    """Return a crossed child before it is scored, and its description.
+
+    The child is None if the reply has no program.
+    """
     shown = [Elite.of(parent) for parent in parents]
     prompt = write_prompt(
         run, fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)

@@ -1,8 +1,8 @@
-"""A command-line coding agent writes the programs: it works in episodes and submits by tools of the MCP server.
+"""Strategy of a command-line coding agent, which works in episodes and submits programs by tools of the MCP server.
 
-Each round takes one event: a program that the agent submits, or the end of an episode with its tokens and costs. An
-event is stored as a reply before it is used. A killed run therefore scores no program twice, and a replay needs no
-agent. The process of the run starts the agent (``oragent.api.mcp.agent_episodes``).
+Each round takes one event: a submitted program, or the end of an episode with its tokens and costs. An event is stored
+as a reply before it is used. A killed run therefore scores no program twice, and a replay needs no agent. The process
+of the run starts the agent (``oragent.api.mcp.agent_episodes``).
 """
 
 import json
@@ -22,9 +22,9 @@ from oragent.search.round_context import RoundContext
 from oragent.search.strategies.submitted import PROMPT, ROLE, take_submission
 from oragent.search.strategy import Strategy
 
-# Name of the strategy, and of its model if none is named.
+# Name of the strategy, and of its model if no other name is given.
 AGENT = "agent"
-# Kind of notes: an episode that has ended.
+# Kind of notes about episodes that ended.
 EPISODE = "agent episode"
 MOST_END = 10_000
 
@@ -39,11 +39,10 @@ class CodingAgentSettings:
         recipe: Known agent whose command, paths and variables are used: ``claude`` or ``codex``.
         episodes: Number of times that the agent is started.
         episode_s: Seconds after which an episode is ended.
-        readable: Files and folders that the agent may read, besides its own folder, programs and libraries.
+        readable: Files and folders that the agent may read, in addition to its own folder, programs and libraries.
         writable: Files and folders that it may change, such as its settings in the home folder.
-        variables: Environment variables that it gets, such as that of its key.
-        confined: Whether other files are hidden from it (Landlock). Without this, it can read the instances of the
-            held-out sets.
+        variables: Environment variables that it receives, such as the one with its key.
+        confined: Whether other files are hidden from it (Landlock). Otherwise it can read the held-out instances.
     """
 
     command: str = ""
@@ -62,7 +61,7 @@ class EpisodeEnd:
 
     # Number of the episode, from 1.
     episode: int
-    # How the agent ended, one line.
+    # Reason for the end of the agent, one line.
     ended: str
     # Number of programs that it submitted.
     submissions: int
@@ -90,7 +89,7 @@ async def take_event(run: RoundContext) -> None:
     try:
         reply = await run.ask(ROLE, [Message("user", PROMPT)])
     except ModelError as problem:
-        # In a replay: the recorded events end here.
+        # In a replay, the recorded events are used up.
         raise SearchFinished(str(problem)) from None
     if parse_end(reply.text) is not None:
         run.note(EPISODE, reply.text)
@@ -102,7 +101,7 @@ def check_command(settings: CodingAgentSettings) -> None:
     """Check that the settings name an agent.
 
     Raises:
-        ConfigError: There is neither a command nor a recipe.
+        ConfigError: Neither a command nor a recipe is set.
     """
     if not settings.command.strip() and not settings.recipe:
         raise ConfigError(

@@ -18,11 +18,11 @@ from oragent.search.run_end import holds_code
 from oragent.search.scoring import Gate
 
 T = TypeVar("T")
-# Highest temperature that servers accept.
+# Maximum temperature that servers accept.
 HOTTEST = 2.0
 
 
-# A first population takes at most 1/PART of a small budget, and has at least LEAST programs.
+# A first population takes at most 1/PART of a small budget, and at least LEAST programs.
 PART, LEAST = 5, 4
 
 
@@ -35,10 +35,10 @@ async def ask_and_read(
     temperature: float | None = None,
     schema: Mapping[str, Any] | None = None,
 ) -> ModelAnswer[T, RecordedReply]:
-    """Ask a model; an unusable reply is sent back once, with the reason.
+    """Ask a model. An unusable reply is sent back once, with the reason.
 
-    ``read`` extracts the answer from a reply, and raises ``ReplyError`` if the reply has none. It runs in a thread,
-    because a malicious reply can take long to read. ``complain`` turns the error into the prompt for the repair.
+    ``read`` extracts the answer from a reply, and raises ``ReplyError`` if there is none. It runs in a thread, because
+    a malicious reply can take long to read. ``complain`` turns the error into a prompt for the repair.
     """
 
     def ask(sent: Sequence[Message], attempt: int) -> Awaitable[RecordedReply]:
@@ -61,11 +61,11 @@ async def ask_for_program(
     base: str | None = None,
     gate: Callable[[str], Gate | None] | None = None,
 ) -> Candidate:
-    """Ask a model for a program and score it; a reply without a usable program is sent back once, then rejected.
+    """Ask a model for a program and score it. A reply without a usable program is sent back once, then rejected.
 
     ``parents`` are the programs that the prompt shows. An edit applies to the last parent, or to ``base`` if the prompt
-    shows the parent in another form. ``gate`` returns the score that the program must reach at one size before it is
-    scored on all sizes.
+    shows the parent in another form. ``gate`` returns the score that the program must reach at one size; only then is
+    it scored on all sizes.
     """
     parent_ids = [parent.id for parent in parents]
     if parents and base is None:
@@ -82,14 +82,14 @@ async def ask_for_program(
 
 
 def repair_request(run: RoundContext, problem: str) -> str:
-    """Write the prompt to repair a reply without a usable program; quote the nearest lines if edits did not match."""
+    """Write a prompt to repair a reply without a usable program. If edits did not match, quote the nearest lines."""
     return fill_template(
         "repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **program_request(run)
     )
 
 
 def raised_temperature(run: RoundContext, more: float) -> float | None:
-    """Return the model's temperature plus ``more``, for first programs; None means the model's default."""
+    """Return the model's temperature plus ``more``, for the first programs; None means the model's default."""
     settings = run.settings.model
     if settings is None or not more:
         return None
@@ -97,7 +97,10 @@ def raised_temperature(run: RoundContext, more: float) -> float | None:
 
 
 def read_program(run: RoundContext, text: str, base: str | None) -> str:
-    """Extract a program of the signature from a reply, or raise ReplyError; edits apply to ``base``, if any."""
+    """Extract a program with the required signature from a reply, or raise ReplyError.
+
+    Edits apply to ``base``, if given.
+    """
     signature = run.problem.signature
     try:
         source = fit_to_frame(extract_code(text, signature.function, base, signature), signature)
@@ -110,10 +113,13 @@ def read_program(run: RoundContext, text: str, base: str | None) -> str:
 
 
 def first_population(run: RoundContext, configured: int | None, published: int) -> int:
-    """Return the size of the first population: the published size, at most a fifth of the budget; 0 in a shared run."""
+    """Return the size of the first population.
+
+    It is the published size, but at most a fifth of the budget, and 0 in a shared run.
+    """
     if configured is not None:
         return configured
-    # In a shared run, the archive is the first population.
+    # A run that several strategies share needs no first population, because its archive has programs.
     if run.turns is not None:
         return 0
     budget = run.settings.budget

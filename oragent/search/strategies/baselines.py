@@ -1,13 +1,13 @@
 """Baselines of every comparison: independent samples, hill climbing, and genetic programming without a model.
 
-``random``: a model writes programs from the problem description alone, and the best program counts. This is the "best
-of N" baseline that every search with a model must beat (Zhang et al. 2024, "Understanding the importance of
-evolutionary search in automated heuristic design with large language models", arXiv:2407.10873). No prompt shows an
-earlier program, not even the seed. As in all strategies, a reply without a usable program is sent back once.
+``random``: a model writes programs from the problem description alone, and the best program counts. Every search with a
+model must beat this "best of N" baseline (Zhang et al. 2024, "Understanding the importance of evolutionary search in
+automated heuristic design with large language models", arXiv:2407.10873). Prompts show no earlier program, not even the
+seed. As in all strategies, a reply without a usable program is sent back once.
 
 ``hill_climb``: the prompt shows the best program so far, and the model, whose weights stay fixed, writes a better one.
-A published ablation of searches that train their model found this baseline as good as they are (Hill Sampling,
-arXiv:2609.25510). There is no population, and no prompt shows another program.
+A published ablation found this baseline as good as searches that train their model (Hill Sampling, arXiv:2609.25510).
+There is no population, and prompts show no other program.
 
 ``one_shot`` is in ``one_shot.py``.
 
@@ -24,7 +24,7 @@ from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.operators import apply_operator, write_prompt
 from oragent.search.strategy import Strategy
 
-# Number of attempts to draw a new offspring before the round ends without one.
+# Number of attempts to breed a new program before the round ends without one.
 TRIES = 20
 
 

@@ -1,4 +1,4 @@
-"""Find and rewrite the tunable numbers of a program in its syntax tree."""
+"""Tunable numbers of a program: find and replace them in its syntax tree."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -12,15 +12,15 @@ from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import find_sites
 
-# Default range of a constant c: from c / WIDTH to c * WIDTH, if the model names no range.
+# Without a range from the model, a constant c ranges from c / WIDTH to c * WIDTH.
 WIDTH = 4.0
-# Largest number of constants that a prompt offers.
+# Maximum number of constants that a prompt offers.
 MOST = 30
-# Largest absolute value of the ends of a range.
+# Maximum absolute value of the ends of a range.
 BOUND = 1e9
-# A number above SENTINEL stands for infinity; a number below EPSILON stands for zero.
+# Numbers above SENTINEL stand for infinity, and numbers below EPSILON for zero.
 SENTINEL, EPSILON = 1e5, 1e-6
-# Parts of names of calls whose arguments are seeds.
+# Substrings of names of functions whose arguments are seeds.
 SEEDERS = ("default_rng", "randomstate", "seed", "generator")
 
 
@@ -38,7 +38,7 @@ class Constant:
     line: str
     # Name under which the program declares it; empty if it declares none.
     name: str = ""
-    # Declared range; both ends are 0 if there is none.
+    # Declared range. Both ends are 0 without one.
     low: float = 0.0
     high: float = 0.0
 
@@ -58,12 +58,12 @@ class Range:
 
     @property
     def logarithmic(self) -> bool:
-        """Return whether the range spans orders of magnitude."""
+        """Return True if the range spans orders of magnitude."""
         return self.low > 0 and self.high / self.low >= 10
 
     @classmethod
     def around(cls, constant: Constant, low: str = "", high: str = "") -> "Range":
-        """Return the named range; without a valid one, a factor of ``WIDTH`` around the value (-1 to 1 around 0)."""
+        """Return the given range, or else a factor of ``WIDTH`` around the value (-1 to 1 around 0)."""
         try:
             lower, upper = float(low), float(high)
         except ValueError:
@@ -80,7 +80,7 @@ def find_constants(source: str, function: str) -> list[Constant]:
     """Find the numbers that a program computes with, most influential first, at most ``MOST``.
 
     If the program declares parameters in comments, only these are returned. Counters, sentinels, epsilons and seeds of
-    generators are left out.
+    generators are not.
     """
     lines = source.split("\n")
     if declared := read_parameters(source).parameters:
@@ -101,7 +101,7 @@ def find_constants(source: str, function: str) -> list[Constant]:
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
-    """Replace constants by index; comments and layout are lost, unless the program declares its parameters."""
+    """Replace constants by index. Comments and layout are lost, unless the program declares its parameters."""
     if declared := read_parameters(source).parameters:
         pairs = [(declared[number], value) for number, value in values.items()]
         return write_values(source, {item.name: round(value) if item.is_integer else value for item, value in pairs})
@@ -116,7 +116,7 @@ def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
 
 
 class _Place(NamedTuple):
-    """Constant with its value, whether it must be an integer, and its rank by its position in the formula."""
+    """Constant with its value, a flag for integers, and its rank by its position in the formula."""
 
     value: float
     whole: bool
@@ -127,7 +127,8 @@ def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _P
     sites: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
         value, parent = _constant_value(site.node), site.parent
-        # The number is used as an index or a size: inside an expression, or assigned to a variable.
+        # The number is an index or a size, because it stands inside an index expression or is assigned to such a
+        # variable.
         is_count = not isinstance(parent, ast.expr) or site.facts.kind(parent) is ExpressionKind.COUNT
         whole = isinstance(value, int) and is_count
         if value is not None and not (site.context.structural and isinstance(value, int)):
@@ -144,7 +145,7 @@ def _constant_sites(tree: ast.Module, function: str) -> dict[tuple[int, int], _P
 
 
 def _unbred_numbers(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
-    """Yield numbers that can be tuned but not bred: named ones, in tuples, ends of slices, integer divisors."""
+    """Yield numbers that can be tuned but not bred: named, in tuples, at ends of slices, or integer divisors."""
     # Assignments such as ``EXPONENT = 2.0``.
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
@@ -174,7 +175,7 @@ def _is_many(node: ast.AST) -> bool:
 
 
 def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
-    """Return whether a number must not change: a sentinel, an epsilon, a counter's step or a seed."""
+    """Return True for a number that must not change: a sentinel, an epsilon, the step of a counter or a seed."""
     if abs(value) >= SENTINEL or 0 < abs(value) <= EPSILON:
         return True
     parent = above.get(node)
@@ -190,7 +191,7 @@ def _is_idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> b
 
 
 def _is_counting(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
-    """Return whether a number is the step of an index, a marker such as -1, or an operand of a bit operation."""
+    """Return True for the step of an index, a marker such as -1, or an operand of a bit operation."""
     parent, whole = above.get(node), isinstance(_constant_value(node), int)
     if isinstance(parent, ast.UnaryOp):
         parent = above.get(parent)
@@ -208,7 +209,7 @@ def _is_counting(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) 
 
 
 def _constant_rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
-    """Return the rank in which numbers are offered: exponents, factors, named ones, thresholds, terms, counts."""
+    """Return the rank in which numbers are offered: exponents, factors, named numbers, thresholds, terms, counts."""
     parent = above.get(node)
     if isinstance(parent, ast.UnaryOp):
         parent = above.get(parent)
@@ -243,7 +244,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         text = self._values.get((node.lineno, node.col_offset))
-        # The text is parsed, because a negative number is a unary operation in the syntax tree.
+        # A negative number is a unary operation in the syntax tree, so the text is parsed.
         if text is None:
             return node
         return build_expression(text)

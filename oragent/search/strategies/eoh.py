@@ -5,11 +5,11 @@ program. The first population is the best N of 2 N answers to ``i1``. Then ``e1`
 and ``m1``, ``m2`` and ``m3`` change one parent. Parents are drawn by rank, and the best N of all survive. If a program
 equals an earlier one, the model is asked again, at most twice.
 
-Differences from the paper: an offspring may become a parent as soon as it is committed. The paper first makes 5 N
-offspring, N by each operator, and then selects. Here the operators take turns, so that each has the same share as in
-the paper. The first population contains the problem's seed heuristic. The parents of an offspring are all different.
-The first population takes at most a fifth of the budget (``strategy.options.first=40``: a fixed size). Prompts show
-scores and metrics (``strategy.show=paper``: thought and program only).
+Differences from the paper: an offspring may become a parent as soon as it is committed, while the paper makes 5 N
+offspring, N by each operator, and then selects. The operators take turns, so that each has the same share as in the
+paper. The first population contains the problem's seed heuristic, and takes at most a fifth of the budget
+(``strategy.options.first=40``: a fixed size). The parents of an offspring are all different. Prompts show scores and
+metrics (with ``strategy.show=paper``, thought and program only).
 """
 
 from typing import Annotated
@@ -36,11 +36,11 @@ class EoHSettings:
 
     Attributes:
         population: Number of survivors (the paper's N); None: ``archive.population``.
-        first: Number of programs that the first population is chosen from; None: 2 N, or a fifth of a smaller budget.
-        bolder: What is added to the model's temperature for these.
-        parents: Number of programs that ``e1`` and ``e2`` are shown.
+        first: Number of programs from which the first population is chosen; None: 2 N, or a fifth of a smaller budget.
+        bolder: Amount added to the model's temperature for the first programs.
+        parents: Number of programs in prompts of ``e1`` and ``e2``.
         operators: Operators, which take turns.
-        retries: Number of times that a program is asked for again which equals one that was tried.
+        retries: Maximum number of further requests if a program equals an earlier one.
     """
 
     population: Annotated[int, Ge(1)] | None = None
@@ -53,7 +53,9 @@ class EoHSettings:
     def __post_init__(self) -> None:
         for name in self.operators:
             if name not in OPERATORS:
-                raise ConfigError(f"strategy.options.operators: no operator {name!r}; there are {', '.join(OPERATORS)}")
+                raise ConfigError(
+                    f"strategy.options.operators: unknown operator {name!r}; expected some of {', '.join(OPERATORS)}"
+                )
 
 
 async def play_round(run: RoundContext) -> None:

@@ -2,13 +2,13 @@
 
 Romera-Paredes et al. 2024 (doi:10.1038/s41586-023-06924-6; official code: google-deepmind/funsearch). On an island,
 programs of equal score form a cluster. A softmax over scores draws two clusters; it becomes greedier as the number of
-programs grows. One program is drawn from each cluster, with a preference for short ones. Islands exchange no programs.
-At intervals, the worse half of the islands is emptied; each of them restarts from the best program of a surviving one.
+programs grows. One program is drawn from each cluster, preferably a short one. Islands exchange no programs. At
+intervals, the worse half of the islands is emptied; each of them restarts from the best program of another island.
 
-Differences by default, with the setting of the published value in brackets: one sample per prompt
+Differences by default (the setting in brackets gives the published value): one sample per prompt
 (``strategy.options.samples=4``); two islands (``archive.islands=10``); two different clusters (``replacement=true``:
 the same cluster may be drawn twice); scores are normalised before the softmax, so that one temperature fits every
-problem (``scores=raw``); no resets (``archive.reset_s=14400``: by the clock); prompts show scores and metrics
+problem (``scores=raw``); no resets (``archive.reset_s=14400``: by time); prompts show scores and metrics
 (``strategy.show=paper``: programs only) and some of the problem's building blocks (``strategy.blocks=none``). A
 normalised score is 1 for the island's best program and 0 for its median and below. Two differences have no setting: a
 cluster has one score, not one per test, and the model answers a chat message instead of completing a text.
@@ -51,11 +51,11 @@ class FunSearchSettings:
         samples: Number of replies to each prompt; the paper has 4.
         replacement: Whether one cluster may be drawn twice, as in the paper.
         scores: Scores in the softmax: ``normalised``, or ``raw`` as in the paper.
-        temperature: Temperature of the draw of clusters, on an empty island.
+        temperature: Temperature of the draw of clusters on an empty island.
         period: Number of programs on an island after which the temperature, which falls to zero until then, starts
             anew.
         first: Number of programs at the beginning for which the model is asked at a higher temperature.
-        bolder: What is added to the model's temperature for these.
+        bolder: Amount added to the model's temperature for the first programs.
     """
 
     functions: Annotated[int, Ge(1)] = 2
@@ -86,12 +86,12 @@ async def play_round(run: RoundContext) -> None:
 
 
 def living_programs(run: RoundContext) -> list[list[Committed]]:
-    """Return the programs of each island: its founder and the programs since its last reset."""
+    """Return the programs of each island: its founder and all programs since its last reset."""
     period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.context.resets
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
     for number, candidates in enumerate(run.rounds):
         for record in candidates:
-            # A program that another strategy withholds has no island.
+            # A program that another strategy withholds belongs to no island.
             at = record.candidate.island
             if number == 0:
                 homes = living
@@ -105,7 +105,7 @@ def living_programs(run: RoundContext) -> list[list[Committed]]:
 
 
 def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Committed]:
-    """Draw clusters of an island, and one program from each."""
+    """Draw clusters of an island, and a program from each."""
     options: FunSearchSettings = run.own
     clusters: dict[float, list[Committed]] = {}
     for record in living:
@@ -127,7 +127,7 @@ def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Commit
 
 
 def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
-    """Write the best-shot prompt."""
+    """Write the prompt with the drawn programs."""
     figures, changed = shown_figures(run, Told.NONE), shown[-1]
     hint, telling = blocks_hint(run, changed), bin_meanings(run) if figures is Told.ALL else ""
     programs = [
@@ -167,7 +167,7 @@ def _normalise_fitness(values: np.ndarray) -> np.ndarray:
 
 
 def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Committed:
-    """Draw from a cluster by a softmax over the negative length of the text, as a share of its range."""
+    """Draw a program of a cluster by a softmax over the negative length of its text, relative to their range."""
     lengths = np.array([len(record.candidate.source) for record in cluster], dtype=float)
     weights = np.exp(-(lengths - lengths.min()) / (lengths.max() + 1e-6))
     return cluster[int(rng.choice(len(cluster), p=weights / weights.sum()))]

@@ -1,4 +1,4 @@
-"""LEVI: a large model for a few ideas, a small model for most programs, and an archive with cells by syntax.
+"""LEVI: a large model writes a few ideas, a small model most programs; cells of the archive depend on syntax.
 
 Tanveer et al. 2026 (arXiv:2605.09764; official code: ttanv/levi).
 
@@ -11,11 +11,11 @@ Tanveer et al. 2026 (arXiv:2605.09764; official code: ttanv/levi).
 - Paradigm: every ten rounds the large model sees the best programs of three regions of the archive and writes a program
   of another paradigm. If the program enters the archive, the small model makes three variants.
 - Advice: every fifty rounds a model writes advice from recent candidates.
-- Proxy: with ``proxy``, the size whose ranking of the first programs agrees best with the ranking on all sizes is
-  chosen. A program that is much worse at that size than its cell's elite is not scored on the other sizes.
+- Proxy: with ``proxy``, one size is chosen whose ranking of the first programs agrees best with the ranking on all
+  sizes. A program that is much worse at that size than its cell's elite is not scored on the other sizes.
 
-Differences from the paper: rounds overlap, and intervals are in rounds instead of evaluations. The first programs
-define the cells, without the noise of the official code. The proxy is one of the problem's sizes; LEVI chooses among
+Differences from the paper: rounds overlap, and intervals are in rounds instead of evaluations. Cells are computed from
+the first programs themselves; the official code adds noise. The proxy is one of the problem's sizes; LEVI chooses among
 inputs. Variants use at most a fifth of the budget. The archive contains the problem's seed heuristic. Prompts show all
 figures (``strategy.show=paper``: scores). Set the large model by ``models={idea: {name: ...}}``.
 
@@ -49,7 +49,7 @@ from oragent.search.strategies.asking import PART, ask_for_program
 from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategy import Strategy
 
-# Smallest standard deviation of a count, and largest absolute z-score.
+# Minimum standard deviation of a count, and maximum absolute z-score.
 LEAST_DEVIATION, FARTHEST = 0.1, 10.0
 # Iterations of Lloyd's method.
 STEPS = 20
@@ -66,7 +66,7 @@ SEED, ADVICE = "levi seed", "levi advice"
 WORDS = 250
 # Number of recent candidates in the prompt for advice.
 RECENT = 50
-# Differences below this value are ties.
+# Smaller differences are ties.
 ALIKE = 1e-12
 # Weights R, A and C in ``rank_faithful``.
 RANKING, SEPARATION, REDUNDANCY = 0.5, 0.5, 0.15
@@ -74,7 +74,10 @@ RANKING, SEPARATION, REDUNDANCY = 0.5, 0.5, 0.15
 
 @lru_cache(4096)
 def count_syntax(source: str) -> tuple[float, float, float, float]:
-    """Count loops, branches, arithmetic operators and loop depth; other languages than Python by patterns of words."""
+    """Count loops, branches, arithmetic operators and loop depth.
+
+    In other languages than Python, patterns of words are counted.
+    """
     try:
         module = parse_tree(source)
     except CandidateError:
@@ -149,17 +152,17 @@ class LeviSettings:
 
     Attributes:
         seeds: Number of programs that the large model writes at first.
-        tries: Number of times that it is asked for each, at most, until one has a score.
-        variants: Number of variants of each seed; fewer where that would be more than a fifth of the budget.
-        cells: Number of cells, at most.
-        temperatures: Temperatures of the draw of parents, each as likely.
-        shown: Probability that another elite is shown, and that advice is.
+        tries: Maximum number of requests for each, until one has a score.
+        variants: Number of variants of each seed; fewer if that would be more than a fifth of the budget.
+        cells: Maximum number of cells.
+        temperatures: Temperatures of the draw of parents, each with the same probability.
+        shown: Probability that the prompt shows another elite, and probability that it shows advice.
         shift: Number of rounds from one change of paradigm to the next.
-        regions: Number of programs that the large model sees then.
+        regions: Number of programs in the prompt for another paradigm.
         refinements: Number of variants of a new paradigm that enters the archive.
         advice: Number of rounds from one piece of advice to the next.
-        proxy: Whether programs are looked at on one size first.
-        slack: Gap to the elite of its cell there, as a share of its score, up to which a program passes.
+        proxy: Whether programs are scored on one size first.
+        slack: Maximum gap to the elite of the cell at that size, as a share of the elite's score.
     """
 
     seeds: Annotated[int, Ge(1)] = 4
@@ -203,7 +206,7 @@ def variant_count(run: RoundContext) -> int:
 
 
 def cell_elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committed]]:
-    """Return the cells, computed from the programs of the first rounds, and the best program of each cell."""
+    """Return the cells, computed from the programs of the first rounds, and the best program in each cell."""
     begun = [record for record in run.scored if run.turn_of(record.round) <= first]
     cells = Cells.of([record.source for record in begun], run.own.cells)
     holders: dict[int, Committed] = {}
@@ -281,7 +284,7 @@ async def _shift_paradigm(run: RoundContext, cells: Cells, holders: Mapping[int,
 
 
 def region_representatives(run: RoundContext, cells: Cells, holders: Mapping[int, Committed]) -> list[Committed]:
-    """Return the best program of each region, worst first; regions are clusters of occupied centroids."""
+    """Return the best program of each region, worst first. Regions are clusters of occupied centroids."""
     points = cells.centroids[list(holders)]
     middles = find_centroids(points, run.own.regions)
     regions: dict[int, Committed] = {}
@@ -323,10 +326,10 @@ Table = NDArray[np.float64]
 
 
 def rank_faithful(table: Table, count: int) -> list[int]:
-    """Choose columns of a ``(programs, tests)`` array of scores greedily, each time the one that is worth most.
+    """Choose columns of a ``(programs, tests)`` array of scores greedily by their value.
 
-    A test is worth 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests and
-    the mean of all tests order alike. A is the mean spread of the chosen tests, divided by the largest spread of a
+    The value of a test is 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests
+    and the mean of all tests order alike. A is the mean spread of the chosen tests, divided by the largest spread of a
     test. C is the mean absolute correlation of the test with the tests chosen before.
 
     Raises:
@@ -342,7 +345,10 @@ def rank_faithful(table: Table, count: int) -> list[int]:
 
 
 def rank_agreement(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the share of pairs that two rankings order alike; a tie in both is 1, in one 1/2; 1 without pairs."""
+    """Return the share of pairs that two rankings order alike.
+
+    A tie in both counts 1, a tie in one 1/2; without pairs the share is 1.
+    """
     credits = []
     for i, j in combinations(range(len(first)), 2):
         mine, theirs = first[i] - first[j], second[i] - second[j]
@@ -374,7 +380,7 @@ def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64
 def proxy_gate(
     run: RoundContext, first: int, cells: Cells, holders: Mapping[int, Committed]
 ) -> Callable[[str], Gate | None] | None:
-    """Return the gate at the faithful size, if known: a program must come near the elite of its cell at that size."""
+    """Return the gate at the proxy size, if known. A program must come near the elite of its cell at that size."""
     size = faithful_size(run, first)
     if size is None:
         return None
@@ -392,7 +398,7 @@ def proxy_gate(
 
 
 def faithful_size(run: RoundContext, first: int) -> int | None:
-    """Return the size of ``val`` that ranks the first programs like all sizes do; None if the scores are unknown."""
+    """Return the size of ``val`` whose ranking of the first programs is nearest to that of all sizes, or None."""
     sizes = run.problem.about.sizes.get("val", [])
     if len(sizes) < 2 or run.settings.problem_size is not None:
         return None
@@ -406,7 +412,7 @@ def faithful_size(run: RoundContext, first: int) -> int | None:
 
 
 def _scores_by_size(metrics: Mapping[str, Any], score: float, sizes: Sequence[int]) -> list[float] | None:
-    """Return a program's score at each size, by the metric whose mean is the score; None if no metric fits."""
+    """Return a program's score at each size, from the metric whose mean is the score; None if no metric fits."""
     for name in metrics:
         stem, mark, size = name.rpartition("_")
         if mark and size == str(sizes[0]):

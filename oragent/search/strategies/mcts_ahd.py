@@ -3,18 +3,19 @@
 Zheng et al. 2025 (arXiv:2501.08603; official code: zz1358m/MCTS-AHD-master). The root has no program; operators ``i1``
 and ``e1`` make its children. A round descends by UCT on normalised scores; the exploration weight falls to zero as the
 budget is spent. On the way, progressive widening adds a child to nodes with many visits: by ``e1`` to the root, by
-``e2`` to other nodes. The leaf is expanded by ``e2``, twice ``m1``, twice ``m2``, and ``s1`` with its line of descent,
-worst first. The value of a node is that of its best child. If a program fails, the model is asked again, up to three
-times in all, unless the program ran out of time. A child of ``e1`` is dropped if a child of the root has the same
-score. After each program the model describes the thought behind the code at temperature 0 (thought alignment).
+``e2`` to other nodes. The leaf is expanded once by ``e2``, twice by ``m1``, twice by ``m2``, and once by ``s1``, whose
+prompt shows the ancestors, worst first. The value of a node is that of its best child. If a program fails, the model is
+asked again, up to three times in all, unless the program ran out of time. A child of ``e1`` is dropped if a child of
+the root has the same score. After each program the model describes the thought behind the code at temperature 0
+(thought alignment).
 
-Differences from the paper: several rounds run at once. To expand different leaves, the first takes the leaf that UCT
-selects, the next takes the leaf that UCT would select if the first leaf were bad, and so on (virtual loss, Chaslot et
-al. 2008, doi:10.1007/978-3-540-87608-3_6). With ``strategy.window=1`` rounds run one at a time. Because rounds overlap,
-prompts of the first programs show few of the other first programs. The problem's seed heuristic is a child of the root.
-A program that ``e1`` draws twice is shown once, and prompts do not show children of the same round. Prompts of ``e1``,
-``e2``, ``m1`` and ``m2`` are those of ``eoh`` in this package; they show scores and metrics (``strategy.show=paper``:
-the score, but none in ``m1`` and ``m2``).
+Differences from the paper: several rounds run at once. To expand different leaves, each further round selects a leaf as
+if the leaves selected before had bad results (virtual loss, Chaslot et al. 2008, doi:10.1007/978-3-540-87608-3_6). With
+``strategy.window=1`` rounds run one at a time. Because rounds overlap, prompts of the first programs show few of the
+other first programs. The problem's seed heuristic is a child of the root. A program that ``e1`` draws twice is shown
+once, and prompts do not show children of the same round. Prompts of ``e1``, ``e2``, ``m1`` and ``m2`` are those of
+``eoh`` in this package; they show scores and metrics (``strategy.show=paper``: the score, but none in ``m1`` and
+``m2``).
 
 The descent is that of Kocsis & Szepesvari 2006 (doi:10.1007/11871842_29).
 """
@@ -51,21 +52,21 @@ EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
 EXPLORATION = 0.1
 # Number of best programs from which e2 draws its second parent.
 ELITES = 10
-# Smallest and largest number of programs that e1 draws.
+# Minimum and maximum number of programs that e1 draws.
 FEWEST, MOST = 2, 5
-# Kind of notes. Each holds the fingerprint of a program that i1 or e1 made.
+# Kind of notes that hold the fingerprint of a program that i1 or e1 made.
 ROOT = "child of the root"
 
 
 @dataclasses.dataclass(eq=False)
 class ProgramNode:
-    """Program in the tree; the root has none."""
+    """Program in the tree. The root has no program."""
 
     # Program with its evaluation; None at the root.
     record: Committed | None = None
     # Parent node; None at the root.
     parent: "ProgramNode | None" = None
-    # Best value of its children; without children, its own fitness.
+    # Value of its best child, or its own fitness without children.
     value: float = -math.inf
     # Number of programs in its subtree, including itself.
     visits: int = 0
@@ -78,7 +79,7 @@ class ProgramNode:
         self.fitness = self.value
 
     def line(self) -> list["ProgramNode"]:
-        """Return the path from the root's child to this node."""
+        """Return the path from the child of the root to this node."""
         if self.parent:
             return [*self.parent.line(), self]
         return []
@@ -102,14 +103,14 @@ class ProgramNode:
 
 
 def update_values(root: ProgramNode, nodes: Sequence[ProgramNode]) -> None:
-    """Set values and visits of all nodes; in ``nodes``, parents come before their children."""
+    """Set values and visits of all nodes. In ``nodes``, parents come before their children."""
     for node in [*reversed(nodes), root]:
         node.visits = sum(child.visits for child in node.children) + (node is not root)
         node.value = max((child.value for child in node.children), default=node.value)
 
 
 def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[ProgramNode], ProgramNode]:
-    """Select a leaf by ``select_leaf`` after ``turn`` earlier selections, each of which is assumed to be bad."""
+    """Select a leaf by ``select_leaf`` after ``turn`` earlier selections, whose results are assumed to be bad."""
     values = [node.value for child in root.children for node in child.below()]
     low, high = min(values), max(values)
     for _ in range(turn):
@@ -135,8 +136,8 @@ class MCTSSettings:
     """Settings under ``strategy.options``.
 
     Attributes:
-        first: Number of children of the root to begin with.
-        tries: Number of times that a program is asked for, at most, until one has a score.
+        first: Initial number of children of the root.
+        tries: Maximum number of requests for a program, until one has a score.
     """
 
     first: Annotated[int, Ge(1)] = INITIAL
@@ -179,7 +180,7 @@ def _is_met(root: ProgramNode, fitness: float) -> bool:
 
 
 def exploration_weight(run: RoundContext) -> float:
-    """Return the exploration weight; it falls linearly with the share of the budget that is spent, time excluded."""
+    """Return the exploration weight. It falls linearly with the used share of the budget; time does not count."""
     return EXPLORATION * (1 - run.settings.budget.spent_share(run.spent))
 
 
@@ -202,7 +203,7 @@ async def _make_program(run: RoundContext, root: ProgramNode, node: ProgramNode,
 
 
 def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, operator: str) -> bool:
-    """Return whether to ask again: the program has no score, or repeats that of a child of the root."""
+    """Return True if the model must be asked again: the program has no score, or the score of a child of the root."""
     if candidate.score is None:
         return True
     first = operator == "e1" and run.turn <= run.own.first
@@ -239,7 +240,7 @@ def _shown_programs(run: RoundContext, root: ProgramNode, node: ProgramNode, ope
 
 
 def _draw_strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:
-    """Draw two to five times, with replacement, from one random program per subtree of the root; drop repetitions."""
+    """Draw two to five times, with replacement, one random program of a subtree of the root; drop repetitions."""
     members = [list(child.below()) for child in root.children]
     members_drawn = [family[int(run.rng.integers(len(family)))].record for family in members]
     count = min(int(run.rng.integers(FEWEST, MOST + 1)), len(members_drawn))

@@ -1,10 +1,10 @@
-"""One request with tools: the model works on a single conversation, and sees the result of each of its programs.
+"""One conversation with tools: the model sees the result of each of its programs.
 
 Each reply is one call of a tool: a program to score, or a program to run on a few instances for its output. The
-conversation ends after ``strategy.options.calls`` calls, or when the model says that it is done. Then a new one begins,
-which knows nothing of the others, until the budget is used up. This is the baseline of a model that is asked once and
-has a sandbox; published runs had 50 calls ("LLMs Can Design Near-Optimal OR Algorithms", arXiv:2608.27296). The tools
-are lines of text, so that they work with every server.
+conversation ends after ``strategy.options.calls`` calls, or when the model says that it is done. Then a new
+conversation begins, independent of the others, until the budget is used up. This is the baseline of a model that is
+asked once and has a sandbox; published runs had 50 calls ("LLMs Can Design Near-Optimal OR Algorithms",
+arXiv:2608.27296). The tools are lines of text, so that they work with every server.
 """
 
 import re
@@ -33,7 +33,7 @@ from oragent.search.strategy import Strategy
 
 DONE = re.compile(r"^\W*DONE\W*$", re.MULTILINE)
 PROBE_LINE = re.compile(r"^\W*PROBE\W*$", re.MULTILINE)
-# Number of characters of the output of a probe, or of a failure, that the model gets.
+# Maximum number of characters of the output of a probe, or of a failure, that the prompt shows.
 MOST_OUTPUT = 3000
 
 
@@ -42,8 +42,8 @@ class OneShotSettings:
     """Settings under ``strategy.options``.
 
     Attributes:
-        calls: Number of calls of tools in a conversation.
-        probes: Whether a program may be run for its output.
+        calls: Number of tool calls in a conversation.
+        probes: Whether the model may run a program for its output.
     """
 
     calls: Annotated[int, Ge(1)] = 50
@@ -52,7 +52,7 @@ class OneShotSettings:
 
 @plain(frozen=True)
 class ToolReply:
-    """Call of a tool that a reply holds; without a program, the model is done."""
+    """Tool call in a reply. Without a program, the model is done."""
 
     program: str
     is_probe: bool = False
@@ -107,7 +107,7 @@ def write_request(run: RoundContext) -> str:
 
 
 def read_call(run: RoundContext, talk: ToolDialogue, text: str) -> ToolReply:
-    """Read the call of a reply.
+    """Read the tool call of a reply.
 
     Raises:
         ReplyError: The reply holds neither a program nor, after the first program, the line DONE.
@@ -115,7 +115,7 @@ def read_call(run: RoundContext, talk: ToolDialogue, text: str) -> ToolReply:
     try:
         program = read_program(run, text, talk.base)
     except ReplyError:
-        # A model that gives up before its first program has not answered.
+        # DONE counts only after the first program.
         if run.solutions and DONE.search(drop_thoughts(text)):
             return ToolReply("")
         raise
@@ -124,7 +124,7 @@ def read_call(run: RoundContext, talk: ToolDialogue, text: str) -> ToolReply:
 
 
 async def _perform(run: RoundContext, talk: ToolDialogue, call: ToolReply, reply: int) -> str:
-    """Perform a call and return its result as a text."""
+    """Perform a tool call and return its result as text."""
     talk.base = call.program
     if call.is_probe:
         probed = (await run.probe(call.program, talk.parents, reply)).evaluation

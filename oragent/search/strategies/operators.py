@@ -2,8 +2,8 @@
 
 ``i1`` writes a program without parents. ``e1`` writes one that differs from all parents, ``e2`` one that uses the
 common idea of the parents. ``m1`` changes a mechanism, ``m2`` the parameters, and ``m3`` simplifies (Liu et al. 2024,
-arXiv:2401.02051). ``s1`` combines the improvements along a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each
-operator has a template of its name in ``search/prompts``.
+arXiv:2401.02051). ``s1`` combines the improvements along a line of ancestors (Zheng et al. 2025, arXiv:2501.08603).
+Each operator has a template of its name in ``search/prompts``.
 """
 
 import re
@@ -28,14 +28,14 @@ from oragent.search.prompting.search_summary import describe_champion, set_title
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
-# Kind of notes. Each holds the fingerprint of a program, then its thought.
+# Kind of notes that hold the fingerprint of a program, then its thought.
 THOUGHT = "thought"
 BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
-# Operators that ask for a program unlike those shown.
+# Operators that ask for a program unlike the shown ones.
 ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}
 EVOLVE = partial(fill_template, "evolve")
-# Largest number of words of a thought or advice in later prompts. Models may exceed the length they are asked for.
+# Maximum number of words of a thought or advice in later prompts. Models may exceed the requested length.
 LONGEST = 80
 
 
@@ -81,7 +81,7 @@ async def apply_operator(
 async def apply_anew(
     run: RoundContext, operator: str, parents: Sequence[Committed], retries: int, temperature: float | None = None
 ) -> Candidate:
-    """Apply an operator; if the program equals an earlier one, ask again, at most ``retries`` times."""
+    """Apply an operator. If the program equals an earlier one, ask again, at most ``retries`` times."""
     for _ in range(retries):
         candidate = await apply_operator(run, operator, parents, temperature=temperature)
         if not run.repeats(candidate):
@@ -176,7 +176,7 @@ def compose_prompt(
 async def ask_reflector(
     run: RoundContext, template: str, parts: Sequence[PromptPart], preface: str = "", longest: int = LONGEST
 ) -> str:
-    """Ask the reflector for advice of at most ``longest`` words; names of the parts are those in the template."""
+    """Ask the reflector for advice of at most ``longest`` words. Names of the parts are those in the template."""
     prompt = fit_prompt(
         lambda sections: fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
         parts,
@@ -193,7 +193,7 @@ def _programs_heading(run: RoundContext, figures: Told) -> str:
 
 
 def read_thought(reply: str) -> str:
-    """Return the idea of a reply: the text between braces, or the first sentence outside the code without braces."""
+    """Return the idea of a reply: the text between braces, or without braces the first sentence outside the code."""
     blocks, outside = fenced_blocks(without_edits(drop_thoughts(reply)))
     braced = BRACES.search(outside)
     if braced:
@@ -213,7 +213,7 @@ def read_prose(reply: str, longest: int = LONGEST) -> str:
 
 
 def remember_thought(run: RoundContext, candidate: Candidate, words: str) -> None:
-    """Store the thought behind a program; it replaces an earlier thought about the same program."""
+    """Store the thought behind a program. It replaces an earlier thought about the same program."""
     if words:
         set_title(run, candidate.source, words)
         run.note(THOUGHT, f"{candidate.fingerprint} {words}")
@@ -221,7 +221,7 @@ def remember_thought(run: RoundContext, candidate: Candidate, words: str) -> Non
 
 def recall_thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
     """Return the thoughts behind programs that were committed before the round began, by id."""
-    # Independent samples have no parents; this avoids a search in all notes of the run.
+    # Without parents, a search in all notes of the run is not needed.
     if not records:
         return {}
     ids = {record.candidate.fingerprint: record.id for record in records}

@@ -1,4 +1,4 @@
-"""Portfolio: several strategies share a run, and at 25, 50 and 75 % of the budget the worse ones are dropped.
+"""Portfolio: several strategies share a run. The worse ones are dropped at 25, 50 and 75 % of the budget.
 
 No strategy is best on every problem, so a run can start several and drop those that gain least. All members share the
 archive, so each uses the programs of the others. Each member has its own turns, notes and settings. When a program
@@ -46,8 +46,8 @@ class PortfolioSettings:
     """Settings under ``strategy.options``.
 
     Attributes:
-        members: Strategies that begin, at least two different ones; ``eoh@gpt-4.1-nano`` is one that asks that model,
-            the run's own or one of its ensemble, and then all of them name theirs.
+        members: Strategies that begin, at least two different ones. ``eoh@gpt-4.1-nano`` uses that model, which is the
+            run's own or one of its ensemble. Either all members name a model or none does.
     """
 
     members: Annotated[tuple[str, ...], MinLen(2)] = field(default=("or_agent", "eoh", "reevo", "funsearch"))
@@ -55,19 +55,21 @@ class PortfolioSettings:
     def __post_init__(self) -> None:
         unknown = [name for name in map(_strategy_name, self.members) if name not in MEMBERS]
         if unknown:
-            raise ConfigError(f"strategy.options.members: no strategy {unknown[0]!r}; there are {', '.join(MEMBERS)}")
+            raise ConfigError(
+                f"strategy.options.members: unknown strategy {unknown[0]!r}; expected some of {', '.join(MEMBERS)}"
+            )
         if len(set(self.members)) < len(self.members):
             raise ConfigError("strategy.options.members must be different strategies, or name different models")
         if len({"@" in name for name in self.members}) > 1:
-            raise ConfigError("strategy.options.members: all of them name a model, such as eoh@gpt-4.1, or none does")
+            raise ConfigError("strategy.options.members: either all or none must name a model, such as eoh@gpt-4.1")
 
 
 async def play_round(run: RoundContext) -> None:
-    """Play a round of the next member."""
+    """Run a round of the next member."""
     stage, alive = _decide_standing(run)
     name = _choose_member(run, alive)
     run.note(PLAYED, name)
-    # With several members, rounds in flight can belong to others.
+    # With several members, running rounds can belong to others.
     flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()
     turns = [*(note.round for note in run.recall(PLAYED) if note.text == name), *flying, run.number]
     run.case.allowance = _cap_allowance(run, stage, len(alive))
@@ -81,7 +83,7 @@ async def play_round(run: RoundContext) -> None:
 
 
 def budget_phase(run: RoundContext) -> int:
-    """Return the number of marks that the committed spending has passed; time is not counted."""
+    """Return the number of marks that the committed part of the budget has passed; time does not count."""
     share = run.settings.budget.spent_share(run.spent)
     return sum(share >= mark for mark in MARKS)
 
@@ -123,7 +125,7 @@ def _gain_with_noise(rounds: Sequence[float], way: float, evaluations: int) -> M
 
 
 def better_half(alive: Sequence[str], gained: Mapping[str, MemberGain]) -> list[str]:
-    """Return the better half of the members, and all others whose gain is lower only within the noise."""
+    """Return the better half of the members, and all others whose lower gain is within the noise."""
     order = sorted(alive, key=lambda name: (-gained[name].mean, alive.index(name)))
     half = (len(alive) + 1) // 2
     last = gained[order[half - 1]]
@@ -136,11 +138,11 @@ def better_half(alive: Sequence[str], gained: Mapping[str, MemberGain]) -> list[
 
 
 def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
-    """Return the phase and its members; the first round in a phase decides on them and stores the decision."""
+    """Return the phase and its members. The first round of a phase decides on the members and stores the decision."""
     stage, alive = 0, list(run.own.members)
     for note in run.recall(LEFT):
         decided, those = json.loads(note.text)
-        # Rounds in flight at once may each have decided; the first decision counts.
+        # Several rounds that run at the same time may decide; the first decision counts.
         if decided > stage:
             stage, alive = decided, those
     reached = budget_phase(run)
@@ -153,7 +155,7 @@ def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:
 
 
 def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
-    """Return the member with the fewest evaluations; rounds in flight at once take different members."""
+    """Return the member with the fewest evaluations. Rounds that run at the same time take different members."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
     had = dict.fromkeys(alive, 0)
     for record in run.history:
@@ -166,7 +168,7 @@ def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
 
 
 def _cap_allowance(run: RoundContext, stage: int, alive: int) -> Spent:
-    """Return the limits of a round: at most its member's share of the phase, so that no round uses up the phase."""
+    """Limit a round to its member's share of the phase, so that no round uses up the phase."""
     budget, allowance = run.settings.budget, run.case.allowance
     parts = (len(MARKS) + 1) * alive
 
@@ -189,7 +191,7 @@ def _give_to_its_model(run: RoundContext, name: str) -> None:
     model_names = [model.name for model in (settings.model, *settings.ensemble) if model]
     if model_name not in model_names:
         raise ConfigError(
-            f"strategy.options.members: no model {model_name!r}; there are {', '.join(model_names) or 'none'}"
+            f"strategy.options.members: unknown model {model_name!r}; expected one of {', '.join(model_names) or 'none'}"
         )
     if isinstance(run.context.asked, Ensemble):
         run.context.asked.reassign_round(run.number, model_names.index(model_name))

@@ -1,4 +1,4 @@
-"""Reflective evolution (ReEvo): one role writes programs, another explains in words why one is better.
+"""Reflective evolution (ReEvo): one role writes programs, and another explains why one is better.
 
 Ye et al. 2024 (arXiv:2402.01145). Each generation pairs parents of different scores at random. The reflector compares
 the two (short-term reflection), and the generator combines them with that advice (crossover). At the end of a
@@ -11,9 +11,9 @@ of the previous one are known, and crossovers of the next generation begin befor
 first population takes at most a fifth of the budget (``strategy.options.initial=30``: the paper's). Pairs are drawn by
 rank among programs that differ in more than their numbers; the seed is paired only if there is no other pair
 (``strategy.options.pairs=even``: uniformly among pairs of different scores; the paper redraws until two scores differ).
-A generation without such a pair uses the best programs of the whole run. A short-term reflection that is too late for
-the long-term reflection of its generation is merged by the next one, exactly once. Prompts show scores and metrics
-(``strategy.show=paper``: programs only).
+A generation without such a pair uses the best programs of the whole run. If a short-term reflection is too late for its
+generation, the next long-term reflection includes it. Prompts show scores and metrics (``strategy.show=paper``:
+programs only).
 """
 
 import re
@@ -38,11 +38,11 @@ from oragent.search.strategies.operators import ask_reflector, write_prompt
 from oragent.search.strategy import Strategy
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
-# Added to the model's temperature for the first programs.
+# Amount added to the model's temperature for the first programs.
 BOLDER = 0.3
 # Kinds of notes.
 HINT, ADVICE = "short-term reflection", "long-term reflection"
-# Kind of notes. Each holds the last round whose hints a long-term reflection includes.
+# Kind of notes that hold the last round whose hints a long-term reflection includes.
 JOINED = "short-term reflections joined"
 
 
@@ -51,10 +51,10 @@ class ReEvoSettings:
     """Settings under ``strategy.options``.
 
     Attributes:
-        initial: Programs of the first population; None: the paper's 30, or a fifth of a smaller budget.
+        initial: Number of programs of the first population; None: the paper's 30, or a fifth of a smaller budget.
         crossovers: Number of crossovers of a generation.
-        mutations: Number of changes of the best program that end it.
-        pairs: How two programs are drawn to be compared: by ``rank``, or ``even`` as in the paper.
+        mutations: Number of mutations of the best program at the end of a generation.
+        pairs: Choice of the two programs to compare: by ``rank``, or ``even`` as in the paper.
     """
 
     initial: Annotated[int, Ge(1)] | None = None
@@ -88,7 +88,7 @@ async def write_initial(run: RoundContext) -> None:
 
 
 async def cross_programs(run: RoundContext, generation: int) -> None:
-    """Compare two programs, then combine them."""
+    """Let the model compare two programs, then combine them."""
     pairs = _differing_pairs(run, _parent_generation(run, generation))
     pairs = pairs or _differing_pairs(run, best_records(run.scored, run.fitness, INITIAL))
     if not pairs:
@@ -103,10 +103,10 @@ async def cross_programs(run: RoundContext, generation: int) -> None:
 
 
 async def mutate_best(run: RoundContext) -> None:
-    """Merge the reflections, and change the best program with the result."""
+    """Merge the reflections, and mutate the best program with the result."""
     advice, hints = _latest_advice(run)
     parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
-    # Without an answer the earlier advice stays, and the next long-term reflection merges the hints.
+    # Without an answer, the earlier advice stays, and the next long-term reflection merges the hints.
     if answer := await _ask_advice(run, "reevo_long", parts):
         advice = answer
         run.note(ADVICE, advice)
@@ -118,7 +118,7 @@ async def mutate_best(run: RoundContext) -> None:
 
 
 def _latest_advice(run: RoundContext) -> tuple[str, list[str]]:
-    """Return the latest advice, and the hints that it does not include; rounds overlap, so some hints are late."""
+    """Return the latest advice, and the hints that it does not include. Some hints are late, because rounds overlap."""
     notes = run.recall(ADVICE)
     if not notes:
         return run.problem.knowledge.strip(), [note.text for note in run.recall(HINT)]

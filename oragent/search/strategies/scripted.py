@@ -1,4 +1,4 @@
-"""Scripted model for the roles of all strategies; it needs no server and no key, and some replies are faulty."""
+"""Scripted model for the roles of all strategies. It needs no server and no key, and some of its replies are faulty."""
 
 import difflib
 import io
@@ -101,7 +101,7 @@ def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> st
 
 
 def count_parts(prompt: str) -> int:
-    """Return the number of programs that one reply is to hold; 0 if the prompt asks for something else."""
+    """Return the number of programs that a reply should contain; 0 if the prompt asks for something else."""
     match = re.search(r"\b[Ww]rite (?:up to (\d+) programs|one program)\b", prompt)
     if match and "PROGRAM: its title" in prompt:
         return int(match[1] or 1)
@@ -109,7 +109,7 @@ def count_parts(prompt: str) -> int:
 
 
 def write_parts(programs: Sequence[str], rng: random.Random) -> str:
-    """Write a reply with several programs, each below its title; sometimes one is missing."""
+    """Write a reply with several programs, each below its title. Sometimes a program is missing."""
     titles = [f"PROGRAM: {rng.choice(IDEAS)[0]}\nIDEA: {rng.choice(REMARKS)}" for _ in programs]
     parts = [f"{title}\n{text}" for title, text in zip(titles, programs, strict=True) if rng.random() < 0.95]
     return "\n\n".join([f"LESSON: {rng.choice(REMARKS)}", *parts])
@@ -173,7 +173,7 @@ def fenced_whole(parent: str, child: str) -> str:
 
 
 def fenced_edit(parent: str, child: str) -> str:
-    """Write SEARCH/REPLACE edits from one program to another; without a change, an edit of the first lines."""
+    """Write SEARCH/REPLACE edits from one program to another. Without a change, write an edit of the first line."""
     old, new = parent.strip("\n").split("\n"), child.strip("\n").split("\n")
     changes = [code for code in difflib.SequenceMatcher(None, old, new).get_opcodes() if code[0] != "equal"]
     blocks = [_write_edit(old[max(i - 1, 0) : j], new[max(k - 1, 0) : m]) for _, i, j, k, m in changes]
@@ -184,7 +184,7 @@ def _write_edit(old: list[str], new: list[str]) -> str:
     return "\n".join(["<<<<<<< SEARCH", *old, "=======", *new, ">>>>>>> REPLACE"])
 
 
-# Styles of replies.
+# Styles of replies; equal entries make a style more frequent.
 STYLES: tuple[Callable[[str, str], str], ...] = (
     fenced_whole,
     fenced_whole,
@@ -253,7 +253,7 @@ class _Player:
             if name and rng.random() < 0.15:
                 return break_program(child)
             return rng.choice(STYLES)(parent, child)
-        # Thought and code, as many strategies ask for.
+        # Thought and code, the form that many strategies ask for.
         return f"{{{rng.choice(REMARKS)}}}\n\n{fenced_whole(parent, child)}"
 
     def _vary_program(self, parent: str, blocks: Sequence[str], rng: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""Programs from outside: each round scores one program that a client submits, such as a coding agent.
+"""Programs of a client: each round scores one program that a client, such as a coding agent, submits.
 
 The client replaces the model. A submission is stored as a reply before it is used, so a killed run scores no program
 twice and a replay needs no client. The process of the run forwards submissions (``oragent.api.mcp.agent_runs``).
@@ -40,7 +40,7 @@ class Submission:
     program: str
     # Ids of candidates.
     parents: tuple[str, ...] = field(default=())
-    # New idea of the program, in a few words.
+    # Idea of the program, in a few words.
     idea: str = ""
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ def parse_submission(text: str) -> Submission:
 async def score_submission(run: RoundContext) -> None:
     """Score the next program that the client submits.
 
-    A replay has no reply after the last submission, which ends the run.
+    A replay ends after the last recorded submission.
     """
     try:
         reply = await run.ask(ROLE, [Message("user", PROMPT)])

@@ -48,7 +48,7 @@ INFORMED = ("e1", "e2", "m1")
 WORDS = 200
 # Number of best programs of each island that are compared for similarity.
 COMPARED = 3
-# Kind of notes. Each holds the event of a round.
+# Kind of notes that hold the event of a round.
 EVENT = "tide"
 
 
@@ -59,15 +59,15 @@ class TideSettings:
     Attributes:
         population: Number of programs that an island keeps.
         exploration: Weight of exploration in the choice of operators.
-        parents: Number of programs that ``e1`` and ``e2`` are shown.
-        tournament: Number of programs among which the best becomes a parent.
-        stagnation: Number of rounds of an island without a gain after which it starts anew.
-        migration: Number of its rounds between two migrations into an island that does not gain.
-        similarity: Likeness of islands above which a program migrates, and not an insight.
+        parents: Number of programs in prompts of ``e1`` and ``e2``.
+        tournament: Number of programs of a tournament, whose best becomes a parent.
+        stagnation: Number of an island's rounds without a gain after which it restarts.
+        migration: Number of rounds between two migrations into an island without gains.
+        similarity: Similarity of islands above which a program migrates instead of an insight.
         competitive: Gap to the elite, as a share of its score, within which a child's constants are tuned.
-        tuning: Share of the evaluations that tuning takes at most; 0: constants are not tuned.
-        tuning_evaluations: Number of evaluations that one tuning takes at most.
-        trials: Number of trials of a member in a tuning, scored at once.
+        tuning: Maximum share of the evaluations for tuning; 0: constants are not tuned.
+        tuning_evaluations: Maximum number of evaluations of one tuning.
+        trials: Number of trials of a member in a tuning, which are scored in parallel.
     """
 
     population: Annotated[int, Ge(2)] = 8
@@ -85,7 +85,7 @@ class TideSettings:
 
 @dataclasses.dataclass(frozen=True)
 class IslandEvent:
-    """Event of a round besides new programs, as stored in a note."""
+    """Event of a round, apart from its new programs; it is stored in a note."""
 
     # Number of the island.
     island: int
@@ -109,9 +109,9 @@ class Island:
     members: list[Committed] = dataclasses.field(default_factory=list)
     # Number of the island's rounds since its last gain.
     since: int = 0
-    # Explanation of the difference between its best and its worst program; empty if there is none yet.
+    # Explanation of the difference between its best and its worst program. Empty if none was asked yet.
     insight: str = ""
-    # Id of the elite that the insight is about.
+    # Id of the elite that the insight explains.
     explained: str = ""
     # Insight received from another island.
     lent: str = ""
@@ -139,7 +139,7 @@ def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> 
     for number, records in enumerate(run.rounds):
         scored = [record for record in records if record.placed]
         event = events.get(number)
-        # The round has the seed or other initial programs, or the budget ended it early.
+        # This round contained the seed or other initial programs, or the budget ended it early.
         if event is None:
             for record in scored:
                 home = record.candidate.island
@@ -199,9 +199,10 @@ def relative_gain(fitness: float, best: float) -> float:
 
 
 def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
-    """Return the operator with the highest upper confidence bound of TIDE; untried operators come first.
+    """Return the operator with the highest upper confidence bound of TIDE. Untried operators come first.
 
-    The bound is the mean reward plus C sqrt(2 ln N / n). Rounds in flight at once take different ones, by ``turn``.
+    The bound is the mean reward plus C sqrt(2 ln N / n). Rounds that run at the same time take different operators, by
+    ``turn``.
     """
     untried = [name for name, arm in arms.items() if not arm.plays]
     if untried:
@@ -216,7 +217,7 @@ def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -
 
 
 def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
-    """Return the members with the worst replaced by the settler; unchanged if a member has the settler's score."""
+    """Return the members with the worst one replaced by ``settler``; unchanged if a member has the same score."""
     found = next((record for record in run.scored if record.id == settler), None)
     if found is None or any(run.fitness(found) == run.fitness(member) for member in members):
         return list(members)
@@ -228,7 +229,7 @@ def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) 
 
 
 async def play_round(run: RoundContext) -> None:
-    """Play a round of one island: restart it, or explain, migrate, write a program and tune it."""
+    """Run a round of one island: restart it, or explain, migrate, write a program and tune it."""
     options: TideSettings = run.own
     arms = {name: BanditArm() for name in OPERATORS}
     islands = replay_islands(run, options.population, arms)

@@ -1,12 +1,12 @@
-"""Tune the constants of programs by CMA-ES, in reserved rounds of any strategy, or by differential evolution.
+"""Tuning of constants by CMA-ES, in reserved rounds of any strategy, or by differential evolution.
 
 CMA-ES is in `oragent.search.cma_es`.
 
-Tuning in reserved rounds, within a share of the budget: TIDE (arXiv:2601.21239) tunes the constants of every candidate.
-Here, at a fixed period, one round tunes the best elite that is not tuned yet; the other rounds of the strategy do not
-change. CMA-ES starts at the present values. If the share does not allow a tuning yet, or no elite is left to tune, the
-reserved round is empty. If time or money limits a run, the number of evaluations is unknown, and few constants are
-tuned at once.
+Reserved rounds: TIDE (arXiv:2601.21239) tunes the constants of every candidate. Here, one round in each period tunes
+the best elite that is not tuned yet, within a share of the budget; the other rounds of the strategy do not change.
+CMA-ES starts at the present values. If the share does not allow a tuning yet, or no elite is left to tune, the reserved
+round is empty. If time or money limits a run, the number of evaluations is unknown, and few constants are tuned at
+once.
 
 Differential evolution (Storn & Price 1997, doi:10.1023/A:1008202821328) as in TIDE: the population holds Gaussian
 neighbours of the present constants, in a box in proportion to them. For each member, several trials are made from three
@@ -35,9 +35,9 @@ from oragent.search.strategy import Round
 
 # Number of constants of one tuning if evaluations are scarce.
 FEW = 5
-# First step size, in widths of a range: around present values, and in ranges that a model or person named.
+# First step size as a share of a range: for ranges around present values, and for given ranges.
 SPREAD, WIDE_SPREAD = 0.1, 0.3
-# Least number of programs in a generation.
+# Minimum number of programs in a generation.
 GENERATION = 6
 
 # Smallest period of reserved rounds.
@@ -50,7 +50,7 @@ EACH = 6
 MOST = 12
 # Number of best elites that are considered.
 LOOKED_AT = 20
-# Kind of notes. Each holds the mark of a tuned program and the largest number of evaluations of its tuning.
+# Kind of notes that hold the mark of a tuned program and the maximum number of evaluations of its tuning.
 TUNED = "tuned"
 # Origin of the programs.
 EVOLVED = "tide_tuned"
@@ -71,7 +71,7 @@ async def tune_constants(
 ) -> list[Candidate]:
     """Evaluate a program with other constants, in batches by CMA-ES; fewer if the budget ends.
 
-    CMA-ES starts at the present values. The first step is small if ``local``; otherwise it covers the named ranges. The
+    CMA-ES starts at the present values. The first step is small if ``local``; otherwise it covers the given ranges. The
     run's random generator gives the seed.
     """
     seed, spread = int(run.rng.integers(1 << 31)), SPREAD if local else WIDE_SPREAD
@@ -100,8 +100,8 @@ def _reached_score(candidate: Candidate) -> float | None:
 def _generation_size(window: int, evaluations: int) -> int:
     """Return the number of programs of a CMA-ES generation, at least ``GENERATION``.
 
-    It grows with the window, because the rounds in flight wait for this one. It does not depend on the number of
-    workers, so that results do not depend on it either.
+    It grows with the window, because the running rounds wait for this one. It does not depend on the number of workers,
+    so that results do not depend on it either.
     """
     return max(GENERATION, min(window // 2, evaluations // 2))
 
@@ -109,7 +109,7 @@ def _generation_size(window: int, evaluations: int) -> int:
 async def _score_variants(
     run: RoundContext, solution: Elite, points: Sequence[Mapping[int, float]], origin: str
 ) -> list[Candidate]:
-    """Score a program with several sets of values of its constants, all at once."""
+    """Score a program with several sets of values of its constants in parallel."""
     sources = [with_values(solution.source, run.problem.about.function, values) for values in points]
     evaluate = partial(RoundContext.evaluate, parents=[solution.id], origin=origin)
     return await run.fork([partial(evaluate, source=source) for source in sources])
@@ -142,7 +142,7 @@ class _Optimiser:
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:
-    """Return a round function that tunes in every ``every``-th round and plays ``round`` in the others."""
+    """Return a round function that tunes in every ``every``-th round and runs ``round`` in the others."""
 
     async def tune_or_play(run: RoundContext) -> None:
         if run.number % every == 0:
@@ -158,15 +158,16 @@ def tuning_period(window: int) -> int:
     """Return the period of rounds that are reserved for tuning.
 
     The period exceeds the window, so that the previous tuning is committed. A strategy with long rounds has a small
-    window, and so a similar time between tunings. The period is odd, so that it takes rounds from each island in turn.
+    window, so that the time between tunings is similar. The period is odd, so that it takes rounds from each island in
+    turn.
     """
     return max(LEAST_PERIOD, 2 * window - 1)
 
 
 def is_worth(share: float, budget: Budget) -> bool:
-    """Return whether a share of a budget is enough for at least one tuning; otherwise no round is reserved.
+    """Return True if a share of a budget is enough for at least one tuning. Otherwise no round is reserved.
 
-    A model call yields about one program, so a limit of calls bounds evaluations too. Other limits give no bound.
+    A model call yields about one program, so a limit on calls bounds evaluations too. Other limits give no bound.
     """
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
     return share > 0 and (not bounds or share * min(bounds) >= COST)
@@ -246,7 +247,7 @@ def make_trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, 
 
 
 async def evolve_constants(run: RoundContext, solution: Elite, evaluations: int, batch: int) -> list[Candidate]:
-    """Evaluate a program with other constants, ``batch`` trials of a member at once, as the budget allows."""
+    """Evaluate a program with other constants, with ``batch`` parallel trials of a member, as the budget allows."""
     numbers = find_constants(solution.source, run.problem.about.function)[:MOST_EVOLVED]
     if not numbers or evaluations < MEMBERS - 1 + batch:
         return []

@@ -183,7 +183,7 @@ def test_a_strategy_may_be_added_and_what_is_done_is_not_done_again(
 BAD = {
     "a strategy that nobody knows": (["toy"], "gp,or_agnet", "unknown strategy 'or_agnet': did you mean 'or_agent'?"),
     "a problem that nobody knows": (["toyy"], "gp", "unknown problem 'toyy': did you mean toy?"),
-    "no model where one is asked": (["toy"], "gp,eoh", "strategy 'eoh' asks a model: name one with --model"),
+    "no model where one is asked": (["toy"], "gp,eoh", "strategy 'eoh' needs a model: name one with --model"),
     "something twice": (["toy", "toy"], "gp", "problem 'toy' is named twice"),
     "a setting of its own": (["toy", "seed=3"], "gp", "'seed=3': a comparison sets this itself, by --seeds"),
     "a setting that nobody knows": (["toy", "budget.evaluation=3"], "gp", "did you mean 'evaluations'?"),

@@ -167,7 +167,7 @@ BAD: dict[str, tuple[dict[str, Any] | str, str]] = {
     "a strategy that nobody knows": ({"name": "a", "strategy": "gpp"}, "unknown strategy 'gpp': did you mean 'gp'?"),
     "a file that is not there": ({"name": "a", "strategy": "no.py"}, "no strategy at"),
     "a strategy that is chosen later": ({"name": "a", "strategy": "auto"}, "must name a strategy, not 'auto'"),
-    "no model": ({"name": "a", "strategy": "eoh"}, "strategy 'eoh' asks a model: give the variant one, or all by --model"),
+    "no model": ({"name": "a", "strategy": "eoh"}, "strategy 'eoh' needs a model: give the variant one, or all by --model"),
     "a wrong setting": ({"name": "a", "strategy": "gp", "settings": {"archive": {"islnds": 3}}}, "did you mean 'islands'?"),
     "a wrong value": ({"name": "a", "strategy": "gp", "settings": {"archive": {"islands": 0}}}, "key 'archive.islands'"),
     "settings that are none": ({"name": "a", "strategy": "gp", "settings": 3}, "key 'settings'"),

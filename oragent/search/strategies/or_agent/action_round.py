@@ -74,25 +74,25 @@ from oragent.search.strategies.or_agent.experiments import (
 )
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
-# Share of the function's time limit that a setting of a sweep may use.
+# Maximum share of the function's time limit for a setting of a sweep.
 NEARLY = 0.95
-# Smallest number of settings per parameter that the CPU seconds of a sweep must allow.
+# Minimum number of settings per parameter that the CPU seconds of a sweep must allow.
 LEAST_PER_NUMBER = 2
-# Largest number of calls of a round. All but the last may be answered by probes alone.
+# Maximum number of calls of a round. All replies but the last may contain only probes.
 MOST_ASKS = 4
-# Kind of notes. Each holds the results of probes after the last prompt of a round.
+# Kind of notes that hold the results of probes after the last prompt of a round.
 MEASURED_NOTE = "measured"
-# Kind of notes. Each holds a probe's label on the first line, then its program.
+# Kind of notes that hold the label of a probe on the first line, then its program.
 PROBE_NOTE = "probe program"
-# Number of latest probes that a reply may edit.
+# Number of latest probes whose programs a reply may edit.
 MOST_PROBES = 40
-# Largest number of functions of earlier programs that a prompt offers.
+# Maximum number of functions of earlier programs that a prompt offers.
 MOST_HELPERS = 24
 BUILD_ON = (
     "A part that builds on one of these probes has the line FROM: with its number below its title, and only edits "
     "or the functions and constants that change."
 )
-# Kind of notes. Each names a program whose parameters were swept.
+# Kind of notes that name a program whose parameters were swept.
 SWEPT = "swept"
 FUNCTIONS = (
     "or only the functions and constants that change, which replace those of the same name in the program to change, "
@@ -204,7 +204,7 @@ async def _sweep(
 
 
 def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
-    """State that no setting of a sweep fits the time limit, and which share of the fastest setting's work would."""
+    """State that no setting of a sweep fits the time limit, and what share of the fastest setting's work would fit."""
     row, seconds = fastest
     limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
     share = NEARLY * limit_s / seconds if seconds else 1.0
@@ -215,7 +215,7 @@ def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) 
 
 
 async def _calibrate(run: RoundContext, source: str) -> _Prepared:
-    """Set the work parameter of a program, if it declares one, from its time on practice instances."""
+    """Set the work parameter of a program, if it declares one, based on its time on practice instances."""
     limit_s, planned = run.problem.heuristic_s(run.settings.limits), _scored_instances(run)
     is_possible = run.experiment_set.mode == PRACTICE and limit_s is not None and type(planned) is int
     if not is_possible or type(planned) is not int or work_parameter(source) is None or run.experiment_s_left < LEAST_S:
@@ -237,7 +237,7 @@ def _expected_seconds(
 ) -> float | None:
     """Return the expected CPU seconds of the function when a setting is scored; None if unknown.
 
-    Training instances may have other sizes; the estimate is then in proportion to the seconds of a scored program.
+    Training instances may have other sizes. The estimate is then in proportion to the seconds of a scored program.
     """
     present = result.rows[0]
     if result.subset.mode == PRACTICE:
@@ -334,7 +334,7 @@ def _probe_sources(run: RoundContext) -> dict[str, str]:
 
 
 def _label_probes(run: RoundContext, drafts: Sequence[ProgramDraft]) -> list[str]:
-    """Label each probe of a reply by round and number, and note its program; other programs get an empty label."""
+    """Label each probe of a reply by round and number, and store its program. Other programs get an empty label."""
     count = sum(note.kind == PROBE_NOTE for note in run.notes)
     labels = []
     for draft in drafts:
@@ -356,7 +356,7 @@ def _recall_measured(run: RoundContext) -> list[str]:
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
-    """Return the number of programs to ask for: at most the evaluations left, or the opening's share of the budget."""
+    """Return the number of programs to ask for: at most the remaining evaluations, or the share of the opening."""
     remaining, whole = run.case.allowance - run.used, run.settings.budget.remaining(run.spent)
     if action is ActionKind.OPENING:
         return max(1, min(int(run.own.wave), remaining.evaluations, max(whole.evaluations // OPENING_PART, 2)))
@@ -386,7 +386,7 @@ def write_prompt(
         last = parents[-1]
     else:
         last = None
-    # Parameters are found in Python programs only.
+    # Only Python programs have parameters.
     has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
     form = fill_template(
         "or_agent_wave_form",
@@ -424,7 +424,7 @@ def write_prompt(
 
 
 def _describe_standing(run: RoundContext, last: Elite | None) -> str:
-    """Describe the state of the search; a strong model also gets sizes, values of instances and the known bound."""
+    """Describe the state of the search. A strong model also sees sizes, values of instances and the known bound."""
     parts = [summarise_search(run, last)]
     if run.style == "strong":
         best = next(iter(best_elites(run)), None)
@@ -442,7 +442,7 @@ def _numbers_request(run: RoundContext) -> str:
 
 
 def _probe_request(run: RoundContext) -> str:
-    """Describe what a probe does: it is measured on practice instances, or prints on a few training instances."""
+    """Describe a probe: it is measured on practice instances, or prints on a few training instances."""
     if run.experiment_set.mode == PRACTICE:
         return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run))
     sizes = run.problem.about.sizes.get("train", ())
@@ -450,7 +450,7 @@ def _probe_request(run: RoundContext) -> str:
 
 
 def _helpers_request(run: RoundContext) -> str:
-    """Offer the functions of earlier programs to a strong model; empty without any."""
+    """Offer the functions of earlier programs to a strong model; empty if there are none."""
     if run.style != "strong":
         return ""
     calls = []
@@ -480,7 +480,7 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
     try:
         is_told = documentation(elite.source, signature.function) == told
     except CandidateError:
-        # The program needs another version of Python.
+        # The program is written for another version of Python.
         return elite.source
     if is_told:
         return prompt_sections.drop_docstrings(elite.source)
@@ -532,7 +532,7 @@ async def _try_draft(
 
 
 def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
-    """Return whether a repair may help a failed program; after a timeout, only if it finished a share of instances."""
+    """Return True if a repair may help a failed program; after a timeout, only if it finished a share of instances."""
     if evaluation.status is not Status.TIMEOUT:
         return evaluation.status not in (Status.OK, Status.SCREENED)
     finished = finished_share(evaluation.metrics)

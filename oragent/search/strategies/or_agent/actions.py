@@ -15,7 +15,7 @@ from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import read_program
 from oragent.search.strategies.constants import Constant, Range
 
-# The patterns match within one line, so that the time is linear in the length of a reply.
+# The patterns stay within one line, so that the time is linear in the length of a reply.
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|SWEEP|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
@@ -44,7 +44,7 @@ OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")
 
 
 def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> ExperimentAction:
-    """Read the action of a reply; without an ACTION line, a program or an edit counts as the action EDIT.
+    """Read the action of a reply. Without an ACTION line, a program or an edit counts as the action EDIT.
 
     Raises:
         ReplyError: The reply has no action, or the action is incomplete.
@@ -95,7 +95,7 @@ def _read_observer(run: RoundContext, answer: str) -> str:
 
 
 def read_lesson(text: str) -> str:
-    """Return the lesson of the last experiment in a reply; empty without one."""
+    """Return the lesson of the last experiment in a reply; empty if there is none."""
     match = LESSON.search(drop_thoughts(text))
     if match:
         return " ".join(match[1].split())[:400]

@@ -1,4 +1,4 @@
-"""Choice of the action of a round, and allocation of the budget to its ideas.
+"""Choice of the action of a round, and allocation of its budget to ideas.
 
 UCB1 chooses an action by its gain per token (Auer et al. 2002, doi:10.1023/A:1013689704352) over a sliding window
 (Garivier & Moulines 2011, doi:10.1007/978-3-642-24412-4_16). Gains shrink during a search, so old gains do not count.
@@ -21,19 +21,19 @@ CALLS_AN_IDEA = 2
 OPENING_PART = 5
 # Number of turns in which the experiments of ideas for one leaf are allocated.
 TURNS = 4
-# Smallest number of experiments of an idea in a turn.
+# Minimum number of experiments of an idea in a turn.
 FLOOR = 1
-# Resolution of gains: parts per unit.
+# Resolution of gains: this many parts per unit.
 FINE = 10**6
 
 
-# Kind of notes. Each records the action of a round.
+# Kind of notes that record the action of a round.
 ACTION = "action"
 # Number of latest rounds in the sliding window.
 WINDOW = 24
 # Weight of exploration in UCB1.
 EXPLORATION = 0.3
-# Cost of an evaluation in tokens. A sweep needs no model call, but has a cost too.
+# Cost of an evaluation in tokens, so that a sweep, which needs no model call, has a cost too.
 TOKENS_AN_EVALUATION = 200
 
 
@@ -52,7 +52,9 @@ def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) ->
 
 
 def small_allowance(run: RoundContext) -> Spent:
-    """Return the allowance of a round that begins during the opening: together such rounds use no more than it.
+    """Return the budget of a round that begins during the opening.
+
+    Together, such rounds use at most the opening's share.
 
     Such a round knows only the seed, so it may repeat results of the opening.
     """
@@ -66,12 +68,12 @@ def small_allowance(run: RoundContext) -> Spent:
 
 
 def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> int:
-    """Return the largest number of experiments on a solution.
+    """Return the maximum number of experiments on a solution.
 
     Dynamic allocation multiplies the number by ``elite_factor`` if the solution gained ``gain_threshold`` of its best
     parent's score, or is better than the best of all. It divides by ``elite_factor`` if the solution is worse or has no
     score. The result is between ``experiments_least`` and ``experiments_most``. Liu et al. 2026 (arXiv:2602.13769)
-    describe the idea without a formula; in their study it was off, or its bounds made it ineffective.
+    describe the idea without a formula. In their study it was off, or its bounds made it ineffective.
     """
     agent = run.own
     if agent.allocation != "dynamic" or not agent.experiments:
@@ -93,7 +95,7 @@ def experiment_turns(experiments: int) -> list[int]:
     """Return the mean number of experiments of each idea in each turn, for the allocation ``flow``.
 
     A turn has about a quarter of all experiments. After the first turn, it has at least two per idea if possible, so
-    that some remain to allocate above the floor.
+    that some can be allocated by gains.
     """
     remaining = experiments
     sizes: list[int] = []
@@ -110,8 +112,8 @@ def experiment_turns(experiments: int) -> list[int]:
 def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     """Allocate the experiments of one turn to the remaining ideas, by their gains in the previous turn.
 
-    Every idea gets ``FLOOR``. The rest is allocated in proportion to the gains by largest remainders; the older of
-    equal ideas comes first. If no idea gained, as before the first turn, all get the same number.
+    Every idea gets ``FLOOR``. The rest is allocated in proportion to the gains by largest remainders; of equal ideas,
+    the older one comes first. If no idea gained, as before the first turn, all get the same number.
 
     Args:
         gains: Relative gain of each idea over the earlier best of all ideas, 0 or more. An idea that improves but stays
@@ -129,19 +131,19 @@ class ActionKind(StrEnum):
 
     # Write the first programs, all different.
     OPENING = "opening"
-    # Write programs of another kind; the prompt shows the best program.
+    # Write programs of another kind; the prompt shows the best program for comparison.
     IDEA = "idea"
     # Change the best program in several ways.
     EDIT = "edit"
     # Combine two programs.
     CROSSOVER = "crossover"
-    # Write programs; the prompt shows none.
+    # Write programs from a prompt that shows none.
     RESTART = "restart"
     # Search values of the best program's parameters, without a model call.
     SWEEP = "sweep"
 
 
-# Prior value of each action, which counts as one round, because small budgets cannot try all actions.
+# Prior value of each action. It counts as one round, because small budgets cannot try all actions.
 PRIORS = {
     ActionKind.EDIT: 1.0,
     ActionKind.SWEEP: 0.8,
@@ -171,15 +173,15 @@ class ActionRecord:
 
     @classmethod
     def load(cls, text: str) -> "ActionRecord":
-        """Read a note; raise ValueError if the text is not one."""
+        """Read a note. Another text raises ValueError."""
         values = json.loads(text)
         if not isinstance(values, dict) or set(values) != {field.name for field in fields(cls)}:
-            raise ValueError("a note of an action is broken")
+            raise ValueError("the note of an action is damaged")
         return cls(ActionKind(values["action"]), int(values["programs"]), int(values["tokens"]), float(values["gain"]))
 
 
 def choose_action(run: RoundContext, available: Sequence[ActionKind]) -> ActionKind:
-    """Return the action of a round: the opening first, then by gain per token."""
+    """Return the action of a round: first the opening, then by gain per token."""
     records = [ActionRecord.load(note.text) for note in run.recall(ACTION)]
     if not records:
         return ActionKind.OPENING
@@ -193,7 +195,7 @@ def latest_records(records: Sequence[ActionRecord]) -> list[ActionRecord]:
 
 
 def upper_bound(action: ActionKind, records: Sequence[ActionRecord], available: Sequence[ActionKind]) -> float:
-    """Return the upper confidence bound of an action: its value among the available ones, plus its uncertainty."""
+    """Return the upper confidence bound of an action: its relative value plus its uncertainty."""
     number = sum(record.action is action for record in records)
     rates = {kind: gain_per_token([record for record in records if record.action is kind]) for kind in available}
     share = rates[action] / (max(rates.values()) or 1.0)
@@ -202,7 +204,7 @@ def upper_bound(action: ActionKind, records: Sequence[ActionRecord], available: 
 
 
 def gain_per_token(records: Sequence[ActionRecord]) -> float:
-    """Return the gain of some rounds per token; 0 without any."""
+    """Return the gain per token of some rounds; 0 without rounds."""
     cost = sum(record.cost for record in records)
     if cost:
         return sum(record.gain for record in records) / cost

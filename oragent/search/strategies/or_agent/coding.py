@@ -43,12 +43,12 @@ NAMES = re.compile(r"[A-Za-z_]\w*")
 LIBRARIES = 6
 FENCE = re.compile(r"\s*(?:```|~~~)")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
-# Largest numbers of characters.
+# Maximum numbers of characters.
 MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300
 
 
 async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
-    """Ask for a program that implements an idea, score it, and have it repaired if it fails."""
+    """Ask for a program that implements an idea and score it. If it fails, ask for a repair."""
     # Text of the program in the prompt; edits apply to it.
     base = _shown_text(run, start[-1])
     text = write_prompt(run, idea, start, memory)
@@ -73,7 +73,10 @@ def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: 
 
 
 async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) -> Candidate:
-    """Ask to repair a failing program, at most ``attempts`` times; a reply without a program is a failed attempt."""
+    """Ask for repairs of a failing program, at most ``attempts`` times.
+
+    A reply without a program counts as an attempt.
+    """
     again = ""
     for _ in range(attempts):
         failed = candidate
@@ -99,7 +102,7 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
 
 
 def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[str, str]:
-    """Return the form of the reply; ``base`` is the program to change, and example edits begin at ``first_line``."""
+    """Return the form of the reply. ``base`` is the program to change, and example edits begin at ``first_line``."""
     changes = edits_request(run, base, first_line)
     return {
         **program_request(run),
@@ -142,10 +145,10 @@ def read_drafts(
         run: Round that asked.
         text: Reply.
         base: Program to which edits apply; None if the prompt shows none.
-        limit: Largest number of parts.
-        probes: Programs of probes by label; a part with a line FROM edits the one that it names.
-        libraries: Programs of ``library_programs``, whose functions a line USES can name. They are arguments because
-            this function may run in another thread, which cannot read the run's database.
+        limit: Maximum number of parts.
+        probes: Programs of probes by label. A part with a line FROM edits the program with this label.
+        libraries: Programs of ``library_programs``, whose functions a line USES can name. They are an argument because
+            this function may run in another thread, which cannot read the database of the run.
 
     Raises:
         ReplyError: No part can be used.
@@ -153,12 +156,12 @@ def read_drafts(
     parts = _split_parts(drop_thoughts(text))[:limit]
     drafts = [_read_part(run, head, lines, base, probes or {}, libraries) for head, lines in parts]
     if not any(draft.source for draft in drafts):
-        raise ReplyError(drafts[0].problem if drafts else "the reply holds no program")
+        raise ReplyError(drafts[0].problem if drafts else "the reply contains no program")
     return drafts
 
 
 def read_lesson(text: str) -> str:
-    """Return the lesson that a reply begins with; empty without one."""
+    """Return the lesson at the beginning of a reply; empty if there is none."""
     for line in drop_thoughts(text).split("\n"):
         if HEAD.fullmatch(line):
             break
@@ -205,7 +208,10 @@ def _read_part(
 
 
 def _copy_used(run: RoundContext, source: str, words: str, libraries: Sequence[str]) -> str:
-    """Return a program with the functions of earlier programs that a USES line names, or raise ReplyError."""
+    """Return a program with the functions of earlier programs that a USES line names.
+
+    Unknown names raise ReplyError.
+    """
     names = NAMES.findall(words)
     if not names:
         return source
@@ -229,7 +235,10 @@ def library_programs(run: RoundContext) -> list[str]:
 
 
 def find_helpers(run: RoundContext, libraries: Sequence[str]) -> dict[str, str]:
-    """Return the texts of programs by the names of their functions; the best program that has a function counts."""
+    """Return the texts of programs by the names of their functions.
+
+    Of several programs with a function, the best counts.
+    """
     helpers: dict[str, str] = {}
     for source in libraries:
         with suppress(CandidateError):
@@ -239,7 +248,7 @@ def find_helpers(run: RoundContext, libraries: Sequence[str]) -> dict[str, str]:
 
 
 def _read_axes(text: str, source: str) -> tuple[str, ...]:
-    """Return the numbers of a SWEEP line that the program has; unknown names are no error."""
+    """Return the numbers in a SWEEP line that the program has; unknown names are ignored."""
     words = tuple(AXIS.findall(SPACES.sub(r"\1", text)))
     try:
         read_axes(words, source)

@@ -1,4 +1,4 @@
-"""The role *experiment*: small changes of one solution; each is measured, and reverted unless it is better."""
+"""The role *experiment*: small changes of one solution. Each is measured, and reverted unless it is better."""
 
 import math
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
 from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
 from oragent.search.strategies.tuning import tune_constants
 
-# Largest number of characters of a lesson that other branches read.
+# Maximum number of characters of a lesson for other branches.
 MOST_PUBLISHED = 400
-# Smallest number of remaining evaluations for which tuning is offered.
+# Minimum number of remaining evaluations for which tuning is offered.
 LEAST_TUNING = 3
 # Number of best settings of a sweep that the prompt shows.
 MOST_SETTINGS = 12
-# Characters of the output of a probe that the prompt shows.
+# Maximum number of characters of the output of a probe in a prompt.
 MEASURED = 3000
-# Largest number of lines of a program that a small model rewrites as a whole for a change of one line.
+# Maximum number of lines of a program that a small model rewrites as a whole to change one line.
 SHORT = 40
-# Prompt text for a session with later turns.
+# Text of prompts in a session that has later turns.
 MORE = " in this turn; in the next one those that gain have more"
 # Heading that an evaluator writes before the output of an observer, at the end of its log.
 TOLD = "What the observer printed:\n"
@@ -46,11 +46,11 @@ class ExperimentSession:
 
     # Idea that the solution implements.
     idea: Idea
-    # Parents; the last one is the program that was changed.
+    # Parents of the solution. The last one is the program that was changed.
     parents: Sequence[Elite]
-    # Latest evaluated program; at first the solution as implemented and repaired.
+    # Latest evaluated program. At first, this is the solution as implemented and repaired.
     latest: Candidate
-    # Best solution so far, the result of the session; None as long as none has a score.
+    # Best solution so far, which is the result of the session. None until one has a score.
     best: Elite | None
     # Long-term memory of the round.
     memory: str = ""
@@ -58,9 +58,9 @@ class ExperimentSession:
     others: str = ""
     # Whether another turn of experiments follows.
     goes_on: bool = False
-    # Whether the model chose STOP.
+    # True if the model chose STOP.
     is_over: bool = False
-    # Score at the beginning; None if the experiments start from a failing program.
+    # Score at the beginning. None if the experiments start from a failing program.
     begun: float | None = field(init=False)
     # Experiments so far, in order.
     steps: list[ExperimentStep] = field(default_factory=list)
@@ -68,7 +68,7 @@ class ExperimentSession:
     measured: str = ""
     # Report on the experiments, in words.
     report: str = ""
-    # Changes since the idea was implemented, by the text of the changed program.
+    # Changes since the idea was implemented, by the text of the resulting program.
     changes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class ExperimentSession:
         return Idea(self.idea.title, text)
 
     def may_begin(self, from_failure: str) -> bool:
-        """Return whether there is a program to experiment on, given the setting ``from_failure``."""
+        """Return True if the session has a program to experiment on, given the setting ``from_failure``."""
         failed = self.latest.evaluation
         if self.best is not None or not failed.was_started:
             return self.best is not None
@@ -114,7 +114,7 @@ async def run_experiments(run: RoundContext, session: ExperimentSession, limit: 
 
 
 async def conclude_session(run: RoundContext, session: ExperimentSession) -> None:
-    """Ask for a report on the experiments, if there are any, and store it with the solution."""
+    """Ask for a report on the experiments, if there were any, and store it with the solution."""
     if session.steps:
         session.report = await ask_report(run, session.idea, *_describe_scores(run, session), session.steps)
         if session.best is not None:
@@ -144,7 +144,10 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
 
 
 def _repair_request(run: RoundContext, problem: str, base: str) -> str:
-    """Write the request to repair a reply without an action; after a near miss of an edit, ask for edits again."""
+    """Write the request to repair a reply without an action.
+
+    If the text of an edit nearly matched, ask for edits again.
+    """
     if _written_out(run, base) and NEAREST not in problem:
         style = run.style
     else:
@@ -158,7 +161,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
     best = session.best
     parents = prompt_sections.parents_section(run, session.parents, session.base.source)
     beside = [*session.parents, *([best] if best else [])]
-    # Prompts for small models have one task at a time.
+    # Prompts for small models contain one task at a time.
     if run.style == "strong":
         champion = describe_champion(run, beside)
     else:
@@ -191,7 +194,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
 
 def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
     base = session.base.source
-    # The reply includes the lesson of the last experiment, unless a separate call asks for it.
+    # The reply contains the lesson of the last experiment, unless a separate call asks for it.
     owes_lesson = session.steps and not own_calls(run) and session.steps[-1].kind not in MEASURING
     return fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
@@ -204,7 +207,7 @@ def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
 
 
 def _written_out(run: RoundContext, base: str) -> bool:
-    """Return whether replies hold whole programs: small models often fail to copy the lines that an edit replaces."""
+    """Return True if replies contain whole programs, because small models often copy lines wrongly into edits."""
     return run.style == "small" and base.rstrip().count("\n") < SHORT
 
 
@@ -213,7 +216,7 @@ def _program_format(base: str) -> str:
 
 
 def own_calls(run: RoundContext) -> bool:
-    """Return whether separate calls ask for lessons; small models get one task at a time."""
+    """Return True if separate calls ask for lessons, because small models get one task at a time."""
     chosen = run.own.reflection_calls
     if chosen == "auto":
         return run.style == "small"
@@ -262,7 +265,7 @@ def experiment_words(run: RoundContext) -> str:
 
 
 def sweep_seconds(run: RoundContext) -> str:
-    """Describe the CPU seconds that are left for sweeps; empty if they are unlimited."""
+    """Describe the remaining CPU seconds for sweeps; empty if they are unlimited."""
     left = run.experiment_s_left
     if math.isinf(left):
         return ""
@@ -283,7 +286,7 @@ def _observer_action(run: RoundContext) -> str:
 
 
 async def _run_probe(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:
-    """Run a program for its output or that of its observer; it never becomes the solution, even with a score."""
+    """Run a program for its output or that of its observer. It never becomes the solution, even with a score."""
     watching, base = action.kind == "instrument", session.base
     if watching:
         source, observer = (base.source, action.source)
@@ -300,7 +303,7 @@ async def _run_probe(run: RoundContext, session: ExperimentSession, action: Expe
         parts = [prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]
         output = prompt_sections.head_and_tail("\n".join(parts), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
-    # The score is from few instances only.
+    # The score is based on few instances.
     if result.score is not None:
         outcome = "it ran"
     else:
@@ -323,7 +326,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     elif kind == "edit":
         words = action.thought
         child = await run.evaluate(action.source, [base.id], "experiment")
-        # If the session has only failing programs, the next experiment is the repair.
+        # If the session has only failing programs, the next experiment is a repair.
         tried = [child if best is None else await debug_program(run, child, run.own.debugging)]
     else:
         return
@@ -355,7 +358,10 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
 
 
 async def _run_sweep(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> tuple[str, str]:
-    """Try settings on practice or training instances; return the program with the best, empty if it is unchanged."""
+    """Try settings on practice or training instances.
+
+    Return the program with the best values; empty if it is unchanged.
+    """
     try:
         result = await run.sweep(session.base.source, action.words, run.experiment_set)
     except (ConfigError, CandidateError) as problem:
@@ -376,7 +382,7 @@ def setting_words(row: SweepRow) -> str:
 
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
-    """Describe a setting of a sweep on one line, with its expected CPU seconds when scored, if known."""
+    """Describe a setting of a sweep on one line, with the expected CPU seconds of its scoring, if known."""
     if row.seconds is None or row.score is None:
         time = ""
     else:
@@ -389,7 +395,7 @@ def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
 
 
 def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
-    """Publish the lesson of the latest experiment to all other branches and rounds immediately."""
+    """Publish the lesson of the latest experiment to all other branches and rounds at once."""
     step = session.steps[-1]
     text = f"{session.idea.title}: {step.change} -> {step.outcome}. {step.lesson}"
     run.publish(LESSON, " ".join(text.split())[:MOST_PUBLISHED], f"{session.idea.title}~{len(session.steps)}")

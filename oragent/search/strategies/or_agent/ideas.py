@@ -1,4 +1,4 @@
-"""The role *idea*: one call proposes several complementary ideas; each is implemented separately."""
+"""The role *idea*: one call proposes several complementary ideas, and each is implemented separately."""
 
 import json
 import re
@@ -43,15 +43,15 @@ STRUCTURAL = {
         "precomputation, local search within the function; not a term or a number. "
     ),
 }
-# Number of additional ideas beyond the requested ones that are recorded. The study drops them.
+# Number of ideas beyond the requested ones that are recorded. The study drops them.
 SURPLUS = 5
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
 async def propose_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
-    """Ask for ideas, by one call or one call each; empty if neither a reply nor its repair has any.
+    """Ask for ideas, by one call or by one call each. Empty if neither a reply nor its repair contains any.
 
-    A reply may have more ideas than requested. The additional ones count as less promising.
+    A reply may contain more ideas than requested. The additional ones count as less promising.
     """
     asking = partial(_ask_for_ideas, tree=tree, leaf=leaf, memory=memory)
     if run.own.ideas == "coordinated":
@@ -94,8 +94,8 @@ def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str,
 def read_ideas(text: str, count: int) -> list[Idea]:
     """Read at most ``count`` ideas from a reply.
 
-    The reply may be a list of objects or texts, or an object with only one list. From a truncated or malformed list,
-    the complete objects are read; without complete objects, pairs of title and idea. Repeated ideas are dropped.
+    The reply may be a list of objects or texts, or an object that contains one list. From a truncated or malformed
+    list, the complete objects are read, or else pairs of title and idea. Repeated ideas are dropped.
 
     Raises:
         ReplyError: The reply has no idea.

@@ -19,19 +19,19 @@ from oragent.search.prompting.prompt_templates import bin_names, describe_exceed
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
-# Largest number of lines of a compared program. The time of a comparison can be quadratic in it.
+# Maximum number of lines of a compared program. The time of a comparison can be quadratic in it.
 MOST_COMPARED = 1500
 # Largest number of lines of a comparison or traceback.
 MOST_LINES = 40
 # Largest number of characters of such a line.
 MOST_WIDE = 200
-# Number of latest nodes of the tree that are shown with their reports.
+# Number of latest nodes of the tree whose reports are shown.
 MOST_NODES = 12
-# Largest number of characters of the idea of a program, and of the report on its experiments.
+# Maximum number of characters of the idea of a program, and of the report on its experiments.
 MOST_TOLD = 900
 # Largest number of characters of an older idea's title.
 MOST_SHORT = 80
-# Number of best other ideas in prompts of experiments, and characters of a lesson.
+# Maximum number of other ideas in prompts of experiments, and of characters of a lesson.
 MOST_OTHERS, MOST_LESSON = 6, 160
 WHERE = re.compile(r'File "(?:[^"\n]*/)?heuristic\.py", line (\d{1,6}), in ')
 STATES = {
@@ -45,7 +45,7 @@ STATES = {
 
 
 def with_blank_line(text: str) -> str:
-    """Return a section after a blank line; empty for an empty section."""
+    """Return a section after a blank line; an empty section stays empty."""
     if text:
         return f"\n\n{text}"
     return ""
@@ -62,7 +62,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
     """Show a program with its score, figures and cell, its idea, and the report on its experiments.
 
     ``text`` is the form in which it is shown; empty means its source. ``against`` is the last program of the prompt. If
-    the changes relative to it are shorter than the program, the changes are shown.
+    the changes relative to that program are shorter, they are shown instead.
     """
     account = account_of(run, elite.source)
     shown = show_program(
@@ -84,7 +84,10 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
 def programs_section(
     run: RoundContext, elites: Sequence[Elite], verb: str, text_of: Callable[[Elite], str] = lambda elite: elite.source
 ) -> str:
-    """Show the starting programs, the last one whole; a strong model sees the changes of others if they are shorter."""
+    """Show the starting programs.
+
+    The last one is shown whole; for a strong model, shorter changes replace the others.
+    """
     *others, last = elites
     if run.style == "strong":
         against = text_of(last)
@@ -105,9 +108,9 @@ def failing_section(run: RoundContext, candidate: Candidate) -> str:
 
 
 def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) -> str:
-    """Show the parents of a solution: for a strong model with their texts, for a small one with figures only.
+    """Show the parents of a solution: for a strong model with their texts, for a small model only with figures.
 
-    ``against`` is the program of the prompt. Changes relative to it replace a text if they are shorter.
+    ``against`` is the program of the prompt. If the changes relative to it are shorter, they replace a text.
     """
     if run.style == "strong":
         return "\n\n".join(
@@ -120,7 +123,7 @@ def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) 
 
 
 def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
-    """List the results so far of the other ideas for the same leaf, best first, one line each with its lesson."""
+    """List the results of the other ideas for the same leaf so far, best first, one line each with its lesson."""
 
     def loss(node: IdeaNode) -> float:
         if node.solution is None:
@@ -159,7 +162,7 @@ def memory_section(memory: str) -> str:
 
 
 def printed_section(candidate: Candidate, limit: int) -> str:
-    """Show head and tail of the log of the last evaluation, without the figures and times that prompts already have."""
+    """Show the head and tail of the log of the last evaluation, without figures and times that prompts show anyway."""
     evaluation = candidate.evaluation
     lines = evaluation.output.partition(RESULT)[0].partition(ERROR)[0].split("\n")
     named = [(text.partition(":")[0], text) for text in lines if text.strip()]
@@ -171,7 +174,7 @@ def printed_section(candidate: Candidate, limit: int) -> str:
 
 
 def drop_docstrings(source: str) -> str:
-    """Remove the docstrings of a program, because a model would copy them and need more tokens than for the code."""
+    """Remove the docstrings of a program. A model would copy them, at the cost of more tokens than the code."""
     lines: list[str | None] = [*source.split("\n")]
     try:
         program = parsed(source)
@@ -182,14 +185,14 @@ def drop_docstrings(source: str) -> str:
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
             docstring, following = node.body[:2]
             end = docstring.end_lineno or docstring.lineno
-            # No code shares the lines of the docstring.
+            # The docstring shares no line with code.
             if docstring.lineno > node.lineno and following.lineno > end:
                 lines[docstring.lineno - 1 : end] = [None] * (end - docstring.lineno + 1)
     return "\n".join(text for text in lines if text is not None)
 
 
 def describe_verdict(run: RoundContext, earlier: float, later: float) -> str:
-    """State in words whether a score is better than another, because models confuse the direction."""
+    """State in words whether a score is better than another one, because models confuse the direction."""
     gain = run.archive.fitness(later) - run.archive.fitness(earlier)
     if gain > 0:
         return "better"
@@ -207,7 +210,7 @@ def describe_outcome(candidate: Candidate) -> str:
 
 
 def describe_failure(result: Evaluation) -> str:
-    """Describe a failure: status, message and the end of the traceback, or of the log without one."""
+    """Describe a failure: status, message and the end of the traceback, or without one the end of the log."""
     every = result.detail.split("\n")
     if len(every) > MOST_LINES:
         left_out = [_left_out(len(every) - MOST_LINES)]
@@ -218,7 +221,7 @@ def describe_failure(result: Evaluation) -> str:
 
 
 def failing_line(source: str, result: Evaluation) -> str:
-    """Return the text of the failing line of a program; empty without a traceback, or if the text is not unique."""
+    """Return the text of the failing line of a program; empty without a traceback, or if the line occurs twice."""
     lines, places = source.split("\n"), WHERE.findall(result.traceback)
     if places:
         number = int(places[-1])
@@ -234,7 +237,7 @@ def failing_line(source: str, result: Evaluation) -> str:
 
 
 def describe_change(earlier: str, later: str) -> str:
-    """Show the removed and added lines between two programs; a cut is marked."""
+    """Show the removed and added lines between two programs. A mark shows where lines were cut."""
     old, new = (text.strip().split("\n")[:MOST_COMPARED] for text in (earlier, later))
     lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
     body = [shorten(text, MOST_WIDE) for text in lines if not text.startswith("@@")]
@@ -248,7 +251,7 @@ def describe_change(earlier: str, later: str) -> str:
 
 
 def head_and_tail(text: str, limit: int) -> str:
-    """Return head and tail of a text of more than ``limit`` characters, in whole lines if possible."""
+    """Return head and tail of a text that is longer than ``limit`` characters, in whole lines if possible."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
@@ -279,7 +282,7 @@ def _describe_step(step: ExperimentStep) -> str:
 
 
 def tree_section(grown: IdeaTree) -> str:
-    """Show the whole tree, one line per idea, below its parent; early ideas are shortened."""
+    """Show the whole tree, one line per idea, each below its parent. Early ideas are shortened."""
     latest = {node.number for node in grown.nodes[-MOST_NODES:]}
     return "\n".join(_lines_below(grown, grown.nodes[0], latest)) or "(none yet)"
 

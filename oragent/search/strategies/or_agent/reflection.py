@@ -25,13 +25,13 @@ from oragent.search.strategies.or_agent.tree import (
     TreeNote,
 )
 
-# Largest numbers of words of a lesson and of a report.
+# Maximum numbers of words of a lesson and of a report.
 LESSON, REPORT = 60, 120
 # Number of steps that replace a missing report.
 MOST_STEPS = 6
-# Largest number of words of a memory without a configured limit.
+# Maximum number of words of a memory if no limit is configured.
 LONGEST = 5000
-# Number of reports in one prompt. Several calls in sequence process more reports.
+# Maximum number of reports in one prompt. For more reports, several calls follow each other.
 MOST_REPORTS = 30
 
 
@@ -41,9 +41,9 @@ class LessonMemory:
 
     # Text of the long-term memory; initially the problem's ``knowledge.md``.
     text: str
-    # Reports that the text does not include yet, the latest last.
+    # Reports that the text does not include yet, the latest one last.
     pending: tuple[str, ...]
-    # Included rounds that were committed after the text was written.
+    # Rounds whose reports the text includes although they were committed later.
     beyond: tuple[int, ...] = ()
 
 
@@ -79,9 +79,9 @@ async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps:
 
 
 async def update_memory(run: RoundContext, *, elitist: bool) -> str:
-    """Return the long-term memory, rewritten first if that is due; empty if prompts of the round have no memory.
+    """Return the long-term memory, rewritten first if that is due; empty if the prompts of the round have none.
 
-    Only one of the rounds in flight at once rewrites it.
+    Only one of the rounds that run at the same time rewrites it.
     """
     agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
@@ -98,7 +98,7 @@ async def update_memory(run: RoundContext, *, elitist: bool) -> str:
 async def learn_from(run: RoundContext, *, elitist: bool) -> None:
     """Rewrite the memory at the end of an elitist round, with the reports of the round, if configured.
 
-    Reports of other rounds in flight are included by the next rewrite.
+    The next rewrite includes reports of other running rounds.
     """
     memory = recall_memory(run)
     if run.own.reflection == "elitist" and elitist and memory.pending:
@@ -106,7 +106,7 @@ async def learn_from(run: RoundContext, *, elitist: bool) -> None:
 
 
 def recall_memory(run: RoundContext) -> LessonMemory:
-    """Return the long-term memory after this round and those committed before it, with the reports it lacks.
+    """Return the long-term memory after the committed rounds and this one, with the reports that it does not include.
 
     Rounds overlap, so a memory may lack reports of other rounds. Its note names the rounds that it includes.
     """
@@ -133,7 +133,7 @@ def recall_memory(run: RoundContext) -> LessonMemory:
 
 def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
     start = tree.nodes[node.parent or 0].score
-    # Only nodes with a solution get children.
+    # Only nodes with a solution have children.
     assert start is not None
     result = node.failure
     if node.score is not None:
@@ -142,7 +142,7 @@ def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
 
 
 def report_from_steps(node: NodeNote) -> str:
-    """Write a report from the steps of a node, for use when no model call is left."""
+    """Write a report from the steps of a node, if no model call is left for one."""
     if node.steps:
         steps = prompt_sections.list_steps(node.steps[-MOST_STEPS:])
     else:
@@ -181,7 +181,7 @@ async def _ask_prose(run: RoundContext, role: str, text: str, words: int) -> str
 
 
 def _cut_words(text: str, words: int) -> str:
-    """Return the text up to the last line or sentence that ends within ``words`` words; otherwise cut between words."""
+    """Return the text up to the last line or sentence that ends within ``words`` words, or else cut between words."""
     if len(text.split()) <= words:
         return text
     shortened, count = "", 0

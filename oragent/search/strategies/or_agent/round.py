@@ -1,7 +1,7 @@
 """One research round: a tree of ideas, each implemented and improved by experiments in its own branch.
 
 By default, every idea for a leaf gets the same number of experiments, and each branch runs to its end. With
-``allocation: flow`` branches take turns: after each turn, prompts of a branch show the results of the others, and
+``allocation: flow``, branches take turns. After each turn, the prompts of a branch show the results of the others, and
 branches that improved on the best get more experiments in the next turn.
 """
 
@@ -29,7 +29,7 @@ from oragent.search.strategies.or_agent.ideas import propose_ideas
 from oragent.search.strategies.or_agent.reflection import learn_from, update_memory
 from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
 
-# Largest relative gain. Gains from a score near zero would be larger.
+# Maximum relative gain, because gains from a score near zero would be larger.
 MOST_GAIN = 1e9
 
 
@@ -37,24 +37,27 @@ MOST_GAIN = 1e9
 class RoundStart:
     """Starting point of a round."""
 
-    # Programs at the root; the last one is the one to change.
+    # Programs at the root. The last one is to be changed.
     programs: tuple[Elite, ...]
     # Number of the island of its candidates.
     island: int
-    # Whether the best program of the run is the only program at the root.
+    # True if the best program of the run is the only program at the root.
     elitist: bool
-    # Whether it is the first round, which fills the archive.
+    # True for the first round, which fills the archive.
     opening: bool
     # Number of ideas for the root.
     ideas: int
     # Depth of the tree.
     depth: int
-    # Whether it begins during the opening, and so knows only the seed.
+    # True if the round begins during the opening, so that it knows only the seed.
     blind: bool = False
 
 
 def choose_start(run: RoundContext) -> RoundStart:
-    """Return the start: the seed in the opening, the best program periodically, else parents drawn from the archive."""
+    """Return the starting point.
+
+    It is the seed in the opening, the best program periodically, and else parents from the archive.
+    """
     agent, elitist = run.own, run.archive.best
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
@@ -85,7 +88,7 @@ def choose_start(run: RoundContext) -> RoundStart:
 
 
 def _home_island(run: RoundContext, elitist: Elite) -> int:
-    """Return the island of an elitist round: each island in turn, or the elitist's own island as in the study."""
+    """Return the island of an elitist round: islands in turn, or as in the study the island of the elitist."""
     if run.own.parents_from == "islands":
         return run.island
     archive = run.archive
@@ -94,9 +97,9 @@ def _home_island(run: RoundContext, elitist: Elite) -> int:
 
 
 def _is_elitist(run: RoundContext) -> bool:
-    """Return whether a round after the opening is elitist; the first round that knows the opening's results is.
+    """Return True for an elitist round. After the opening, the first round that knows the opening's results is elitist.
 
-    With one round in flight, these are rounds 2, 13, 24 ..., or 1, 12, 23 ... after the opening, as published.
+    If rounds run one at a time, these are rounds 2, 13, 24 ..., or 1, 12, 23 ... after the opening, as published.
     """
     agent = run.own
     if agent.opening_counts:
@@ -106,7 +109,7 @@ def _is_elitist(run: RoundContext) -> bool:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Choose a root, grow a tree of ideas from it, best leaf first, experiment on each, and update the memory."""
+    """Choose a root and grow a tree of ideas from it, best leaf first. Experiment on each, and update the memory."""
     agent = run.own
     if agent.rounds == "actions" or (agent.rounds == "auto" and run.style == "strong"):
         await play_action(run)
@@ -122,7 +125,7 @@ async def play_round(run: RoundContext) -> None:
         if agent.leaves_only and not start.opening:
             run.withhold_all_but({leaf.solution.id for leaf in tree.leaves() if leaf.solution})
     except OragentError:
-        # A cancelled round stores no note, because its database may be closed.
+        # A cancelled round stores no note, because the database may be closed already.
         run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
         raise
     run.note(TREE, tree.note(start.elitist, _candidate_ids(run)).dump())
@@ -159,7 +162,7 @@ class Grounds:
 
 @dataclass
 class _Branch:
-    """Branch of one idea: its node, and the session on its solution after it is implemented."""
+    """Branch of one idea: its node, and the session on its solution once it is implemented."""
 
     node: IdeaNode
     session: ExperimentSession | None = None
@@ -174,7 +177,7 @@ class _Branch:
 
 
 async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Grounds) -> list[IdeaNode]:
-    """Implement ideas and experiment on them; a branch keeps its results when its share of the budget is used up."""
+    """Implement ideas and experiment on them. A branch keeps its results when its share of the budget is used up."""
     if grounds.opening:
         islands = [index % run.archive.islands for index in range(len(ideas))]
     else:
@@ -229,7 +232,7 @@ async def _code_idea(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch
 
 
 async def _continue_branch(run: RoundContext, branch: _Branch, number: int, *, is_last: bool) -> None:
-    """Run ``number`` experiments; conclude the session after the last turn or when the model chose STOP."""
+    """Run ``number`` experiments. Conclude the session after the last turn, or when the model chose STOP."""
     session = branch.session
     if session is None:
         return
@@ -247,7 +250,7 @@ async def _continue_branch(run: RoundContext, branch: _Branch, number: int, *, i
 
 
 async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
-    """Allocate experiments in turns; branches share the remaining budget in the same proportion."""
+    """Allocate experiments in turns. Branches share the remaining budget in the same proportion."""
     options = run.own
     sizes, limit = experiment_turns(options.experiments), max(options.experiments, options.experiments_most)
     live, bar = list(branches), _best_of(run, branches)

@@ -1,4 +1,4 @@
-"""The settings of the strategy ``or_agent``; the defaults are those of its published study where it names any."""
+"""Settings of the strategy ``or_agent``. The defaults are those of its published study, as far as it names any."""
 
 from dataclasses import field
 from typing import Annotated, Literal

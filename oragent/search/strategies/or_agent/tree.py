@@ -24,12 +24,12 @@ TREE, MEMORY = "tree", "memory"
 MOST_LESSONS = 30
 # Kinds of steps that do not change the program.
 MEASURING = ("probe", "instrument")
-# State of an idea without budget left, or of one beyond the requested number.
+# State of an idea that was not implemented: no budget was left, or it is beyond the requested number.
 UNTRIED = "untried"
 T = TypeVar("T")
 
 
-# Kind of notes that hold an account.
+# Kind of notes that hold the account of a program.
 ACCOUNT = "account"
 
 
@@ -73,7 +73,7 @@ class NodeNote:
     steps: tuple[ExperimentStep, ...]
     # Report on the experiments, in words.
     report: str
-    # Whether its solution is better than the programs that it started from.
+    # True if its solution is better than the programs from which it started.
     better: bool
 
 
@@ -81,7 +81,7 @@ class NodeNote:
 class TreeNote:
     """Note of a round's tree."""
 
-    # Whether the round started from the best program alone.
+    # True if the round started from the best program alone.
     elitist: bool
     # Ids of the programs at its root.
     start: tuple[str, ...]
@@ -146,7 +146,7 @@ def final_memory(notes: Sequence[RoundNote]) -> str:
 
 def _read_object(text: str, kind: type[Any]) -> dict[str, Any]:
     values = json.loads(text)
-    # Fields with a default were added by later versions.
+    # Fields with a default may be missing in notes of earlier versions.
     required = [field.name for field in fields(kind) if field.default is MISSING]
     missing = [name for name in required if not isinstance(values, dict) or name not in values]
     if missing:
@@ -195,18 +195,18 @@ class IdeaNode:
     steps: list[ExperimentStep] = field(default_factory=list)
     # Report on the experiments, in words.
     report: str = ""
-    # State. ``open``: may get children; ``grown``: has better children; ``closed``: no child was better, or the node
-    # has the largest depth; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: no budget was
+    # State. ``open``: may get children. ``grown``: has better children. ``closed``: no child was better, or the node
+    # has the maximum depth. ``worse``: not better than its parent. ``failed``: no solution. ``untried``: no budget was
     # left, or the idea is beyond the requested number.
     state: str = "open"
-    # Whether its solution is better than the programs that it started from.
+    # True if its solution is better than the programs from which it started.
     better: bool = False
     # Number of times that a leaf in its subtree was expanded.
     visits: int = 0
 
 
 class IdeaTree:
-    """Tree of a round; ``all_at_root`` keeps all children of the root with a solution, not only better ones."""
+    """Tree of a round. ``all_at_root`` keeps all children of the root with a solution, not only better ones."""
 
     def __init__(
         self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int, *, all_at_root: bool = False
@@ -216,19 +216,19 @@ class IdeaTree:
         self.nodes = [IdeaNode(0, 0, None, None, self.start[-1])]
 
     def better(self, child: Elite | None, parent: Elite | None) -> bool:
-        """Return whether a solution is strictly better than another; any solution is better than none."""
+        """Return True if a solution is strictly better than another. Any solution is better than none."""
         if child is None or parent is None:
             return child is not None
         return self._fitness(child.score) > self._fitness(parent.score)
 
     def programs(self, node: IdeaNode) -> tuple[Elite, ...]:
-        """Return the programs that an idea for ``node`` starts from; the one to change comes last."""
+        """Return the programs from which an idea for ``node`` starts. The last one is to be changed."""
         if node.solution is None or node.parent is None:
             return self.start
         return (node.solution,)
 
     def best_open(self) -> IdeaNode | None:
-        """Return the open leaf with the best solution, the older of equal ones; None if all are closed."""
+        """Return the open leaf with the best solution, the oldest of equal ones; None if all are closed."""
         leaves = [node for node in self.nodes if node.state == "open"]
         return max(leaves, key=lambda node: (self._node_value(node), -node.number), default=None)
 
@@ -252,7 +252,7 @@ class IdeaTree:
         return node
 
     def grow(self, leaf: IdeaNode, children: Sequence[IdeaNode]) -> None:
-        """Attach the children of a leaf; better ones stay open, and with ``all_at_root`` all those of the root.
+        """Attach the children of a leaf. Better ones stay open; with ``all_at_root``, all children of the root do.
 
         Without open children, the leaf is closed. The root may be grown again if no child has a solution.
         """
@@ -344,7 +344,7 @@ class Account:
 
 
 def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
-    """Store the account of a program; it replaces an earlier one."""
+    """Store the account of a program. It replaces an earlier one."""
     account = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
     run.note(ACCOUNT, f"{program_mark(source)} {json.dumps(asdict(account))}")
 
