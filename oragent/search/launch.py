@@ -402,7 +402,8 @@ async def _open_models(
     if config.model.name.endswith(FUNCTION) and config.model.name not in overrides.makers:
         raise ConfigError(
             f"the model {config.model.name} is a Python function, which cannot be stored: pass it again, "
-            f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name another model with model.name=NAME"
+            f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name "
+            "another model with model.name=NAME"
         )
     by_role = {str(role): settings for role, settings in config.models.items()}
     async with open_models(

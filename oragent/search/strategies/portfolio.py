@@ -191,7 +191,8 @@ def _give_to_its_model(run: RoundContext, name: str) -> None:
     model_names = [model.name for model in (settings.model, *settings.ensemble) if model]
     if model_name not in model_names:
         raise ConfigError(
-            f"strategy.options.members: unknown model {model_name!r}; expected one of {', '.join(model_names) or 'none'}"
+            f"strategy.options.members: unknown model {model_name!r}; expected one of "
+            f"{', '.join(model_names) or 'none'}"
         )
     if isinstance(run.context.asked, Ensemble):
         run.context.asked.reassign_round(run.number, model_names.index(model_name))
