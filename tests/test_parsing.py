@@ -24,6 +24,7 @@ SITES = {
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
     "programs/similarity.py": ({"tree_of": 2}, CHILD),
     "programs/helper_functions.py": ({"ast.unparse": 1}, PASSED),
+    "programs/number_arguments.py": ({"ast.unparse": 1}, PASSED),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/extract.py": ({"raw_decode": 1, "ast.parse": 1}, CHILD),
     "programs/parser_worker.py": ({"json.loads": 1, "ast.parse": 1, "ast.unparse": 1}, f"{CHILD}; {OURS}"),

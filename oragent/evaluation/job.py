@@ -34,8 +34,12 @@ INSTANCES = re.compile(rf"(, )?'{BY_INSTANCE}': {{[^{{}}]*}}")
 HARNESS = "oragent.harness"
 DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
+# Option with the file of a candidate's machine code.
+COMPILED, COMPILED_FILE = "--compiled", "compiled.txt"
 # Option with the seed of a fresh set, and the file that contains the seed.
 SEED, SEED_FILE = "--fresh_seed=", "fresh_seed.txt"
+# Number in a program.
+NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 # First word of argparse when it refuses arguments.
 USAGE = "usage:"
 
@@ -82,9 +86,14 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     # Source of a program that receives the events of the evaluator's hooks; empty for none.
     observer: str = ""
+    # Program whose runs share machine code, by a key; empty for a run that compiles all itself.
+    program: str = ""
 
-    def make_command(self) -> Command:
-        """Return the command of the evaluator, with the candidate's files, the project's path and its own folder."""
+    def make_command(self, compiled: str = "") -> Command:
+        """Return the command of the evaluator, with the candidate's files, the project's path and its own folder.
+
+        ``compiled`` is the text of the file of machine code that an earlier run of the same program wrote.
+        """
         optional = {"mode": self.mode, "problem_size": self.problem_size}
         options = [f"--{name}={value}" for name, value in optional.items() if value is not None]
         name, text = self.evaluator.name, self.evaluator.read_text(encoding="utf-8")
@@ -102,8 +111,12 @@ class Job:
         if self.observer:
             files[OBSERVER_FILE] = self.observer
             words += (f"--observer={FOLDER}{os.sep}{OBSERVER_FILE}",)
+        if self.program:
+            words += (f"{COMPILED}={FOLDER}{os.sep}{COMPILED_FILE}",)
+            files |= {COMPILED_FILE: compiled} if compiled else {}
+        bring = (COMPILED_FILE,) if self.program and not compiled else ()
         is_trusted = self.is_python and is_guarded(text)
-        return Command(words, files, environment=self.environment, limits=self.limits, trusted=is_trusted)
+        return Command(words, files, environment=self.environment, limits=self.limits, bring=bring, trusted=is_trusted)
 
     @property
     def companion_folder(self) -> CompanionFolder:
@@ -126,6 +139,13 @@ class Job:
     def is_python(self) -> bool:
         """True if the evaluator is a Python script; any program that prints the result block is allowed."""
         return self.evaluator.suffix == ".py"
+
+
+def share_compiled(job: Job, offers: frozenset[str]) -> Job:
+    """Return a job whose runs share machine code with those of programs that differ in numbers alone, if possible."""
+    if COMPILED not in offers or "numba" not in job.source:
+        return job
+    return replace(job, program=hashlib.sha256(NUMBER.sub("0", job.source).encode(errors="replace")).hexdigest())
 
 
 @lru_cache(16)

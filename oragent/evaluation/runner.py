@@ -18,7 +18,7 @@ from typing import Self
 from oragent._base.errors import OragentError, SandboxError
 from oragent._base.protocol import Failure, Result, Status, parse, storable_text
 from oragent.evaluation.devices import CPU
-from oragent.evaluation.job import SEED, USAGE, Evaluation, Job
+from oragent.evaluation.job import COMPILED_FILE, SEED, USAGE, Evaluation, Job
 from oragent.sandbox.limits import server_environment
 from oragent.sandbox.messages import Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import LIVES as SANDBOX_LIVES
@@ -38,6 +38,8 @@ WORD = 64
 LAST_WORDS = 300
 
 
+# Number of programs whose machine code is kept.
+MOST_PROGRAMS = 8
 # Factor on the limit up to which an evaluation may go to be measured again.
 PATIENCE = 1.2
 # Mode of instances that are drawn by an evaluation, and its metric with the seed.
@@ -230,6 +232,8 @@ class EvaluationRunner:
         self._sandbox = Sandbox(workers, warm=warm, alone=alone, tell=tell)
         self._apart, self._lock = apart, Lock()
         self._scorers: dict[tuple[str, Path], DeviceScorer] = {}
+        # Machine code of the latest programs by key, the newest last.
+        self._compiled: dict[tuple[str, Path], str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -280,11 +284,22 @@ class EvaluationRunner:
         return Evaluation.from_result(outcome, command_result)
 
     def _run_patiently(self, job: Job) -> CommandResult:
-        patient = replace(job.make_command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
+        key = job.program, job.evaluator
+        with self._lock:
+            compiled = self._compiled.get(key, "")
+        command = job.make_command(compiled)
+        patient = replace(command, limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
         scorer = self._find_scorer(job)
         if scorer is None:
-            return self._run_in_sandbox(job, patient)
-        return self._run_with_device(scorer, job, patient)
+            result = self._run_in_sandbox(job, patient)
+        else:
+            result = self._run_with_device(scorer, job, patient)
+        if content := result.files.get(COMPILED_FILE):
+            with self._lock, contextlib.suppress(UnicodeDecodeError):
+                self._compiled.setdefault(key, content.decode("ascii"))
+                while len(self._compiled) > MOST_PROGRAMS:
+                    del self._compiled[next(iter(self._compiled))]
+        return result
 
     def _run_in_sandbox(self, job: Job, command: Command, device_line: int | None = None) -> CommandResult:
         warm_up, companion_folder = job.evaluator if job.is_python else None, job.companion_folder

@@ -108,6 +108,15 @@ OF_FRESH = {
         _parse_seed, None, "seed of a fresh test set, to draw it again, or of practice; or a file that holds it", "N"
     )
 }
+# an option of all evaluators, with the file of ``CompiledCode``
+COMPILED = {
+    "compiled": Option(
+        Path,
+        None,
+        "file of the candidate's machine code: used if it exists, else written; on train or practice",
+        "FILE",
+    )
+}
 OF_HOOKS = {
     "observer": Option(
         Path, None, "Python file with observe(hook, data), called at hooks; on train or practice", "FILE"
@@ -143,6 +152,7 @@ class Arguments:
         observer: File with ``observe``, called at hooks; None: no observer.
         race: Terms of the race; None: no race.
         instances: Indices of the instances to use, for each size; None: all.
+        compiled: File of the candidate's machine code; None: it is neither read nor written.
     """
 
     root_dir: Path
@@ -158,6 +168,7 @@ class Arguments:
     observer: Path | None = None
     race: RaceTerms | None = None
     instances: range | None = None
+    compiled: Path | None = None
 
     @property
     def protocol(self) -> str:
@@ -218,7 +229,7 @@ def parse_arguments(
     own_flags, picks = flags or {}, choices or {}
     if race and FRESH in sizes and set(sizes.get("val", ())) <= set(sizes[FRESH]):
         sizes = {**sizes, PRACTICE: sizes["val"]}
-    options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
+    options = {**OPTIONS, **COMPILED, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}
     parser = partial(_make_parser, options, own_flags, picks, sizes)
@@ -249,6 +260,7 @@ def parse_arguments(
         observer=_real_path(given["observer"]) if given.get("observer") else None,
         race=given.get("race"),
         instances=given.get("instances"),
+        compiled=_real_path(given["compiled"]) if given["compiled"] else None,
     )
 
 
@@ -304,6 +316,8 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
         return "--observer goes with --mode=train and --mode=practice alone: where a score counts nobody watches"
     if watched and not os.path.isfile(watched):
         return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
+    if values["compiled"] and mode not in EXPERIMENTS:
+        return "--compiled goes with --mode=train and --mode=practice alone: where a score counts compilation does, too"
     if values.get("instances") and mode not in EXPERIMENTS:
         return "--instances goes with --mode=train and --mode=practice alone: where a score counts all instances do"
     if not os.path.isfile(candidate):

@@ -1,5 +1,6 @@
 """Callable for a candidate that runs in its own process; the scorer never runs it."""
 
+import base64
 import os
 import shutil
 import sys
@@ -30,6 +31,8 @@ from oragent.sandbox.isolation.guest import Confinement
 DEFAULT_MEMORY_MB = 2048
 # wall seconds between two readings of a guest's CPU time: each may need a message to the process that forked it
 UNCOUNTED_S = 0.05
+# wall seconds of the answer with a candidate's machine code, and its largest size in bytes
+COMPILED_S, MOST_COMPILED = 10.0, 8 << 20
 # name of the time of imports and compilation beside those of sizes
 START = "imports and compilation"
 
@@ -79,6 +82,7 @@ class Guest:
         files: Sequence[str] = (),
         state: Callable[..., State] | None = None,
         forgets_project: bool = False,
+        compiled: Path | None = None,
     ) -> None:
         """Fork the guest.
 
@@ -92,6 +96,7 @@ class Guest:
             state: Class of the states that ``reveal`` makes in the candidate's process.
             forgets_project: True to remove the modules of the project, such as generators of instances, from the
                 candidate's process.
+            compiled: File of the candidate's machine code; ``keep_compiled`` writes it if it does not exist.
 
         Raises:
             CandidateError: ``rejected``, if a file is no UTF-8 text, is missing, or does not compile.
@@ -114,6 +119,7 @@ class Guest:
             library=self._library,
             state=state,
             helpers=_helper_modules() if forgets_project else None,
+            compiled=self._read_compiled(compiled),
         )
         self._spare = Spare(run_guest, confinement) if fresh_processes else None
         self._main: GuestProcess | None = GuestProcess(
@@ -249,6 +255,35 @@ class Guest:
         if self._main is None or self._main.first_s is not None:
             self.end()
 
+    def _read_compiled(self, file: Path | None) -> bytes | None:
+        """Read the machine code of an earlier run, and the CPU seconds of imports and compilation that it saves."""
+        self._compiled_file, self._first_start_s = file, 0.0
+        if file is None:
+            return None
+        if not file.is_file():
+            return b""
+        self._compiled_file = None
+        seconds, _, content = file.read_text(encoding="ascii").partition("\n")
+        self._first_start_s = float(seconds)
+        return base64.b64decode(content)
+
+    def keep_compiled(self) -> None:
+        """Write the candidate's machine code for later runs of the program, as bytes that this process does not read.
+
+        The file begins with the CPU seconds of imports and compilation, which later runs save.
+        """
+        process = self._main
+        if self._compiled_file is None or process is None or process.free_s is None:
+            return
+        self._count_cpu(process)
+        with suppress(CandidateError):
+            content = process.ask(wire_format.encode({"compiled": True}), COMPILED_S, lambda: None, is_call=False)
+            if isinstance(content, np.ndarray) and content.dtype == np.uint8 and 0 < content.nbytes <= MOST_COMPILED:
+                text = base64.b64encode(content.tobytes()).decode()
+                self._compiled_file.write_text(f"{self._counted[START]:.6f}\n{text}", encoding="ascii")
+        # This is not the time of the candidate's function.
+        process.counted_s = process.cpu_s
+
     def end(self) -> None:
         """End the guest that is alive, if one is."""
         if self._main is not None:
@@ -327,17 +362,26 @@ class Guest:
             if process.size != (size := self.where.partition(",")[0]):
                 self._count_cpu(process)
                 process.size = size
+            is_first = is_call and process.first_s is None
             answer = process.ask(request, self.limit_s, partial(self._watch_call, process), is_call=is_call)
             if process.free_s is None or time.perf_counter() - process.counted_at > self._patience_s:
                 self._count_cpu(process)
                 self._check_heuristic_s(0.0)
             if is_call and self.race is not None:
                 self.race.hear_answer(answer)
+            if is_first:
+                # A program that runs out of time later leaves its machine code, too.
+                self.keep_compiled()
             return answer
         except CandidateError as problem:
             raise CandidateError(self._locate(str(problem)), problem.status, problem.traceback) from None
         finally:
             self.seconds += time.perf_counter() - begun
+
+    @property
+    def saved_start_s(self) -> float:
+        """CPU seconds of imports and compilation that count in a run without the machine code of an earlier one."""
+        return max(self._first_start_s - self._all_counted()[START], 0.0)
 
     @property
     def _patience_s(self) -> float:

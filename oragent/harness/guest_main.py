@@ -24,6 +24,7 @@ from oragent.harness import wire_format
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
+from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may_ask_cache, may_compile
 from oragent.harness.native import Library
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
@@ -55,6 +56,7 @@ def run_guest(
     library: Path | None = None,
     state: Callable[..., Any] | None = None,
     helpers: Collection[str] | None = None,
+    compiled: bytes | None = None,
 ) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
@@ -70,6 +72,7 @@ def run_guest(
         state: Class of the states that ``Guest.reveal`` uses; None: it is not used.
         helpers: Names of the evaluator's helper modules, which are removed first with those of the project; None: none
             are.
+        compiled: Machine code of an earlier process for `CompiledCode`; None: none is kept.
     """
     code = EXIT_UNCONFINED
     try:
@@ -78,7 +81,7 @@ def run_guest(
         code = 0
         if helpers is not None:
             forget_project(helpers, state)
-        candidate = _Candidate(path, sources, functions, library, state)
+        candidate = _Candidate(path, sources, functions, library, state, compiled)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
             # the candidate may have closed or replaced them
@@ -174,6 +177,7 @@ class _Candidate:
         functions: Sequence[str],
         library: Path | None,
         state: Callable[..., Any] | None,
+        compiled: bytes | None,
     ) -> None:
         self.path, self._sources, self._names, self._library = str(path), sources, functions, library
         # Seeding costs 15 microseconds a call, so programs without random numbers skip it.
@@ -181,6 +185,9 @@ class _Candidate:
         self._functions: dict[str, Callable[..., Any]] = {}
         self._make_state = state
         self._states: list[Any] = []
+        self._compiled = CompiledCode(compiled) if compiled is not None and may_compile(sources) else None
+        # CPU seconds of ``dump_compiled``
+        self._dump_s = 0.0
         # CPU seconds of this process when the first call was through
         self.first_s: float | None = None
         # and when the second one was, which compiles nothing
@@ -222,16 +229,27 @@ class _Candidate:
             self.seed_generators()
         value = function(*args, **kwargs)
         if self.second_s is None:
-            now = time.process_time()
+            now = time.process_time() - self._dump_s
             if self.first_s is None:
                 self.first_s = now
             else:
                 self.second_s = now
         return value
 
+    def dump_compiled(self) -> np.ndarray[Any, Any]:
+        """Return the machine code that the next process of this program may use, as bytes; empty without any."""
+        begun = time.process_time()
+        content = b"" if self._compiled is None else self._compiled.dump()
+        self._dump_s += time.process_time() - begun
+        return np.frombuffer(content, np.uint8)
+
     def _load_functions(self, name: str) -> Callable[..., Any]:
         if not self._functions:
             self.seed_generators()
+            if self._compiled is not None:
+                self._compiled.install()
+            if may_ask_cache(self._sources):
+                ignore_cache_option()
             if self._library is None:
                 self._functions = load_functions(Path(self.path), self._sources, self._names)
             else:
@@ -248,6 +266,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             value = candidate.decide(*request["step"])
         elif "begin" in request:
             candidate.begin(request["begin"])
+        elif "compiled" in request:
+            value = candidate.dump_compiled()
         elif "run" in request:
             module, name = request["run"]
             value = getattr(sys.modules[module], name)(candidate.call, *request["args"])

@@ -180,7 +180,8 @@ def run(
     _ask_processor()
     try:
         make = partial(Guest, function=function, functions=functions, files=files, state=state, forgets_project=True)
-        make_guest = partial(make, fresh_processes=renew or CHECK in arguments.flags)
+        fresh_processes = renew or CHECK in arguments.flags
+        make_guest = partial(make, fresh_processes=fresh_processes, compiled=arguments.compiled)
         outcome = _run_evaluation(evaluate, arguments, make_guest, hooks, draw)
     except KeyboardInterrupt:
         sys.exit("interrupted")
@@ -253,6 +254,7 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
     _set_alarm(guest)
     result = evaluate(arguments, guest)
     measured = _usage(guest)
+    guest.keep_compiled()
     if guest.race is not None:
         measured |= guest.race.standing_metrics(result.score)
     if sample is not None:
@@ -288,6 +290,8 @@ def _usage(guest: Guest) -> dict[str, Any]:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
     if guest.start_seconds >= LEAST_START_S:
         used |= {"start_seconds": round(guest.start_seconds, 3)}
+    if guest.saved_start_s > 0:
+        used |= {"start_saved_seconds": round(guest.saved_start_s, 3)}
     if guest.planned_count:
         used |= {"instances_done": guest.done_count, "instances_planned": guest.planned_count}
     if guest.step_progress is not None:

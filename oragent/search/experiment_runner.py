@@ -13,6 +13,7 @@ from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.capabilities import HEURISTIC_S, INSTANCES, OBSERVER, evaluator_arguments, find_options
 from oragent.evaluation.devices import pin_device
 from oragent.evaluation.hardening import CASE_S, HardenedProgram, harden_program, harden_selection
+from oragent.evaluation.job import share_compiled
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.ledger.case import wait_for_all
@@ -102,7 +103,7 @@ class ExperimentRunner:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))
         own = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
         job = self._problem.make_job(source, self._root, limits, subset.mode, size, (*self._options, *own), observer)
-        return await self._pool.evaluate(job)
+        return await self._pool.evaluate(share_compiled(job, self._offers))
 
     def _check(self, subset: Subset) -> Subset:
         if subset.instances and INSTANCES not in self._offers:

@@ -24,7 +24,14 @@ from oragent.evaluation.capabilities import (
     evaluator_arguments,
 )
 from oragent.evaluation.hardening import harden_program, harden_selection
-from oragent.evaluation.job import BELOW_FLOOR, add_train_score, floor_score, passes_screening, screened_evaluation
+from oragent.evaluation.job import (
+    BELOW_FLOOR,
+    add_train_score,
+    floor_score,
+    passes_screening,
+    screened_evaluation,
+    share_compiled,
+)
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import Inspected, find_unseeded, inspect_program
@@ -181,6 +188,7 @@ class Scoring:
         own = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
         limits = replace(self._limits, cpu_s=limit)
         job = self._problem.make_job(source, self._root, limits, subset.mode, size, (*self._options, *own), observer)
+        job = share_compiled(job, self._offers)
         while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:
             if key not in self._flying:
                 self._flying[key] = asyncio.create_task(self._run_experiment(key, job, seen))

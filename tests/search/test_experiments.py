@@ -163,6 +163,29 @@ def test_a_setting_that_the_sweep_ends_is_no_failure_of_the_program() -> None:
     assert result.rows[2].message == "not measured: the CPU seconds of the sweep were used"
 
 
+class WorkRuns(Runs):
+    """Take as many CPU seconds as the value of A, of which 7 are allowed."""
+
+    async def __call__(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        self.cpu_s = read_value(source, "A")
+        return await super().__call__(source, size, subset, min(cpu_s, 7.0), observer)
+
+
+def test_a_sweep_of_work_begins_with_the_cheapest_and_leaves_out_dearer_settings_than_one_out_of_time() -> None:
+    runs = WorkRuns()
+    source = SOURCE.replace("A = 4, 0..10", "A work")
+    axes = read_axes(["A=9,2,30,8,20,6,50", "B=1,2"], source)
+    sweeping = run_sweep(runs, wait_for_all, source, axes, Subset((20,)), Direction.MINIMIZE, cpu_s=1000.0)
+    result = asyncio.run(sweeping)
+    values = [row.values["A"] for row in result.rows]
+    assert values[0] == 4
+    assert values[1:] == sorted(values[1:])
+    out_of_time = [row.values["A"] for row in result.rows if row.is_out_of_time]
+    assert {8, 9} >= {*out_of_time} != set()
+    assert max(values) <= 9
+    assert len(result.rows) + result.skipped == 15
+
+
 def test_it_stops_where_the_first_settings_all_fail_alike() -> None:
     runs = Runs(fails=True)
     result = swept(runs, ["A=0,1,2,3,5,6,7,8,9"])

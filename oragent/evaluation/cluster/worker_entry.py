@@ -62,6 +62,7 @@ def make_request(job: Job, content: Content) -> str:
         "arguments": job.arguments,
         "names": job.names,
         "environment": dict(job.environment),
+        "program": job.program,
     }
     return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
 
@@ -82,6 +83,7 @@ def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
         arguments=tuple(plain["arguments"]),
         names=tuple(plain["names"]),
         environment=plain["environment"],
+        program=plain["program"],
     )
 
 
