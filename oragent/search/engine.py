@@ -27,22 +27,22 @@ from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.ledger import Interrupted, ReplayModel
 from oragent.llm.model import Model, RoundLearner
 from oragent.search.archive import AddStatus, Archive, success_rate
+from oragent.search.best_program import BestProgram
 from oragent.search.caching import Cache
-from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.evaluation_key import ended_race_text
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEvent, SearchResult, ignore_event
-from oragent.search.experiments import CPU_S
 from oragent.search.folder import RunFolder
 from oragent.search.journal import Journal
-from oragent.search.practice_check import PRACTICE_NOTE, PracticeScore, find_disagreement
-from oragent.search.program_header import describe_program, format_comments
-from oragent.search.round_context import EXPERIMENT_S, RoundContext, count_probes
+from oragent.search.leader_check import LeaderCheck
+from oragent.search.practice_check import PRACTICE_NOTE, find_disagreement
+from oragent.search.round_commit import RoundCommit
+from oragent.search.round_context import EXPERIMENT_S, RoundContext
 from oragent.search.run_archive import RunArchive
 from oragent.search.run_budget import RunBudget
-from oragent.search.run_context import RunContext, count_replies
+from oragent.search.run_context import RunContext
 from oragent.search.run_end import RunEnd
 from oragent.search.running_work import show_running
-from oragent.search.scoring import Scoring, Seen
+from oragent.search.scoring import Scoring
 from oragent.search.store import COMPLETE, RoundNote, Store
 from oragent.search.strategies.tuning import is_worth, tuning_period, with_tuning
 from oragent.search.strategy import Round, Strategy
@@ -111,17 +111,27 @@ class Engine:
         self._context.hints = self._acts.hints
         if not isinstance(model, ReplayModel):
             self._context.replace_model = self._replace_model
-        # Best scored program, committed or not.
-        self._leader: Elite | None = None
         self._learner: RoundLearner | None = model if isinstance(model, RoundLearner) else None
         share = self._settings.tuning or 0.0
         self._free = tuning_period(self._window) if is_worth(share, self._budget.bounds) else 0
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
-        self._remembering = strategy.remembers or self._settings.history or self._learner is not None
         self._notes: list[RoundNote] = []
+        self._best = BestProgram(folder, store, self._run_archive, self._notes)
+        measures = not strategy.asks_model and bool(config.strategy.disagreement)
+        self._leader_check = LeaderCheck(self._context, self._run_archive, self._best, measures=measures)
+        remembers = strategy.remembers or self._settings.history or self._learner is not None
+        self._commits = RoundCommit(
+            folder,
+            store,
+            self._context,
+            self._run_archive,
+            self._budget,
+            self._best,
+            self._recorded,
+            remembers=remembers,
+        )
         by_round = groupby(store.notes(), key=lambda note: note.round)
         self._recorded_notes = {number: [*notes] for number, notes in by_round}
-        self._seed: Elite | None = None
         self._horizon = -1
         self._run_end = RunEnd(self._settings.patience)
         self._aborted = asyncio.Event()
@@ -129,6 +139,11 @@ class Engine:
     @property
     def _archive(self) -> Archive:
         return self._run_archive.archive
+
+    @property
+    def leader(self) -> Elite | None:
+        """Best scored program, committed or not; other threads may read it."""
+        return self._best.elite
 
     @property
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
@@ -255,8 +270,8 @@ class Engine:
         evaluation = candidate.evaluation
         values = {"status": str(evaluation.status), "score": evaluation.score, "origin": candidate.origin}
         self._emit(EventKind.EVALUATED, number, values)
-        if candidate.score is not None:
-            self._write_new_best(number, candidate)
+        if candidate.score is not None and (best := self._best.take_scored(number, candidate)) is not None:
+            asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, best)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
         """Return the result of a task; if the run is aborted, cancel the task and raise ``Interrupted``."""
@@ -286,7 +301,7 @@ class Engine:
             candidate = await self._evaluate_seed(run)
             failed = candidate.evaluation
             if failed.status is Status.OK:
-                failed = await self._context.scoring.check(candidate, self._seen_by_check(run, candidate)) or failed
+                failed = await self._leader_check.check_seed(run, candidate) or failed
             if failed.status is not Status.OK:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
@@ -368,58 +383,10 @@ class Engine:
         return run
 
     async def _check_round(self, run: RoundContext) -> RoundContext:
-        """Check the best program of a round if it would be the best of the run; if it fails, check the next one."""
-        if run.number in self._recorded:
-            return run
-        with suppress(BudgetExhausted):
-            while (leader := self._find_leader(run)) is not None:
-                check = self._context.scoring.check(leader, self._seen_by_check(run, leader))
-                rejected = await self._context.in_time(check)
-                if rejected is None:
-                    harden = self._context.scoring.harden(leader, self._seen_by_check(run, leader))
-                    rejected = await self._context.in_time(harden)
-                if rejected is None:
-                    break
-                run.reject_impure(leader.fingerprint, rejected)
-                self._leader = None
-                if self._archive.best is not None:
-                    self._write_best(self._archive.best)
-            if leader is not None:
-                await self._measure_on_practice(run, leader)
+        if run.number not in self._recorded:
+            with suppress(BudgetExhausted):
+                await self._leader_check.check_round(run)
         return run
-
-    async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
-        """Run a new best program on practice instances, unless a model writes the programs."""
-        scoring, settings = self._context.scoring, self._folder.config.strategy
-        if self._strategy.asks_model or scoring.practice is None or not settings.disagreement:
-            return
-        place = next(at for at, program in enumerate(run.candidates) if program is leader)
-        seen = self._seen_by_check(run, leader)
-        measuring = scoring.measure(seen, leader.source, None, run.experiment_set, CPU_S, "")
-        measured = await self._context.in_time(measuring)
-        if measured.score is not None and leader.score is not None:
-            score = PracticeScore(f"{run.number}.{place}", leader.score, measured.score)
-            run.notes.append(score.to_note(run.number))
-
-    def _find_record(self, elite: Elite) -> Committed:
-        records = self._store.records(int(elite.id.partition(".")[0]))
-        return next(record for record in records if record.id == elite.id)
-
-    def _find_leader(self, run: RoundContext) -> Candidate | None:
-        """Return the best program of a round if it would become the best of the archive, else None."""
-        leader, best = None, self._archive.best
-        for candidate in run.candidates:
-            if candidate.is_probe or candidate.score is None:
-                continue
-            elite = Elite.of(candidate, id="")
-            if best is None or self._archive.beats(elite, best):
-                leader, best = candidate, elite
-        return leader
-
-    def _seen_by_check(self, run: RoundContext, candidate: Candidate) -> Seen:
-        index = next((at for at, program in enumerate(run.candidates) if program is candidate), 0)
-        what = f"check of program {run.number}.{index}"
-        return Seen(self._archive, (), lambda fingerprint: False, self._context.check_may_continue, what, run.number)
 
     def _replay_round(self, run: RoundContext) -> RoundContext:
         run.candidates += [record.candidate for record in self._store.records(run.number)]
@@ -428,34 +395,21 @@ class Engine:
         return run
 
     def _commit_round(self, number: int, run: RoundContext) -> Progress:
-        candidates, leader = run.named_candidates(), self._archive.best
+        leader = self._archive.best
         self._notes += run.notes
-        placed = [
-            (candidate, self._place_candidate(f"{number}.{position}", candidate))
-            for position, candidate in enumerate(candidates)
-        ]
-        used = replace(run.used, evaluations=self._register_programs(number, run.candidates))
-        if number not in self._recorded:
-            self._store.commit(number, placed, used, self._budget.elapsed_s(), run.notes)
-        self._context.marks.append(self._context.marks[-1] + count_replies(run.candidates))
-        self._context.probes.append(self._context.probes[-1] + count_probes(run.candidates))
-        self._context.paid.pop(number, None)
-        self._budget.settle(number, used)
-        self._context.spent = self._budget.spent
-        if self._remembering:
-            self._context.history.append(
-                [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
-            )
+        committed = self._commits.commit(number, run)
         if self._learner:
             gained = success_rate(self._context.history, self._archive.fitness)
-            self._learner.settle_round(number, gained, used.money, used.tokens)
+            self._learner.settle_round(number, gained, committed.used.money, committed.used.tokens)
         self._horizon = number
-        if number not in self._recorded and self._run_archive.reset_by_clock(number, self._budget.elapsed_s()):
-            self._context.resets.add(number)
-        self._run_archive.tend(number)
-        if self._run_archive.lacks_bins:
-            records = [self._without_output(f"{number}.{at}", *item) for at, item in enumerate(placed)]
-            self._run_archive.choose_bins(number, records)
+        self._commits.tend_archive(number, committed.placed)
+        self._note_end(number, run, committed.used)
+        progress = self._make_progress(committed.candidates)
+        self._emit_round(number, committed.placed, leader)
+        self._observer(progress)
+        return progress
+
+    def _note_end(self, number: int, run: RoundContext, used: Spent) -> None:
         kept_free = self._free > 0 and number % self._free == 0
         self._run_end.count_answers(run.reply_problems)
         self._run_end.count_round(used.evaluations, run.candidates, may_idle=kept_free)
@@ -464,10 +418,6 @@ class Engine:
             self._run_end.check(self._budget.bounds, self._budget.spent)
             if any(note.kind == PRACTICE_NOTE for note in run.notes):
                 self._end_if_val_is_fitted()
-        progress = self._make_progress(candidates)
-        self._emit_round(number, placed, leader)
-        self._observer(progress)
-        return progress
 
     def _end_if_val_is_fitted(self) -> None:
         """End the run if its latest best programs are worse on practice instances than an earlier one was."""
@@ -484,73 +434,17 @@ class Engine:
                 self._emit(EventKind.BEST, number, values)
         self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
 
-    def _without_output(self, name: str, candidate: Candidate, placed: str) -> Committed:
-        """Return a candidate without its output. Only the store keeps outputs."""
-        short = replace(candidate.evaluation, traceback="", log="", output="")
-        short_one = replace(candidate, evaluation=short)
-        return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._budget.elapsed_s())
-
-    def _register_programs(self, number: int, candidates: Sequence[Candidate]) -> int:
-        count = 0
-        for candidate in candidates:
-            if candidate.fingerprint not in self._context.committed:
-                self._context.committed[candidate.fingerprint] = number
-                if candidate.evaluation.status is Status.SCREENED:
-                    self._context.committed.setdefault(ended_race_text(candidate.fingerprint), number)
-                count += candidate.evaluation.was_started and not candidate.is_probe
-        return count
-
-    def _place_candidate(self, name: str, candidate: Candidate) -> str:
-        champion = self._archive.best
-        status = self._run_archive.place(name, candidate)
-        if status is None:
-            return ""
-        elite = Elite.of(candidate, id=name)
-        self._seed = self._seed or elite
-        if status:
-            self._folder.write_elite(elite)
-        if self._archive.best is not champion and not self._is_outdone(elite):
-            self._leader = elite
-            self._write_best(elite, candidate)
-        return status.name
-
-    def _write_best(self, elite: Elite, candidate: Candidate | None = None) -> None:
-        """Write ``best.py`` with a header about the program. Without ``candidate``, read the committed one."""
-        candidate = candidate or self._find_record(elite).candidate
-        config, problem = self._folder.config, self._folder.problem
-        lines = describe_program(problem, config.limits, elite, candidate.parents, self._notes)
-        self._folder.write_best(elite, partial(format_comments, lines))
-
-    @property
-    def leader(self) -> Elite | None:
-        """Return the best scored program, committed or not; other threads may call this."""
-        return self._leader
-
-    def _is_outdone(self, elite: Elite) -> bool:
-        return self._leader is not None and self._archive.beats(self._leader, elite)
-
-    def _write_new_best(self, number: int, candidate: Candidate) -> None:
-        """Write the files of a new best program as soon as it is scored, because its round may go on for an hour."""
-        elite = Elite.of(candidate, id=f"round {number}")
-        if self._archive.best is None or self._is_outdone(elite) or not self._archive.beats(elite, self._archive.best):
-            return
-        if self._leader is not None and self._leader.source == elite.source:
-            return
-        self._leader = elite
-        self._write_best(elite, candidate)
-        asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, elite)
-
     def _announce_best(self, number: int, elite: Elite) -> None:
-        """Announce the new best program of a long round. For a short round, the commit announces it."""
-        if self._leader is elite and self._horizon < number and not self.is_ending:
+        """Announce a new best program of a long round; that of a short round is announced when it is committed."""
+        if self._best.elite is elite and self._horizon < number and not self.is_ending:
             news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
             self._tell_user(f"{news}; {self._folder.best.name} has it")
 
     def _make_progress(self, candidates: Sequence[Candidate]) -> Progress:
-        if self._seed is None or self._archive.best is None:
+        if self._commits.seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
         solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
-        return Progress(self._budget.spent, self._seed, self._archive.best, solutions)
+        return Progress(self._budget.spent, self._commits.seed, self._archive.best, solutions)
 
     def _make_result(self, progress: Progress) -> SearchResult:
         reason, complete = self._run_end.reason, self._run_end.is_complete

@@ -1,0 +1,84 @@
+"""Check of a program that would become the best of a run, before its round is committed."""
+
+from oragent.evaluation import Evaluation
+from oragent.search.archive import Archive
+from oragent.search.best_program import BestProgram
+from oragent.search.candidate import Candidate, Elite
+from oragent.search.experiments import CPU_S
+from oragent.search.practice_check import PracticeScore
+from oragent.search.round_context import RoundContext
+from oragent.search.run_archive import RunArchive
+from oragent.search.run_context import RunContext
+from oragent.search.scoring import Seen
+
+
+class LeaderCheck:
+    """Checks that would-be best programs are functions of their arguments, and measures them on practice instances."""
+
+    def __init__(self, context: RunContext, run_archive: RunArchive, best: BestProgram, *, measures: bool) -> None:
+        """Prepare the checks of a run.
+
+        Args:
+            context: Context of the run.
+            run_archive: Archive of the committed rounds.
+            best: Best program, which is withdrawn if it fails.
+            measures: Whether new best programs run on practice instances, where the evaluator has some.
+        """
+        self._context, self._run_archive, self._best = context, run_archive, best
+        self._measures = measures and context.scoring.practice is not None
+
+    @property
+    def _archive(self) -> Archive:
+        return self._run_archive.archive
+
+    async def check_seed(self, run: RoundContext, candidate: Candidate) -> Evaluation | None:
+        """Return why the seed is rejected; None if it passes."""
+        return await self._context.scoring.check(candidate, self._make_view(run, candidate))
+
+    async def check_round(self, run: RoundContext) -> None:
+        """Check the best program of a round if it would be the best of the run; if it fails, check the next best.
+
+        Raises:
+            BudgetExhausted: The budget allows no further check.
+        """
+        while (leader := self._find_leader(run)) is not None:
+            rejected = await self._check(run, leader)
+            if rejected is None:
+                await self._measure_on_practice(run, leader)
+                return
+            run.reject_impure(leader.fingerprint, rejected)
+            self._best.withdraw()
+
+    async def _check(self, run: RoundContext, leader: Candidate) -> Evaluation | None:
+        scoring, view = self._context.scoring, self._make_view(run, leader)
+        rejected = await self._context.in_time(scoring.check(leader, view))
+        if rejected is None:
+            rejected = await self._context.in_time(scoring.harden(leader, view))
+        return rejected
+
+    async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
+        if not self._measures:
+            return
+        place = next(at for at, program in enumerate(run.candidates) if program is leader)
+        view = self._make_view(run, leader)
+        measuring = self._context.scoring.measure(view, leader.source, None, run.experiment_set, CPU_S, "")
+        measured = await self._context.in_time(measuring)
+        if measured.score is not None and leader.score is not None:
+            score = PracticeScore(f"{run.number}.{place}", leader.score, measured.score)
+            run.notes.append(score.to_note(run.number))
+
+    def _find_leader(self, run: RoundContext) -> Candidate | None:
+        """Return the best program of a round that would become the best of the archive; None if there is none."""
+        leader, best = None, self._archive.best
+        for candidate in run.candidates:
+            if candidate.is_probe or candidate.score is None:
+                continue
+            elite = Elite.of(candidate, id="")
+            if best is None or self._archive.beats(elite, best):
+                leader, best = candidate, elite
+        return leader
+
+    def _make_view(self, run: RoundContext, candidate: Candidate) -> Seen:
+        index = next((at for at, program in enumerate(run.candidates) if program is candidate), 0)
+        what = f"check of program {run.number}.{index}"
+        return Seen(self._archive, (), lambda fingerprint: False, self._context.check_may_continue, what, run.number)
