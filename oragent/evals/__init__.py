@@ -1,1 +1,1 @@
-"""Measurements: the benchmark driver, comparisons, studies, and one package for each product."""
+"""Measurements: benchmark driver, comparisons, studies, and one package per product."""

@@ -1,4 +1,4 @@
-"""Requests of the commands that measure."""
+"""Requests of benchmark and comparison commands."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class BenchRequest:
     workers: int = field(default=1, kw_only=True)
     # Settings of models and budget for all contestants, such as ``model.base_url=URL``.
     words: RuntimeWords = field(default_factory=RuntimeWords, kw_only=True)
-    # Called with the expected spending and the limit above which to ask, before the first call of a model.
+    # Called with the expected cost and the limit above which to ask, before the first call of a model.
     confirm: Callable[[SpendingEstimate, float], None] = field(default=lambda estimate, limit: None, kw_only=True)
 
 
@@ -53,7 +53,7 @@ class FormulateBenchRequest(BenchRequest):
     ablations: bool = False
     # Number of seeds, counted from 0.
     seeds: int = 1
-    # Preset, tolerance, limit on problems, budget, and whether labels may be readable.
+    # Preset, tolerance, limit on problems, budget, and whether generated programs may be able to read labels.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 

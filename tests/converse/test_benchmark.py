@@ -180,7 +180,7 @@ def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str)
         (["--decider", "rational", "--styles", "loud"], "'loud' is no style"),
         (["--decider", "rational", "--stopping", "never"], "'never' is no way of stopping"),
         (["--decider", "rational", "--utilities", "0"], "0 utilities: expected 1 or more"),
-        (["--decider", "rational", "--utilities", "nowhere"], "no utilities 'nowhere'"),
+        (["--decider", "rational", "--utilities", "nowhere"], "unknown utilities 'nowhere'"),
         (["--decider", "rational", "--problem", "district:50:3"], "whose schedules can be enumerated"),
         (["--decider", "rational", "--tools", "many"], "'many' is no set of tools"),
         (["--models", "m", "--agents", "T-P-P", "--ablate", "prompt.all"], "is no part to leave out"),

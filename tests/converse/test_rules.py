@@ -47,13 +47,13 @@ def test_alternatives_are_tried_until_one_is_possible() -> None:
         ("fix Ortego 7:50", "did you mean 'Ortega (Jose) PK'?"),
         ("fix Ortega 8:15", "'8:15' is no start time of sfusd; expected 7:50 AM, 8:40 AM, 9:30 AM"),
         ("fix Ortega", "fix needs a school and a time"),
-        ("load <= many", "is no command"),
+        ("load <= many", "is not a command"),
         ("cost <= 12", "'cost' is no objective"),
         ("weight load -2", "must be 0 or more, not -2"),
         ("weight load", "weight must be a number"),
         ("undo", "nothing to undo"),
         ("remove max_students_per_time", "cannot be removed"),
-        ("please move it", "is no command; the nearest is"),
+        ("please move it", "is not a command; the nearest is"),
     ],
 )
 def test_a_wrong_command_is_one_line_and_leaves_the_model_alone(message: str, told: str) -> None:
@@ -69,7 +69,7 @@ def test_a_wrong_command_is_one_line_and_leaves_the_model_alone(message: str, to
 @pytest.mark.parametrize("agent", ["C-P-R", "C-N-R"])
 def test_agents_of_the_published_comparison_take_its_problem_only(agent: str) -> None:
     expect_fitting_agent(agent, sfusd())
-    with pytest.raises(ConfigError, match=f"agent {agent} works on the problem sfusd only"):
+    with pytest.raises(ConfigError, match=f"agent {agent} works only on the problem sfusd"):
         expect_fitting_agent(agent, generate_district(5, 3))
 
 

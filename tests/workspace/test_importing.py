@@ -47,7 +47,7 @@ def test_an_import_that_fails_leaves_nothing(tmp_path: Path) -> None:
     root = synthetic(tmp_path / "release", 2)
     put(root / "Workspace_OR" / "explain_workspaces" / "instance_2" / "revised" / "docs",
         {"notes.md": rubric(2)["expected_short_answer"]})  # fmt: skip
-    with pytest.raises(WorkspaceError, match=r"a label inside the view: revised/docs/notes\.md"):
+    with pytest.raises(WorkspaceError, match=r"the view contains a label: revised/docs/notes\.md"):
         import_release(read_release(root), tmp_path / "set")
     assert not (tmp_path / "set").exists()
     (tmp_path / "set").mkdir()

@@ -95,5 +95,5 @@ def test_what_is_wrong_with_outputs_is_one_line(tmp_path):
     with pytest.raises(WorkspaceError, match="no set at"):
         read_labels(tmp_path)
     (tmp_path / "vault").mkdir()
-    with pytest.raises(WorkspaceError, match="holds no labels"):
+    with pytest.raises(WorkspaceError, match="contains no labels"):
         read_labels(tmp_path)

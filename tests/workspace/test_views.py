@@ -129,9 +129,9 @@ def test_a_full_revision_has_every_variant(release: Release) -> None:
 
 
 def test_variants_belong_to_revisions(release: Release) -> None:
-    with pytest.raises(WorkspaceError, match="does not go with build"):
+    with pytest.raises(WorkspaceError, match="does not fit build"):
         visible_files(release.workspaces[Mode.BUILD, 1], RevisionView.CODE)
-    with pytest.raises(WorkspaceError, match="variant None does not go with revise"):
+    with pytest.raises(WorkspaceError, match="variant None does not fit revise"):
         visible_files(release.workspaces[Mode.REVISE, 1])
 
 
@@ -146,7 +146,7 @@ def test_a_label_inside_the_view_is_refused_and_nothing_is_left(
     release: Release, tmp_path: Path, text: str, trace: Trace
 ) -> None:
     release.workspaces[Mode.BUILD, 1].files["docs/business_requirement.md"].write_text(text)
-    with pytest.raises(WorkspaceError, match=f"a label inside the view: docs/business_requirement.md {trace}"):
+    with pytest.raises(WorkspaceError, match=f"the view contains a label: docs/business_requirement.md {trace}"):
         view(release, tmp_path / "view", Mode.BUILD)
     assert not (tmp_path / "view").exists()
 
@@ -160,7 +160,7 @@ def test_a_copy_of_the_labels_is_refused_under_any_name(release: Release, tmp_pa
 
 @pytest.mark.parametrize(("folder", "vault"), [("a", "a/b"), ("a/b", "a"), ("a", "a")])
 def test_labels_lie_elsewhere(release: Release, tmp_path: Path, folder: str, vault: str) -> None:
-    with pytest.raises(WorkspaceError, match="lie one in the other"):
+    with pytest.raises(WorkspaceError, match="are inside one another"):
         view(release, tmp_path / folder, Mode.BUILD, vault=tmp_path / vault)
     assert not (tmp_path / folder).exists()
 
@@ -178,7 +178,7 @@ def test_a_full_disk_leaves_nothing(release: Release, tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(WorkspaceError, match="No space left on device; nothing of the folder is kept"):
+    with pytest.raises(WorkspaceError, match="No space left on device; all files of the folder were removed"):
         view(release, tmp_path / "view", Mode.BUILD)
     assert not (tmp_path / "view").exists()
 

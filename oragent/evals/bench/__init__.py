@@ -1,4 +1,4 @@
-"""Benchmarks: cells of a plan that are run, resumed, summarised and tested; independent of the measured systems.
+"""Benchmarks of any system: the cells of a plan are run, resumed, summarised and tested.
 
 A system provides ``BenchTerms`` (names of its parts), a ``BenchPlan`` and a ``CellRunner``. ``Manifest.write_plan``
 binds a folder to the plan, ``execute_plan`` runs every cell, ``gather_results`` reads the results,

@@ -30,14 +30,14 @@ from oragent.report.pages.text import format_share
 UNBOUNDED = Budget(evaluations=None)
 # Names of the limits of a budget.
 BOUNDS = ("model_calls", "tokens", "money", "seconds")
-# Replaces a model's name when the other settings are checked.
+# Name in place of a model's name when the other settings are checked.
 ANY_MODEL = "of a contestant"
 DASH = "–"
 
 
 @dataclass(frozen=True)
 class MeasuredCases:
-    """Finished cases of a contestant on a subject, over all seeds; ``total`` is the number of cases in the plan."""
+    """Finished cases of a contestant on a subject, over all seeds. ``total`` is the number of cases in the plan."""
 
     subject: str
     contestant: str
@@ -106,7 +106,7 @@ def case_table(measured: Sequence[MeasuredCases], unit: str, describe: Callable[
 class CaseSettings:
     """Settings that all contestants of a benchmark of cases share."""
 
-    # Whether the benchmark runs although generated programs could read labels.
+    # Whether to run even if generated programs could read labels.
     labels_readable: bool = False
     # Maximum length of a reply in tokens, and maximum seconds per reply. None means the default.
     max_tokens: int | None = None
@@ -115,7 +115,7 @@ class CaseSettings:
 
     @classmethod
     def of(cls, plan: BenchPlan) -> Self:
-        """Read the settings from a plan; missing settings get their defaults."""
+        """Read the settings from a plan. Missing settings get their defaults."""
         names = {setting.name for setting in fields(cls)}
         given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
         if "budget" in given:
@@ -141,10 +141,10 @@ Work = Callable[[LedgerCase], Awaitable[object]]
 
 @dataclass
 class CaseBenchmark(ABC):
-    """Runner of a plan whose cells are studies of cases, each in its own folder, which can be resumed."""
+    """Runner of a plan whose cells are studies of cases. Each cell has its own folder and can be resumed."""
 
     plan: BenchPlan
-    # Number of parallel cases; it changes no result.
+    # Number of parallel cases, which does not change results.
     workers: int = 1
     # Function that is called with a description of each finished case.
     note: Callable[[BenchCell, str], None] = lambda cell, text: None
@@ -167,7 +167,7 @@ class CaseBenchmark(ABC):
         return ()
 
     def estimate(self, folder: Path) -> SpendingEstimate:
-        """Return the expected spending of the cases that are missing."""
+        """Return the expected cost of the missing cases."""
         prices = project_prices(self.plan.root)
         estimates = []
         for cell in self.plan.cells if self.replay is None else ():
@@ -208,7 +208,7 @@ class CaseBenchmark(ABC):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Open the resources of a cell's cases; return the models by role, as objects or names, and the work."""
+        """Open the resources of a cell's cases. Return the models by role, as objects or names, and the work."""
 
     def find_readable(self) -> Sequence[str]:
         """Find the subjects whose labels a generated program could read on this machine."""
@@ -239,7 +239,7 @@ class CaseBenchmark(ABC):
         return CellEnd(asyncio.run(self._run_cases(cell, self.cell_folder(cell, folder))))
 
     async def _run_cases(self, cell: BenchCell, cell_folder: Path) -> str:
-        """Run the missing cases of a cell; return why some are still missing, or an empty text."""
+        """Run the missing cases of a cell. Return why some are still missing, or an empty text."""
         async with AsyncExitStack() as stack:
             players, work = self.open_cell(cell, cell_folder, stack)
             models: dict[str, Model] = {}
@@ -317,6 +317,6 @@ class CaseBenchmark(ABC):
         """Raise an error if generated programs could read labels, unless the settings accept it."""
         if self.readable and not self.settings.labels_readable:
             raise OragentError(
-                f"this machine cannot keep the labels of {self.readable[0]} from generated programs ('oragent doctor' "
+                f"generated programs could read the labels of {self.readable[0]} on this machine ('oragent doctor' "
                 "says what is missing): run it elsewhere, or with --labels-readable, which its page then says"
             )

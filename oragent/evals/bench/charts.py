@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without yellow, which is too light on white, and
-# without black, which is the colour of the baseline. The grey is added.
+# black, which is the colour of the baseline. Grey is added.
 COLORS = ("#D55E00", "#66737D", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9")
 Line = Literal["-", ":", "-."] | tuple[float, Sequence[float]]
 LINES: tuple[Line, ...] = ("-", ":", "-.", (0, (7, 2)))
@@ -45,7 +45,7 @@ class LineStyle:
 
 
 def assign_styles(contestants: Sequence[str]) -> dict[str, LineStyle]:
-    """Assign a style to each contestant; from the eighth on, colours repeat with other lines and markers."""
+    """Assign a style to each contestant. From the eighth on, colours repeat with other lines and markers."""
     styles = {}
     for number, name in enumerate(contestants):
         again, color = divmod(number, len(COLORS))
@@ -57,8 +57,8 @@ def draw_benchmark(summary: BenchSummary) -> dict[str, Drawing]:
     """Draw a benchmark; return drawings by name of figure.
 
     Returns:
-        ``finals``; ``curves`` over work if runs have progress curves; and ``calls``, the same over model calls, if runs
-        count them separately.
+        ``finals``; ``curves`` over work, if runs have progress curves; and ``calls`` over model calls, if runs count
+        them separately.
     """
     terms, styles = summary.terms, assign_styles(summary.contestants)
     climbed = [
@@ -83,7 +83,8 @@ def best_so_far(results: Sequence[BenchResult], work: int, unit: str = "work") -
     """Return the best score so far of each run after each unit of ``work``, or of ``calls``.
 
     Returns:
-        ``(runs, work)`` array. Column k is the state after k + 1 units. A run that ended early keeps its last value.
+        ``(runs, work)`` array. Column k is the best score after k + 1 units. A run that ended early keeps its last
+        value.
     """
     table = np.empty((len(results), work))
     at = np.arange(1, work + 1)

@@ -24,7 +24,7 @@ from oragent.llm.estimates import SpendingEstimate
 from oragent.report.pages.charts import require_matplotlib
 from oragent.report.pages.html import make_environment
 
-# Maximum number of characters of a line on a cell, so that long reasons stay complete.
+# Maximum number of characters of a line about a cell, large enough for long reasons.
 WIDTH = 2000
 
 
@@ -34,7 +34,7 @@ B = TypeVar("B", bound=CaseBenchmark)
 
 
 class Board:
-    """A progress bar over the cells of a plan, and a line for each finished cell."""
+    """Progress bar over the cells of a plan, and a line for each finished cell."""
 
     def __init__(self, plan: BenchPlan) -> None:
         self._total, self._count = len(plan.cells), 0
@@ -51,7 +51,7 @@ class Board:
         self._bar.set_postfix_str(one_line(f"{cell}: {text}"), refresh=True)
 
     def report_cell(self, cell_report: CellReport) -> None:
-        """Report a cell that was run now or before."""
+        """Report a cell that was run now or earlier."""
         self._count += 1
         self._bar.update()
         reason = cell_report.end.reason
@@ -69,7 +69,7 @@ class Board:
 
 
 def rich_table(table: TextTable) -> RichTable:
-    """Return a table for a terminal; its texts may be untrusted."""
+    """Return a table for a terminal. Its texts may be untrusted."""
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for column, head in enumerate(table.heads):
         wraps = " pairs" in head or head == VERDICT
@@ -88,7 +88,7 @@ def describe_table(table: TextTable) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text in a terminal; ``text``: untrusted text."""
+    """A line of text in a terminal. ``text`` is untrusted."""
 
     text: str
     style: str = ""
@@ -118,14 +118,14 @@ class BenchCommand(Generic[B]):
             folder: Its folder.
             console: Console for the output.
             prepare: Called after the plan is in the folder.
-            confirm: Called with the expected spending and ``budget.confirm`` before anything is written.
+            confirm: Called with the expected cost and ``budget.confirm`` before anything is written.
 
         Returns:
             Exit code: 0 if all cells are finished, 3 if not, 130 if the user stopped the run.
         """
         require_matplotlib()
         bench.readable = bench.find_readable()
-        # A wrong setting is refused before any file is written.
+        # A wrong setting must be reported before any file is written.
         runtime = bench.read_runtime()
         bench.check_labels()
         estimate = bench.estimate(folder)
@@ -200,5 +200,5 @@ def save_text(path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text)
     except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
+        raise StoreError(f"cannot write {path}: {problem}; free disk space and repeat the command") from None
     return path

@@ -1,4 +1,4 @@
-"""Plan of a benchmark and its file: every contestant on every subject with every seed, and the names of these parts."""
+"""Plan of a benchmark and its file: every contestant on every subject with every seed, and the terms for these."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class BenchPlan:
     """A benchmark as plain data that can be stored in a file.
 
     Attributes:
-        subjects: Names, each with its location (a path, a question's number). None if the name is sufficient.
+        subjects: Names, each with its location (a path, the number of a question). None if the name is sufficient.
         contestants: Names, each with its own settings. Empty if the name is sufficient.
 
     Raises:
@@ -79,12 +79,12 @@ class BenchPlan:
         words = self.terms
         for items, word in ((self.subjects, words.subject), (self.contestants, words.contestant), (self.seeds, "seed")):
             if not items:
-                raise ConfigError(f"a {words.benchmark} takes at least one {word}: none was named")
+                raise ConfigError(f"a {words.benchmark} needs at least one {word}")
         expect_distinct("seed", self.seeds)
 
     @property
     def cells(self) -> tuple[BenchCell, ...]:
-        """All runs, in an order that keeps unfinished results as balanced as possible."""
+        """Return all runs, in an order that keeps unfinished results as balanced as possible."""
         return tuple(
             BenchCell(subject, contestant, seed)
             for seed in self.seeds
@@ -115,13 +115,14 @@ class Manifest:
     # Function that checks settings after reading, and adds settings that an older version did not have. Its second
     # argument names the source in errors.
     complete_settings: Callable[[Settings, str], Settings] = lambda settings, source: settings
-    # Settings that never change results, so that they may differ.
+    # Function that checks settings after reading. It adds settings that an older version did not have. Its second
+    # argument names the source in errors.
     free: tuple[str, ...] = ()
 
     def write_plan(self, plan: BenchPlan, folder: Path) -> None:
         """Write a plan into its folder, or check that it agrees with the existing one.
 
-        Subjects, contestants and seeds may be added, and locations of subjects may change.
+        Subjects, contestants and seeds may be added, and the locations of subjects may change.
 
         Raises:
             ConfigError: The folder belongs to another plan, or contains other files.
@@ -131,7 +132,7 @@ class Manifest:
             self._check_agreement(self.read_plan(folder), plan, folder)
         elif folder.is_dir() and any(folder.iterdir()):
             raise ConfigError(
-                f"{folder} is no {self.terms.benchmark}: it has files but no {self.file}; "
+                f"{folder} is not a {self.terms.benchmark}: it has files but no {self.file}; "
                 "name another folder with --outputs"
             )
         try:
@@ -150,7 +151,7 @@ class Manifest:
         path, words = folder / self.file, self.terms
         if not path.is_file():
             raise StoreError(
-                f"no {words.benchmark} at {folder}: expected {self.file} in it; name {words.subjects} to begin one"
+                f"{folder} is not a {words.benchmark}: expected {self.file} in it; to begin one, name {words.subjects}"
             )
         tree = self._load_tree(path)
         try:
@@ -161,7 +162,7 @@ class Manifest:
                 raise TypeError(f"expected a list of seeds, not {seeds!r}")
         except (KeyError, TypeError, ValueError) as problem:
             raise StoreError(
-                f"{path} is not what a {words.benchmark} leaves: {type(problem).__name__} {problem}"
+                f"{path} was not written by a {words.benchmark}: {type(problem).__name__} {problem}"
             ) from None
         return BenchPlan(
             words, subjects, contestant_settings, tuple(seeds), self.complete_settings(settings, str(path)), root
@@ -173,7 +174,7 @@ class Manifest:
         except (OSError, yaml.YAMLError) as problem:
             raise StoreError(f"cannot read {path}: {' '.join(str(problem).split())}") from None
         if not isinstance(tree, dict):
-            raise StoreError(f"{path} is not what a {self.terms.benchmark} leaves: it must hold keys and values")
+            raise StoreError(f"{path} was not written by a {self.terms.benchmark}: expected keys and values")
         return tree
 
     def _make_tree(self, plan: BenchPlan) -> dict[str, Any]:

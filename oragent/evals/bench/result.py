@@ -1,4 +1,4 @@
-"""Execution of the cells of a plan, their results, differences of contestants, and scales for scores."""
+"""Execution of the cells of a plan, results, differences of contestants, and scales for scores."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ class ModeScore:
 
     # Score in natural units.
     value: float
-    # Half-width of the 95 % interval of the score, over the averaged items. None without an interval.
+    # Half-width of the 95 % interval of the score over the averaged items. None without an interval.
     noise: float | None = None
 
 
@@ -106,8 +106,8 @@ class Scale:
 def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> Scale | None:
     """Scale the scores of a subject in one mode.
 
-    The scale goes from the baseline to the best published score if that is known (for the main mode only) and better
-    than the baseline; otherwise to the best score of the results. Return None without scores or without a baseline.
+    The scale goes from the baseline to the best published score, if that is known (for the main mode only) and better
+    than the baseline. Otherwise it goes to the best score of the results. None without scores or a baseline.
     """
     measure = results[0].measure
     scores = [result.scores[mode].value for result in results if mode in result.scores]
@@ -125,7 +125,7 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
 
 @dataclass(frozen=True)
 class ModeScores:
-    """Scores of a contestant in one mode; ``scores`` has a key that contestants share: a seed, or a case."""
+    """Scores of a contestant in one mode. The keys of ``scores`` are shared by contestants: seeds or cases."""
 
     name: str
     scores: Mapping[Hashable, ModeScore]
@@ -140,7 +140,7 @@ class ContestantDifference:
     mode: str
     # Number of common seeds.
     pairs: int
-    # Mean advantage of the first contestant in natural units, with its interval over seeds; positive is better.
+    # Mean advantage of the first contestant in natural units, with its interval over seeds. Positive is better.
     gain: MeanInterval
     # The p-value of the paired test. None for fewer than two pairs.
     p: float | None
@@ -158,7 +158,7 @@ def compare_pairs(
     direction: Direction,
     alternative: Alternative = Alternative.TWO_SIDED,
 ) -> tuple[ContestantDifference, ...]:
-    """Compare pairs of contestants; pairs without a common seed are left out."""
+    """Compare pairs of contestants. Pairs without a common seed are left out."""
     compared = [
         difference
         for first, second in pairs
@@ -200,14 +200,14 @@ def _compare_pair(
 
 @dataclass(frozen=True)
 class CellEnd:
-    """End of a run; ``reason`` states why the run is incomplete and is empty for a complete run."""
+    """End of a run. ``reason`` states why the run is incomplete; it is empty for a complete run."""
 
     reason: str = ""
     stopped: bool = False
 
 
 class CellRunner(Protocol):
-    """A system under measurement; it chooses the locations of its cells in the benchmark's folder."""
+    """A measured system. It chooses the locations of its cells in the benchmark's folder."""
 
     def is_complete(self, cell: BenchCell, folder: Path) -> bool:
         """Return True if a cell is finished."""
@@ -220,10 +220,10 @@ class CellRunner(Protocol):
         """
 
     def finish(self, cell: BenchCell, folder: Path) -> str:
-        """Do the work after a run, such as scoring on the held-out set, unless it is done.
+        """Do the work after a run, such as scoring on the held-out set, unless it is already done.
 
         Returns:
-            A remark for the user, such as why the work was not possible; usually empty.
+            A remark for the user, such as why the work was not possible. Usually empty.
 
         Raises:
             OragentError: The cell is unusable; one line states the reason.
@@ -235,7 +235,7 @@ class CellRunner(Protocol):
 
 @dataclass(frozen=True)
 class CellReport:
-    """A cell that was run now or before; ``fresh`` is True if it was run now."""
+    """A cell that was run now or earlier. ``fresh`` is True if it was run now."""
 
     cell: BenchCell
     end: CellEnd
@@ -244,7 +244,7 @@ class CellReport:
 
 
 def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[CellReport]:
-    """Run every cell of a plan; stop early if the user stops a cell.
+    """Run every cell of a plan. Stop early if the user stops a cell.
 
     Raises:
         OragentError: A cell cannot be started or resumed; one line names the cell and the reason.
@@ -262,7 +262,7 @@ def execute_plan(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[
 def gather_results(
     plan: BenchPlan, runner: CellRunner, folder: Path
 ) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
-    """Read a benchmark; return the results of complete cells in the plan's order, and the incomplete cells."""
+    """Read a benchmark. Return the results of complete cells in the plan's order, and the incomplete cells."""
     results: list[BenchResult] = []
     unfinished: list[BenchCell] = []
     for cell in plan.cells:

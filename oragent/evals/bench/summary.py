@@ -1,4 +1,4 @@
-"""Summary of all runs of a benchmark: per subject, overall, and the leader with its evidence."""
+"""Summary of all runs of a benchmark: per subject, overall, and the leader with the evidence for it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from oragent.evals.bench.result import (
     mean_known,
 )
 
-# Share of the distance from the baseline to the best found score.
+# Target score as a share of the distance from the baseline to the best score.
 TARGET = 0.5
 
 
@@ -34,7 +34,7 @@ class SummaryRow:
     means: Mapping[str, MeanInterval]
     # Standard deviation of the final score between seeds, in the main mode. None for one seed.
     spread: float | None
-    # Half-width of the interval of a score in the main mode, mean over the runs. None if it is unknown.
+    # Half-width of the interval of a score in the main mode, averaged over the runs. None if it is unknown.
     noise: float | None
     normalised: Mapping[str, float | None]
     # Share of failures. None if no answers were tried.
@@ -46,7 +46,7 @@ class SummaryRow:
 
     @property
     def median_cost(self) -> Cost | None:
-        """Median cost of reaching the target; None unless more than half of the runs reached it."""
+        """Median cost of reaching the target. None unless more than half of the runs reached it."""
         if 2 * len(self.reached) <= len(self.results):
             return None
         return _median_cost(self.reached)
@@ -76,7 +76,8 @@ class BenchSummary:
     # Names in the plan's order, including contestants without a complete run.
     contestants: tuple[str, ...]
     subjects: tuple[SubjectSummary, ...]
-    # Mean normalised score over subjects for each contestant with scores on all of them, by mode, best first.
+    # Mean normalised score over all subjects, by mode and contestant, best first. Contestants without a score on a
+    # subject are left out.
     overall: Mapping[str, Mapping[str, float]]
 
     @property
@@ -86,7 +87,7 @@ class BenchSummary:
 
 
 def summarise_results(plan: BenchPlan, results: Sequence[BenchResult]) -> BenchSummary:
-    """Summarise the complete runs of a plan; at least one is required."""
+    """Summarise the complete runs of a plan, of which there must be at least one."""
     names = dict.fromkeys(result.cell.subject for result in results)
     subjects = tuple(
         _summarise_subject(plan.terms, [run for run in results if run.cell.subject == name]) for name in names
@@ -179,8 +180,8 @@ class Leader:
 
     Attributes:
         p: Largest p-value of the tests against each other contestant, adjusted for their number. None without other
-            contestants or with too few pairs.
-        limits: Smallest p-value possible with so few pairs, as text. Empty if it is small enough.
+            contestants or with too few pairs. limits: Smallest p-value that is possible with this number of pairs, as
+            text. Empty if small enough.
     """
 
     name: str
@@ -194,7 +195,7 @@ class Leader:
 
 
 def find_leader(summary: BenchSummary) -> Leader | None:
-    """Find the leader: sign-flip tests of normalised scores, paired by subject and seed, adjusted by Holm's method.
+    """Find the leader by sign-flip tests of normalised scores, paired by subject and seed, adjusted by Holm's method.
 
     Returns:
         The leader; None if no contestant has a score on every subject.

@@ -36,7 +36,7 @@ def interval_heads(terms: BenchTerms) -> tuple[str, ...]:
 
 
 def overall_table(summary: BenchSummary) -> TextTable:
-    """Tabulate mean normalised scores over all subjects and for each subject."""
+    """Tabulate mean normalised scores over all subjects and for each one."""
     terms = summary.terms
     heads = (terms.contestant, "mode", f"all {terms.subjects}", *(subject.name for subject in summary.subjects))
     rows = []
@@ -49,7 +49,7 @@ def overall_table(summary: BenchSummary) -> TextTable:
 
 
 def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
-    """Tabulate the final scores of each contestant with all their measures of noise."""
+    """Tabulate the final scores of each contestant with all measures of noise."""
     (main, interval), *others = zip(terms.modes, interval_heads(terms), strict=True)
     heads = (terms.contestant, "runs", main, interval, "± seeds", f"± {terms.noise}")
     more = tuple(head for pair in others for head in pair)
@@ -57,13 +57,13 @@ def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 
 
 def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
-    """Tabulate all pairs of contestants: score of the first minus score of the second, with its noise."""
+    """Tabulate all pairs of contestants: difference of their scores, first minus second, with its noise."""
     heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
     return TextTable(heads, tuple(_difference_row(one, subject.direction, terms) for one in subject.differences))
 
 
 def explain_widths(terms: BenchTerms) -> str:
-    """Explain the columns of widths of `finals_table` and `differences_table`."""
+    """Explain the columns of interval widths in `finals_table` and `differences_table`."""
     return (
         f"± seeds: standard deviation of the final score, or of the difference, between runs that differ in their seed "
         f"alone; a dash for one run. ± {terms.noise}: half the width of the 95 % interval of one score over its "
@@ -79,7 +79,7 @@ def target_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 
 
 def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]:
-    """Describe the meaning of 0 and 1 for each mode."""
+    """Describe for each mode which scores are 0 and 1."""
     return [
         f"{mode}: 0 is {in_words.format_score(scale.baseline)} ({terms.baseline}), "
         f"1 is {in_words.format_score(scale.best)} ({scale.source})"

@@ -1,1 +1,1 @@
-"""Comparisons: strategies on the same problems, seeds and budget; run, resumed, summarised and reported."""
+"""Comparisons of strategies on the same problems, seeds and budget."""

@@ -60,7 +60,7 @@ def announce_settings(plan: BenchPlan, console: Console) -> None:
 
 
 def describe_verdict(summary: BenchSummary) -> str:
-    """State in one sentence which strategy leads; without evidence, no strategy leads."""
+    """State in one sentence which strategy leads. Without evidence, none leads."""
     leader = find_leader(summary)
     if leader is None:
         return "No strategy has a score on every problem."
@@ -80,7 +80,7 @@ def describe_verdict(summary: BenchSummary) -> str:
 
 
 def describe_test_limits(plan: BenchPlan) -> str:
-    """Describe the smallest p-value of tests of all pairs with so few seeds; empty if it is small enough."""
+    """Describe the smallest p-value of tests of all pairs with this number of seeds; empty if it is small enough."""
     return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
 
 

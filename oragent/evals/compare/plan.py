@@ -1,7 +1,7 @@
-"""The plan of a comparison: problems, strategies and seeds, checked before any run.
+"""Plan of a comparison: problems, strategies and seeds. It is checked before any run.
 
 A variant is a contestant with its own settings, so that one strategy can be compared with itself. Its file has the keys
-``name``, ``strategy``, ``model`` and ``settings``; in Python it is a mapping with these keys.
+``name``, ``strategy``, ``model`` and ``settings``. In Python it is a mapping with these keys.
 """
 
 import json
@@ -41,11 +41,11 @@ TERMS = BenchTerms(
     baseline="seed heuristic",
     answer="program",
 )
-# Strategies of a comparison that names none: four baselines, and two searches.
+# Strategies of a comparison that names none: four baselines and two searches.
 USUAL = "gp,random,hill_climb,one_shot,funsearch,or_agent"
 OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
 # Settings whose defaults differ between strategies. Unless the user sets them, all contestants get these values: all
-# texts of the problem's folder, and the same number of parallel rounds and of islands.
+# texts of the problem's folder, and equal numbers of parallel rounds and of islands.
 FAIR = {
     "strategy.window": 2,
     "strategy.blocks": Blocks.ALL,
@@ -59,7 +59,10 @@ FAIR = {
 
 @dataclass(frozen=True)
 class StrategyVariant:
-    """A contestant; keys of settings are ``section.key``, with ``strategy.name`` if it differs from the name."""
+    """A contestant.
+
+    The keys of its settings are ``section.key``, with ``strategy.name`` if it differs from the name.
+    """
 
     name: str
     settings: Mapping[str, Any]
@@ -67,12 +70,12 @@ class StrategyVariant:
 
 @checked(frozen=True, config=STRICT)
 class Described:
-    """A variant as the user writes it."""
+    """A variant in the form that the user writes."""
 
     name: str
     # Name of a strategy, or path of the user's strategy relative to the variant's file.
     strategy: str
-    # Name of a model, or its settings. None means the common model.
+    # Name of a model, or its settings. None means the model of all contestants.
     model: str | dict[str, Any] | None = None
     # Tree of settings, as in a run's configuration.
     settings: dict[str, Any] = field(default_factory=dict)
@@ -87,7 +90,8 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
     name = described.name
     if not NAME.fullmatch(name):
         raise ConfigError(
-            f"{source}: key 'name' must be up to 40 letters, digits, '.', '-' and '_', no sign first, not {name!r}"
+            f"{source}: key 'name' must be up to 40 letters, digits, '.', '-' and '_', with a letter or digit first, "
+            f"not {name!r}"
         )
     if isinstance(variant, Path):
         source = source
@@ -136,7 +140,7 @@ def make_variant(name: str, settings: Mapping[str, Any], common: Config, source:
 
 
 def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
-    """Return the complete configuration of a variant's runs; the variant may override the keys in ``more``."""
+    """Return the complete configuration of a variant's runs. The variant may override the keys in ``more``."""
     settings = {STRATEGY: variant.name, **more, **variant.settings}
     if isinstance(common, Config):
         tree = dump_settings(common)
@@ -156,7 +160,7 @@ def _read_settings(described: Described, source: str) -> dict[str, Any]:
             raise ConfigError(f"{source}: 'settings.{key}' is set by {remedy}")
         section = key.partition(".")[0]
         if section == "model":
-            raise ConfigError(f"{source}: 'settings.{key}' is set by the key model, beside settings")
+            raise ConfigError(f"{source}: 'settings.{key}' is set by the key 'model' of the variant")
         if section not in OWN_SECTIONS:
             sections = ", ".join(OWN_SECTIONS)
             raise ConfigError(f"{source}: 'settings.{key}' must be the same for all; a variant may set {sections}")
@@ -175,17 +179,17 @@ MANIFEST = Manifest("comparison.yaml", TERMS, _complete_settings, free=("workers
 
 
 def read_request(request: CompareRequest, root: Path) -> BenchPlan:
-    """Create the plan for a request; if it names only a folder, read the plan in that folder."""
+    """Create the plan of a request. If it names only a folder, read the plan in that folder."""
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
     given = [*request.words, *request.overrides, *request.variants]
     if not given and request.strategies is None and request.seeds is None and request.config is None:
         return reopen_plan(request.outputs)
     if not problems:
-        raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
+        raise ConfigError("name the problems to compare on; to continue a comparison, name only --outputs")
     for setting in settings:
         if option := OWN.get(setting.partition("=")[0].strip()):
-            raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
+            raise ConfigError(f"{setting!r}: a comparison sets this by {option}")
     common = read_config(request.config, [*request.overrides, *settings])
     common = _equal_defaults(common, request.outputs)
     if request.variants:
@@ -238,7 +242,7 @@ def make_plan(
     if not problems_found:
         raise ConfigError("name the problems to compare on ('oragent problems' lists them)")
     if not contestants or seeds < 1:
-        raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
+        raise ConfigError("a comparison needs at least one strategy (--strategies, --variants) and one seed (--seeds)")
     for contestant in contestants:
         config = configure_variant(contestant, settings, "settings")
         expect_an_end(config, choose_strategy(config), root)
@@ -254,7 +258,7 @@ def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
 
 
 def _equal_defaults(common: Config, folder: Path) -> Config:
-    """Set unset settings to equal values for all contestants, or to those of the comparison in the folder."""
+    """Set unset settings to equal values for all contestants, or to the values of the comparison in the folder."""
     tree = dump_settings(common)
     if (folder / MANIFEST.file).is_file():
         begun = MANIFEST.read_plan(folder).settings

@@ -1,4 +1,4 @@
-"""Searches as the cells of a comparison: run or resumed, scored on the held-out set, read and summarised."""
+"""Searches as cells of a comparison: they are run or resumed, scored on the held-out set, and read."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ WORDS = {
 class SearchRunner:
     """Runner of searches, each in a folder ``seed<seed>/<problem>/<time>-<strategy>`` of the comparison.
 
-    Runs of a variant have the separate parent folder ``variants/<name>``.
+    Runs of a variant are below ``variants/<name>``.
 
     Args:
         observer: Function that creates the observer of a run's rounds.
@@ -132,7 +132,7 @@ class SearchRunner:
     def _begun_folder(self, cell: BenchCell, folder: Path) -> Path:
         path = self._find_begun(cell, folder)
         if path is None:
-            raise StoreError(f"no run of {cell} in {folder}: run the comparison again to have it made")
+            raise StoreError(f"no run of {cell} in {folder}: repeat the command to run it")
         return path
 
 
@@ -158,19 +158,19 @@ def read_run(cell: BenchCell, path: Path) -> BenchResult:
 
 
 def _find_run(strategy: str, folder: Path) -> Path | None:
-    """Return the folder of an existing run; folders of killed runs without a configuration are ignored."""
+    """Return the folder of an existing run. Folders of killed runs without a configuration are ignored."""
     for path in sorted(folder.glob("*/config.yaml")):
         try:
             if about.read_about(path).strategy_name == strategy:
                 return path.parent
         except (ConfigError, StoreError):
-            # The run was killed during the first write and had no cost.
+            # The run was killed during its first write, before it had any cost.
             continue
     return None
 
 
 def _progress_curve(data: RunData) -> tuple[ProgressStep, ...]:
-    """Return the progress of the best score over evaluations; a candidate counts all replies up to its round."""
+    """Return the progress of the best score over evaluations. Each candidate includes all replies up to its round."""
     first: dict[float, int] = {}
     for record in data.records:
         if (score := record.score) is not None and not record.candidate.is_probe:
@@ -194,7 +194,7 @@ def _make_cost_function(replies: Sequence[RecordedReply]) -> Callable[[int, int]
 
 
 def _read_held_out(path: Path) -> dict[str, ModeScore]:
-    """Return scores of seed and best on the held-out set; empty if they do not exist."""
+    """Return the scores of seed and best on the held-out set; empty if there are none."""
     if not path.is_file():
         return {}
     try:
@@ -202,7 +202,7 @@ def _read_held_out(path: Path) -> dict[str, ModeScore]:
         return {name: _make_score(scores[name]["score"], scores[name]) for name in ("seed", "best")}
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         raise StoreError(
-            f"cannot read {path}: {' '.join(str(problem).split())}; remove it to have it made anew"
+            f"cannot read {path}: {' '.join(str(problem).split())}; remove it and repeat the command"
         ) from None
 
 
@@ -211,14 +211,14 @@ def _make_score(score: Any, metrics: Mapping[str, Any]) -> ModeScore:
 
 
 def _half_width(interval: Any) -> float | None:
-    """Return half the width of ``(low, high)``; None for any other value that an evaluator reports as ``ci95``."""
+    """Return half the width of ``(low, high)``; None for another value that an evaluator reports as ``ci95``."""
     if isinstance(interval, Sequence) and len(interval) == 2 and all(type(end) in (int, float) for end in interval):
         return abs(float(interval[1]) - float(interval[0])) / 2
     return None
 
 
 def differing_settings(plan: BenchPlan) -> TextTable:
-    """Tabulate the settings that differ between contestants, one per row, with defaults of strategies filled in."""
+    """Tabulate the settings that differ between contestants, one per row, including defaults of strategies."""
     trees = _settings_by_contestant(plan)
     keys = dict.fromkeys(key for tree in trees.values() for key in tree)
     texts = {key: [_format_value(tree.get(key)) for tree in trees.values()] for key in keys}
@@ -227,14 +227,14 @@ def differing_settings(plan: BenchPlan) -> TextTable:
 
 
 def describe_equal_settings(plan: BenchPlan) -> str:
-    """Describe the settings that are equal here but have different defaults by strategy; empty if there are not any."""
+    """Describe settings that are equal here although strategies have different defaults; empty if there are none."""
     trees = list(_settings_by_contestant(plan).values())
     shared = [key for key in FAIR if len({_format_value(tree.get(key)) for tree in trees}) == 1]
     return ", ".join(f"{WORDS[key]}: {_format_value(trees[0].get(key))}" for key in shared)
 
 
 def list_models(plan: BenchPlan) -> list[str]:
-    """Return the names of all models that are used, without repetition, in the order of the contestants."""
+    """Return the names of all models that are used, each once, in the order of the contestants."""
     names: dict[str, None] = {}
     for name in plan.contestants:
         config = configure_variant(StrategyVariant(name, plan.contestants[name]), plan.settings, "settings")
@@ -245,7 +245,7 @@ def list_models(plan: BenchPlan) -> list[str]:
 
 
 def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
-    """Return the settings of each contestant's runs by ``section.key``, with strategy-dependent values filled in."""
+    """Return the settings of each contestant's runs by ``section.key``, including defaults of strategies."""
     configs = {
         name: configure_variant(StrategyVariant(name, settings), plan.settings, "settings")
         for name, settings in plan.contestants.items()
@@ -264,7 +264,7 @@ def _format_value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison with its complete runs; unfinished runs have not used their whole budget."""
+    """A comparison with its complete runs. An unfinished run has not used its whole budget."""
 
     plan: BenchPlan
     folder: Path
@@ -293,5 +293,5 @@ def load_comparison(plan: BenchPlan, runner: CellRunner, folder: Path) -> Compar
     """Read the complete runs of a comparison."""
     results, unfinished = gather_results(plan, runner, folder)
     if not results:
-        raise StoreError(f"no run in {folder} has used up its budget yet: nothing to compare; run the command again")
+        raise StoreError(f"no run in {folder} has used up its budget yet; repeat the command to continue")
     return Comparison(plan, folder, summarise_results(plan, results), unfinished)

@@ -1,4 +1,4 @@
-"""Expected spending of a comparison: the sum over its runs that are not finished."""
+"""Expected cost of a comparison: the sum over its unfinished runs."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from oragent.search.spending import estimate_search
 
 
 def estimate_comparison(request: CompareRequest, root: Path) -> tuple[SpendingEstimate, float]:
-    """Return the expected spending of a comparison, and the limit above which to ask.
+    """Return the expected cost of a comparison, and the limit above which to ask the user.
 
     Raises:
         ConfigError: The request is wrong.

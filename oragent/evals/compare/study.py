@@ -1,7 +1,7 @@
-"""The study of OR-Agent (Liu et al. 2026, arXiv:2602.13769) by ``oragent study``, one command per table or figure.
+"""Study of OR-Agent (Liu et al. 2026, arXiv:2602.13769), one command ``oragent study`` per table or figure.
 
-A layout sets problems, contestants and budget. The runs are those of a comparison; a repeated command resumes them. The
-table has the form of the study's table, with the published figures next to the measured ones.
+A layout sets problems, contestants and budget. The runs are those of a comparison, and a repeated command resumes them.
+The table has the form of the study's table, with the published figures next to the measured ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
 RIVALS, OURS = Path("configs") / "study", Path("configs") / "or_agent_paper.yaml"
 # Sections of settings that a contestant may set.
 SECTIONS = ("strategy", "or_agent", "archive")
-# Settings with sizes of first populations, which are scaled with the budget.
+# Settings of the size of a first population, which is scaled with the budget.
 OPENINGS = ("initial_ideas", "first", "initial")
 # Settings of half of the runs for the study's table, including its "fast" runs.
 FAST = {"children": 1, "depth": 1, "elitist_enlargement": 5.0, "experiments": 4, "fast_crossover": False}
@@ -128,11 +128,11 @@ TABLE = "study.md"
 def choose_layout(name: str, problems: Sequence[str]) -> Layout:
     """Return a layout by its name, restricted to the named problems if any are given."""
     if name not in LAYOUTS:
-        raise ConfigError(f"the study has no {name!r}: choose one of {', '.join(LAYOUTS)}")
+        raise ConfigError(f"the study has no {name!r}; expected one of {', '.join(LAYOUTS)}")
     layout = LAYOUTS[name]
     for problem in problems:
         if problem not in layout.problems:
-            raise ConfigError(f"{name} has no problem {problem!r}: choose among {', '.join(layout.problems)}")
+            raise ConfigError(f"{name} has no problem {problem!r}; expected some of {', '.join(layout.problems)}")
     selected = tuple(problem for problem in layout.problems if problem in problems) or layout.problems
     return Layout(layout.title, selected, layout.variants, layout.base)
 
@@ -193,7 +193,7 @@ def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, A
 
 
 def normalise_scores(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
-    """Return |score - worst| / |best - worst| of each contestant: 0 for the worst, 1 for the best.
+    """Return |score - worst| / |best - worst| of each contestant, which is 0 for the worst and 1 for the best.
 
     Args:
         scores: Mean final score of each contestant on a problem.
@@ -234,7 +234,7 @@ def make_tables(summary: BenchSummary) -> dict[str, TextTable]:
 
 
 def join_tables(parts: Mapping[str, TextTable]) -> TextTable:
-    """Join the tables into one wide table: each score with its normalised score and the published one."""
+    """Join the tables into one wide table. Each score is followed by its normalised and its published value."""
     values = {row[0]: row[1:] for row in parts[SCORES].rows}
     beside = parts.get(STUDY, TextTable(("problem",), tuple((row[0],) for row in parts[SHARES].rows)))
     rows = []
@@ -276,8 +276,8 @@ def _format_cell(value: str, share: str) -> str:
 class StudyRunner(SearchRunner):
     """Runner of searches without a held-out set, because the study reports scores on the search instances.
 
-    A problem that cannot be scored on this machine is left out, because some instances of the study are files that each
-    user has to download.
+    A problem that cannot be scored on this machine is left out. Some instances of the study are files that each user
+    must download.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

@@ -1,4 +1,4 @@
-"""Benchmark of conversations: each contestant is a study in a separate folder, and each decision agent is a case."""
+"""Benchmark of conversations. Each contestant is a study in its own folder, and each decision agent is a case."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -60,7 +60,7 @@ RULE = {"rational": ranked_requests, "myopic": dropping_requests}
 class EvaluationSettings(CaseSettings):
     """Settings that all contestants of an evaluation share."""
 
-    # Names of the personas' styles and kinds of feedback; all combinations are run.
+    # Styles and kinds of feedback of the personas, by name. All combinations are run.
     styles: tuple[str, ...] = ("vague", "precise")
     feedback: tuple[str, ...] = ("binary", "rich")
     decider: str = "llm"
@@ -78,7 +78,7 @@ class EvaluationSettings(CaseSettings):
     limit: int | None = None
 
 
-# Assumed for the estimate of costs: messages of a conversation, calls for an answer, tokens of a prompt and a reply.
+# Assumptions for the estimate of costs: messages per conversation, calls per answer, tokens of a prompt and of a reply.
 TYPICAL_MESSAGES, CALLS_A_MESSAGE, TOKENS_A_CALL = 8, 3, (4000, 250)
 
 
@@ -86,11 +86,11 @@ TYPICAL_MESSAGES, CALLS_A_MESSAGE, TOKENS_A_CALL = 8, 3, (4000, 250)
 class ConverseBenchmark(CaseBenchmark):
     """Runner of the cells of a plan."""
 
-    # Folder of the evaluation, which contains its utilities.
+    # Folder of the evaluation, with its file of utilities.
     folder: Path = Path()
     # The user's problem for the plan. None means the registered problem with the plan's name.
     given: DecisionProblem | None = None
-    # Stakeholders of a new evaluation, before their utilities are in the folder.
+    # Stakeholders of a new evaluation, until their utilities are in the folder.
     chosen: Sequence[Stakeholder] | None = None
     # Model that replaces all others in tests. None means the models of the plan.
     stand_in: Model | None = None
@@ -107,10 +107,12 @@ class ConverseBenchmark(CaseBenchmark):
         name = next(iter(self.plan.subjects))
         if self.given is None:
             if not is_named(name):
-                raise ConfigError(f"the problem {one_line(name, 60)!r} is of a file: add --problem FILE.py")
+                raise ConfigError(
+                    f"the problem {one_line(name, 60)!r} comes from a file: name it with --problem FILE.py"
+                )
             return problem_of(name)
         if self.given.name != name:
-            raise ConfigError(f"this evaluation is of {one_line(name, 60)!r}, not of {one_line(self.given.name, 60)!r}")
+            raise ConfigError(f"this evaluation is about {one_line(name, 60)!r}, not {one_line(self.given.name, 60)!r}")
         return self.given
 
     @cached_property
@@ -157,7 +159,7 @@ class ConverseBenchmark(CaseBenchmark):
         return Measure(self.problem.name, Better.MAXIMIZE), score, failed
 
     def persona(self, cell: BenchCell, case: str, seed: int) -> Persona:
-        """Return the persona of a case; its role is drawn uniformly and depends only on the seed and the name."""
+        """Return the persona of a case. Its role is drawn uniformly and depends only on the seed and the name."""
         _, style, feedback = case.split("-", 2)
         roles = self.known.telling.roles
         role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
@@ -174,7 +176,7 @@ class ConverseBenchmark(CaseBenchmark):
         return bool(self.contestant_of(cell)["paradigm"] != Paradigm.DEFAULT and self.settings.decider == "llm")
 
     def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
-        """Return the expected calls of a conversation, from the number of messages of its paradigm."""
+        """Return the expected calls of a conversation, based on the number of messages of its paradigm."""
         contestant, settings = self.contestant_of(cell), self.settings
         paradigm = Paradigm(contestant["paradigm"])
         if paradigm is Paradigm.DEFAULT:
@@ -195,7 +197,7 @@ class ConverseBenchmark(CaseBenchmark):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Open the sandbox for programs; return the models for the roles of agent and decider, and the work."""
+        """Open the sandbox for programs. Return the models for the roles of agent and decider, and the work."""
         contestant = self.contestant_of(cell)
         is_programming = contestant["agent"] in PROGRAMMING
         programs = SandboxedPrograms(stack.enter_context(Sandbox(self.workers))) if is_programming else None
@@ -253,7 +255,7 @@ class ConverseBenchmark(CaseBenchmark):
 
 
 def score_case(contestant: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
-    """Return a finished conversation as a score record; records of older evaluations have no traits."""
+    """Return a finished conversation as a score record. Records of older evaluations have no traits."""
     of_contestant = {name: contestant[name] for name in VARIED}
     of_decider = {name: result[name] for name in (*DECIDER, "score", "success", "calls")}
     return Scored(**of_contestant, **of_decider, traits=result.get("traits", {}), turns=len(result["turns"]))

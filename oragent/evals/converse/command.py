@@ -1,4 +1,4 @@
-"""The command ``oragent bench converse``: plan, run or resume, print tables, write a report and transcripts."""
+"""Command ``oragent bench converse``: plan, run or resume, print tables, write a report and transcripts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 
 
 def write_page(folder: Path, bench: ConverseBenchmark, contestants: Sequence[tables.MeasuredContestant]) -> Path:
-    """Write ``report.html``, and a page for each transcript without one."""
+    """Write ``report.html``, and a page for each transcript that has none."""
     links: dict[tuple[str, str], str] = {}
     for number, contestant in enumerate(contestants, 1):
         for case in contestant.cases:
@@ -208,7 +208,7 @@ class ConverseBenchRequest(BenchRequest):
 
 
 def run_bench(request: ConverseBenchRequest, console: Console) -> int:
-    """Run the missing conversations of an evaluation, print its tables, write its pages; return the exit code."""
+    """Run the missing conversations of an evaluation, print its tables and write its pages. Return the exit code."""
     folder = request.outputs
     has_plan = request.is_continued or not request.problem
     plan = MANIFEST.read_plan(folder) if has_plan else _plan(request)
@@ -226,7 +226,7 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
         if new is not None:
             source = f"{plan.settings['utilities']}, seed {plan.settings['seed']}"
             write_utility_file(folder / UTILITIES, bench.problem, new, source)
-            # From here on the utilities are those of the file, as in a continued evaluation.
+            # From here on the utilities are those of the file, as in a resumed evaluation.
             bench.chosen = None
             vars(bench).pop("stakeholders", None)
         for line in warnings:
@@ -278,7 +278,7 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
     if talking and not settings.get("decider_model"):
         is_asking = any(one["model"] for one in own.values())
         if not is_asking and not request.models:
-            raise ConfigError("no model plays the decision agent: add --model, or take --decider rational or myopic")
+            raise ConfigError("the decision agent needs a model: add --model, or choose --decider rational or myopic")
         if not is_asking or len(request.models) > 1:
             # The decider's model stays fixed while the agents' models vary.
             settings["decider_model"] = request.models[0]
@@ -289,7 +289,10 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
 def _utilities(
     problem: DecisionProblem, plan: BenchPlan, folder: Path
 ) -> tuple[tuple[str, ...], Sequence[Stakeholder] | None]:
-    """Return warnings about the utilities, and the utilities to write into the folder; None if it already has them."""
+    """Return warnings about the utilities, and the utilities to write into the folder.
+
+    None if the folder has them already.
+    """
     path = folder / UTILITIES
     if path.is_file():
         return read_utility_file(path, problem).warnings, None
@@ -301,7 +304,7 @@ def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[St
     known = stakeholders_of(problem)
     if spec not in ("all", "paper") and not spec.isdecimal():
         if not Path(spec).is_file():
-            raise StoreError(f"no utilities {spec[:80]!r}: expected all, paper, a number or a file of them")
+            raise StoreError(f"unknown utilities {spec[:80]!r}; expected all, paper, a number or a file")
         found = read_utility_file(Path(spec), problem)
         return found.stakeholders, found.warnings
     if spec.isdecimal() and not int(spec):
@@ -309,7 +312,7 @@ def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[St
     paper = published_of(problem).utilities
     if spec == "paper" and not paper:
         name = one_line(problem.name, 60)
-        raise ConfigError(f"no utilities of {name} were published: expected all, a number or a file of them")
+        raise ConfigError(f"no utilities of {name} were published; expected all, a number or a file")
     rng = np.random.default_rng(seed)
     every = known.generated(rng)
     count = {"all": len(every), "paper": paper}.get(spec) or int(spec or 0)

@@ -1,4 +1,4 @@
-"""A conversation: a decision agent and an optimisation agent take turns, and code scores every decision shown."""
+"""Conversation of a decision agent and an optimisation agent, in turns. Code scores every decision shown."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping

@@ -35,14 +35,13 @@ def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
     if isinstance(problem, Schools):
         if problem.exact is None:
             raise ConfigError(
-                "an evaluation needs a district whose schedules can be enumerated: expected sfusd or a small one, not "
-                f"{problem.name!r}"
+                f"an evaluation needs a district whose schedules can be enumerated, such as sfusd, not {problem.name!r}"
             )
         return SchoolStakeholders(problem, problem.exact)
     if not isinstance(problem, Evaluable):
         raise ConfigError(
             f"{one_line(problem.name, 60)} has no stakeholders: an evaluation needs a problem with a method "
-            "'stakeholders', which says who wants what of it"
+            "'stakeholders', which returns them"
         )
     return problem.stakeholders()
 
@@ -55,9 +54,11 @@ def read_problem_file(path: Path) -> DecisionProblem:
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(f"no program {str(path)[:200]}: expected a file that makes a problem with stakeholders")
+        raise ConfigError(
+            f"{str(path)[:200]} does not exist; expected a Python file that makes a problem with stakeholders"
+        )
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses look up their module here.
+    # Dataclasses look up their module by this name.
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
@@ -78,16 +79,16 @@ def published_of(problem: DecisionProblem) -> Published:
 
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
-    """Return a model that plays all roles by the script of a problem."""
+    """Return a stand-in model that plays all roles by the script of a problem."""
     script = stakeholders_of(problem).telling.script
     if script is None:
-        raise ConfigError(f"nothing stands in for a model where {one_line(problem.name, 60)} is talked about: name one")
+        raise ConfigError(f"the problem {one_line(problem.name, 60)} has no stand-in model: name a model")
     return Scripted(lambda request, number: script(request), name)
 
 
 @dataclass(frozen=True)
 class UtilitySet:
-    """Content of a file of utilities; ``warnings`` has one line for each utility that lacks a property."""
+    """Content of a file of utilities. ``warnings`` has one line for each utility that lacks a required property."""
 
     stakeholders: tuple[Stakeholder, ...]
     warnings: tuple[str, ...]
@@ -104,7 +105,7 @@ def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Itera
 
 
 def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
-    """Read utilities from a file written by oragent, or from a plain list of records in the problem's format."""
+    """Read utilities from a file of oragent, or from a plain list of records in the problem's format."""
     stakeholders = stakeholders_of(problem)
     expected = "a file that `oragent converse utilities` wrote"
     loaded_tree = load_json(path, LARGEST, "a file of utilities", expected)
@@ -115,7 +116,7 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
         except ConfigError as error:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
-            # A user's problem may not check its records.
+            # The code of a user's problem may not check its records.
             reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
             raise ConfigError(f"{path}, utility {number}: {reason}") from None
         loaded.append(stakeholder)
@@ -140,18 +141,18 @@ def load_json(path: Path, largest: int, what: str, expected: str, missing: str =
     except OSError as problem:
         raise StoreError(f"cannot read {path}: {problem.strerror}{missing}") from None
     except (ValueError, RecursionError):
-        raise ConfigError(f"{path} is no JSON: expected {expected}") from None
+        raise ConfigError(f"{path} is not JSON; expected {expected}") from None
 
 
 def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any]]:
     if isinstance(tree, dict):
         if tree.get("schema") != SCHEMA:
-            raise ConfigError(f"{path} has schema {tree.get('schema')!r:.40}; expected {SCHEMA}: write the file anew")
+            raise ConfigError(f"{path} has schema {tree.get('schema')!r:.40}; expected {SCHEMA}; write the file again")
         if tree.get("problem") != problem:
             raise ConfigError(f"{path} is for problem {tree.get('problem')!r:.40}, not {problem!r}")
         tree = tree.get("utilities")
     if not isinstance(tree, list) or not tree or not all(isinstance(record, dict) for record in tree):
-        raise ConfigError(f"{path} must hold a list of utilities, at least one")
+        raise ConfigError(f"{path} must contain a list of at least one utility")
     return tree
 
 

@@ -1,4 +1,4 @@
-"""Rule-based decision agents, and their results for each way of using a model, with rules on both sides.
+"""Decision agents that follow rules, and paradigms: ways to use the model, with their results for these agents.
 
 The paradigms are those of Drossman et al. 2026 (arXiv:2604.02666): the default decision, one request without knowledge
 of the model, one round of all wishes, and a conversation that ends at the best possible outcome.
@@ -25,13 +25,13 @@ TOLERANCE = 1e-9
 
 @dataclass
 class Asking:
-    """Decision agent that makes requests in turn and leaves when a shown decision respects the last request."""
+    """Decision agent that makes requests one after the other, and leaves when a decision fulfils the last request."""
 
     problem: DecisionProblem
     requests: Sequence[Request]
-    # Whether one message contains all requests, each as an alternative if the earlier ones are infeasible.
+    # True if one message contains all requests, as alternatives for the case that earlier ones are infeasible.
     at_once: bool = False
-    # Whether a language model reads the requests. The ``rules`` agent reads commands.
+    # True if a language model reads the requests. The ``rules`` agent reads commands.
     in_words: bool = False
     says_farewell: bool = False
     _left: Iterator[tuple[Request, ...]] = field(init=False)
@@ -54,7 +54,7 @@ class Asking:
         return cls(problem, list(rule(stakeholder)), at_once, in_words)
 
     async def say(self, view: DecisionView) -> DeciderMessage | None:
-        """Return the next request; leave after a request is met, or after the last one."""
+        """Return the next request. Leave when a request is met, or after the last one."""
         meets = partial(_meets_restriction, self.problem)
         if any(all(meets(shown, one) for one in request) for shown in view.presented for request in self._asked):
             return None
@@ -114,7 +114,10 @@ def first_request(stakeholder: Stakeholder) -> Iterator[Request]:
 
 
 def dropping_requests(stakeholder: Stakeholder) -> Iterator[Request]:
-    """Yield all wishes, then drop the wish of least weight, and so on; of equal weights, the first is dropped first."""
+    """Yield all wishes, then all but the one of least weight, and so on.
+
+    Of equal weights, the first is dropped first.
+    """
     wishes = list(stakeholder.wishes)
     while True:
         yield tuple(wish.asked for wish in wishes)
@@ -149,10 +152,10 @@ RULES: dict[Paradigm, Requests] = {
 
 
 def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, int]:
-    """Make requests one after the other, each replacing the previous one, until a request is feasible.
+    """Make requests one after the other, each instead of the previous one, until one is feasible.
 
     Returns:
-        The decision of least cost that meets it, and the number of requests made.
+        The decision of least cost that fulfils it, and the number of requests made.
 
     Raises:
         ProblemError: No request is feasible.
@@ -162,7 +165,7 @@ def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, in
         solved = solver(start.only(*restrictions))
         if solved.decision:
             return solved.decision, number
-    raise ProblemError(f"none of {number} requests can be met; expected one that asks for less than the others")
+    raise ProblemError(f"none of {number} requests is feasible; expected at least one feasible request")
 
 
 def list_contestants(
@@ -172,7 +175,7 @@ def list_contestants(
     tools: Sequence[str] = (PAPER,),
     ablate: Sequence[str] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Return every combination of settings by a name with its differences."""
+    """Return every combination of settings by a name that lists its differences."""
     kits = (PAPER, EXTENDED)
     choices: tuple[tuple[Sequence[str], Sequence[str], str], ...] = (
         (agents, list(AGENTS), "agent"),
@@ -185,7 +188,7 @@ def list_contestants(
                 raise unknown_name_error(name, known, what)
     parts = [_check_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
-        raise ConfigError("no model is named: add --models, 'scripted' for a stand-in, or take rules")
+        raise ConfigError("no model is named: add --models, 'scripted' for a stand-in, or choose rules")
     combinations: dict[str, dict[str, Any]] = {}
     for paradigm in paradigms:
         if paradigm == Paradigm.DEFAULT:

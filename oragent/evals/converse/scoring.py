@@ -32,25 +32,25 @@ class AuditFinding:
 class AuditCounts:
     """Number of findings of each kind."""
 
-    # Presented decisions that no solver returned.
+    # Number of presented decisions that no solver returned.
     unsolved: int = 0
-    # Programs that enumerate decisions without a solver.
+    # Number of programs that enumerate decisions without a solver.
     enumerated: int = 0
-    # Models with a silent error.
+    # Number of models with a silent error.
     silent: int = 0
-    # Turns without a better decision.
+    # Number of turns without a better decision.
     stalled: int = 0
     # 1 if the decision agent left below its maximum.
     below: int = 0
-    # Failed programs or tool calls.
+    # Number of failed programs or tool calls.
     failed: int = 0
-    # Incomplete proposals of decisions.
+    # Number of incomplete proposals of decisions.
     half: int = 0
-    # Messages that revealed a secret.
+    # Number of messages that revealed a secret.
     leaks: int = 0
-    # Messages that were returned because of a secret.
+    # Number of messages that were returned because of a secret.
     sent_back: int = 0
-    # Checks of decisions that were not presented.
+    # Number of checks of decisions that were not presented.
     refused: int = 0
     findings: tuple[AuditFinding, ...] = field(default=())
 
@@ -124,7 +124,7 @@ def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, d
 
 @dataclass(frozen=True)
 class Scored:
-    """Result of one conversation, or of a rule that replaces it."""
+    """Result of one conversation, or of a rule in place of it."""
 
     agent: str
     paradigm: str
@@ -181,7 +181,7 @@ class Contrast:
 
 
 def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
-    """Return the means of each group with bootstrap intervals; groups are ordered by first appearance.
+    """Return the means of each group with bootstrap intervals. Groups are in order of first appearance.
 
     Args:
         cases: Cases to summarise.
@@ -209,7 +209,7 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
 
 
 def contrast_sides(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
-    """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
+    """Test whether one side is better than each of the others. p-values are adjusted by Holm's method.
 
     If the cases of a side have no role, style or feedback, as with the default decision, they are compared with every
     decision agent of the same utility.
@@ -252,10 +252,12 @@ def _pair_cases(ours: Sequence[Scored], theirs: Sequence[Scored], name: str) -> 
     matching = {_decider_key(case, shared): case for case in theirs}
     whole = {_decider_key(case, DECIDER) for case in ours}
     if len(matching) < len(theirs) or len(whole) < len(ours):
-        raise ConfigError(f"a decision agent comes twice in the contrast with {name}; expected one case a side")
+        raise ConfigError(f"a decision agent is repeated in the contrast with {name}; expected one case per side")
     pairs = [(case, matching[key]) for case in ours if (key := _decider_key(case, shared)) in matching]
     if not pairs:
-        raise ConfigError(f"no decision agent met both sides of the contrast with {name}; expected the same utilities")
+        raise ConfigError(
+            f"no decision agent is on both sides of the contrast with {name}; expected the same utilities"
+        )
     return pairs
 
 

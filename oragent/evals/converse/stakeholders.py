@@ -1,6 +1,6 @@
-"""Stakeholders of a decision, each with a hidden utility; an evaluation requires them.
+"""Stakeholders of a decision, each with a hidden utility. Evaluations need them.
 
-A user's problem supports evaluation by a method ``stakeholders``.
+The problem of a user supports evaluation if it has a method ``stakeholders``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ class Wish:
     """A wish that a decision meets or does not meet.
 
     Attributes:
-        asked: Restriction that every decision with this wish met respects.
+        asked: Restriction that a decision must respect to fulfil the wish.
         weight: Weight in the utility.
     """
 
@@ -57,19 +57,19 @@ class Profile:
 
 
 class Stakeholder(Judge, Protocol):
-    """Person with a hidden utility, which judges decisions."""
+    """Person with a hidden utility, who judges decisions."""
 
     @property
     def wishes(self) -> Sequence[Wish]:
-        """All wishes, the wish of a first request first; of equal weights, the first is dropped first."""
+        """All wishes. The wish of a first request comes first; of equal weights, the first is dropped first."""
 
     @property
     def outcomes(self) -> Sequence[Request]:
-        """Requests by decreasing utility; the last one is always feasible."""
+        """Requests by decreasing utility. The last one is always feasible."""
 
     @property
     def best(self) -> tuple[str, ...]:
-        """Decisions of greatest utility: the only one, or two of several."""
+        """Decisions of greatest utility: the only one, or two of them."""
 
     @property
     def profile(self) -> Profile:
@@ -81,12 +81,12 @@ class Stakeholder(Judge, Protocol):
 
 @dataclass(frozen=True)
 class PersonaTexts:
-    """Texts of a problem for language models that play its stakeholders; each has a general default.
+    """Texts of a problem for language models that play its stakeholders. Each has a general default.
 
     Attributes:
         roles: Roles that they play, drawn uniformly.
         about: Subject of the decision, in the plural.
-        table: List of the parts of the decision to describe to a person without any knowledge of it.
+        table: Parts of the decision that are described to a person without any knowledge of it.
         wishes: List of possible wishes.
         examples: Example sentences, by style.
         script: Script of a scripted model for both sides. None without a script.
@@ -101,17 +101,17 @@ class PersonaTexts:
 
 
 class Stakeholders(Protocol):
-    """All stakeholders with which a problem can be evaluated."""
+    """All stakeholders of a problem."""
 
     @property
     def telling(self) -> PersonaTexts:
         """Texts for language models that play them."""
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Stakeholder]:
-        """Generate one for each target decision; with ``functions``, generate that many with random parameters."""
+        """Generate one for each target decision, or ``functions`` stakeholders with random parameters."""
 
     def of(self, record: Mapping[str, Any]) -> tuple[Stakeholder, tuple[str, ...]]:
-        """Return the stakeholder of a record, and one line for each doubtful property of it.
+        """Return the stakeholder of a record, and one line for each doubtful property.
 
         Raises:
             ConfigError: The untrusted record does not describe a stakeholder.
@@ -123,7 +123,7 @@ class Evaluable(Protocol):
     """A problem that supports evaluation."""
 
     def stakeholders(self) -> Stakeholders:
-        """Return its stakeholders; raise ``ConfigError`` if it is too large to compute their possible outcomes."""
+        """Return its stakeholders. Raise ``ConfigError`` if its possible outcomes are too many to compute."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def measure_diversity(stakeholders: Iterable[Stakeholder]) -> Diversity:
 
 @dataclass(frozen=True)
 class Published:
-    """Published figures as texts; all empty if no figure was published.
+    """Published figures as texts. All are empty if no figure was published.
 
     Attributes:
         note: Source of the figures, and limits of the comparison.

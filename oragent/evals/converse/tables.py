@@ -53,7 +53,7 @@ class MeasuredContestant(MeasuredCases):
 
     @property
     def plain(self) -> bool:
-        """True if it is the published configuration: no other tools, and no part left out."""
+        """True for the published configuration, without other tools and without omitted parts."""
         return self.settings["tools"] == "paper" and not self.settings["without"]
 
 
@@ -88,7 +88,7 @@ def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
 
 
 def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
-    """Stack groups of columns into rows; each group has one column of names and columns of figures.
+    """Stack groups of columns as rows. Each group has one column of names and columns of figures.
 
     Args:
         table: Table in which a name column begins each group; its figure columns have the same heads in each group.
@@ -111,7 +111,7 @@ def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
 
 
 def stack_tests(table: TextTable) -> TextTable:
-    """Return the tests with one row for scores and one for successes of each claim."""
+    """Return the tests with one row per claim for scores and one for successes."""
     rows: list[tuple[str, ...]] = []
     for claim, pairs, scores, score_p, successes, success_p in table.rows:
         rows += [(claim, pairs, "score", scores, score_p), ("", "", "success", successes, success_p)]
@@ -237,7 +237,7 @@ def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 
 
 def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextTable:
-    """Tabulate how conversations ended; a column head contains the word for a decision."""
+    """Tabulate how conversations ended. One column head contains the problem's word for a decision."""
     heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown", "published")
     rows = []
     for contestant in contestants:
@@ -293,7 +293,7 @@ def _contrast_rows(contestants: Sequence[MeasuredContestant], by: str, better: s
     try:
         return [_contrast_row(contestant) for contestant in contrast_sides(cases, by, better)]
     except ConfigError as problem:
-        # The evaluation is unfinished, and a side has no pairs yet.
+        # The evaluation is unfinished, and one side has no pairs yet.
         return [(f"{better}: {problem}"[:120], *[DASH] * 5)]
 
 
@@ -322,7 +322,7 @@ def _model_row(model: str, ours: Sequence[Scored], theirs: Sequence[Scored]) -> 
 
 
 def _by_agent(contestants: Sequence[MeasuredContestant]) -> dict[str, list[Scored]]:
-    """Return conversations by agent; with several models, only those of the first model."""
+    """Return conversations by agent. If there are several models, only the first one counts."""
     by: dict[str, list[Scored]] = {}
     for contestant in contestants:
         if contestant.cases and contestant.plain and contestant.paradigm == Paradigm.CONVERSATION:

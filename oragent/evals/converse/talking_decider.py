@@ -16,16 +16,16 @@ from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 
 NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")
-# Numbers that occur in every utility and reveal nothing.
+# Numbers that occur in every utility, so that they reveal nothing.
 TRIVIAL = (0.0, 0.5, 1.0)
 FORBIDDEN = ("model", "objective", "optimi[sz]\\w*", "preference", "utilit\\w*")
-# The published list. Its own parent prompt contains "solution".
+# The published list of forbidden words. The authors' own prompt contains "solution".
 PAPER_FORBIDDEN = (*FORBIDDEN, "solution")
 
 
 # Maximum number of checks before a message.
 LIMITS = ToolRounds(6, closing="")
-# Readable forms of patterns for a prompt.
+# Readable forms of patterns, for the prompt.
 SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}
 FIRST = "Write your first message to the assistant."
 
@@ -39,7 +39,7 @@ class Secrets:
 
     @classmethod
     def of(cls, numbers: Iterable[float], words: tuple[str, ...] = FORBIDDEN) -> "Secrets":
-        """Create secrets from all relevant numbers; numbers that occur in every utility are left out."""
+        """Create secrets from all relevant numbers, without those that occur in every utility."""
         rounded = {round(number, 6) for number in numbers}
         return cls(tuple(sorted(n for n in rounded if all(abs(n - trivial) > 1e-6 for trivial in TRIVIAL))), words)
 
@@ -74,9 +74,9 @@ class Style(StrEnum):
 class Feedback(StrEnum):
     """Feedback on a decision."""
 
-    # Only whether the maximum is reached.
+    # Only a statement whether the maximum is reached.
     BINARY = "binary"
-    # Value, maximum, met wishes, and required changes.
+    # Value, maximum, fulfilled wishes, and required changes.
     RICH = "rich"
 
 
@@ -90,7 +90,7 @@ class Template(StrEnum):
 
 
 class Knowing(StrEnum):
-    """Form in which the agent knows its utility."""
+    """Form in which the agent learns its utility."""
 
     # As a table, and by a tool.
     TOOL = "tool"
@@ -166,7 +166,7 @@ class Talking:
         return f"give the {words.spoken} of every {words.item} by its name"
 
     async def say(self, view: DecisionView) -> DeciderMessage:
-        """Write the next message; a message with a secret is returned once, then it is counted."""
+        """Write the next message. A message with a secret is returned to the model once, then it is counted."""
         if view.turn > 1:
             self.messages.append(Message("user", view.text or "(no answer)"))
         text, events = await self._write_message(view)
@@ -196,7 +196,7 @@ class Talking:
         return text, events
 
     def _answer_check(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
-        """Answer a check; only decisions that were just presented are judged."""
+        """Answer a check. Only decisions that were just presented are judged."""
         arguments, words = dict(call.arguments), self.problem.vocabulary
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
@@ -252,7 +252,7 @@ def _style_text(problem: DecisionProblem, telling: PersonaTexts, style: Style) -
 
 
 def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
-    """Return the table of the value of each outcome; empty if the prompt has no table."""
+    """Return the table of the values of outcomes; empty if the prompt has none."""
     table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
     if table:
         return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}")
@@ -271,7 +271,7 @@ def _describe_judged(judged: Judged, feedback: Feedback) -> str:
 
 
 def _flatten_options(options: Any, texts: bool) -> Any:
-    """Return options as an object of names and texts or numbers; the input may be a JSON text."""
+    """Return options as an object of names and texts or numbers. The input may be a JSON text."""
     if isinstance(options, str):
         return {"text": options[:5000]}
     if isinstance(options, Mapping):

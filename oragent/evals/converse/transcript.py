@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class AnswerBlock:
-    """Part of an answer: a paragraph or a table."""
+    """Part of an answer, a paragraph or a table."""
 
     # Text of a paragraph; empty for a table.
     text: str
@@ -29,7 +29,7 @@ class AnswerBlock:
 
 
 def split_blocks(text: str) -> list[AnswerBlock]:
-    """Split an answer into paragraphs and tables; other Markdown is not changed."""
+    """Split an answer into paragraphs and tables. Other Markdown stays as it is."""
     lines = clip_text(text, 400)[0].split("\n")
     groups = groupby(lines, key=lambda text_line: text_line.startswith("|"))
     return [block for is_table, group in groups for block in _parse_block([*group], is_table)]
@@ -51,7 +51,7 @@ def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
 
 
 def _drop_empty_columns(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> AnswerBlock:
-    """Return a table without the columns that are empty in every row; a table without rows is not changed."""
+    """Return a table without columns that are empty in every row. A table without rows stays as it is."""
     filled = [at for at in range(len(header)) if not rows or any(row[at : at + 1] not in ((), ("",)) for row in rows)]
     return AnswerBlock(
         "", tuple(header[at] for at in filled), tuple(tuple(row[at] for at in filled if at < len(row)) for row in rows)
@@ -87,7 +87,7 @@ def _render_turn(turn: Turn) -> dict[str, Any]:
 
 
 def _list_in_force(turn: Turn) -> list[str]:
-    """List the restrictions after a turn, in words."""
+    """List the restrictions that hold after a turn, in words."""
     if turn.state is None:
         restrictions = []
     else:
@@ -117,7 +117,7 @@ class Curve:
 
 
 def utility_curve(outcome: ConversationResult) -> Curve | None:
-    """Return the curve of utility over turns; None if no turn showed a decision."""
+    """Return the curve of utility over turns, or None if no turn showed a decision."""
     values = [(number, max(turn.values)) for number, turn in enumerate(outcome.turns, 1) if turn.values]
     if not values or not outcome.maximum:
         return None
@@ -138,7 +138,7 @@ def utility_curve(outcome: ConversationResult) -> Curve | None:
 
 
 def describe_plain_restriction(restriction: Mapping[str, Any], preposition: str = "at ") -> str:
-    """Describe a restriction in the form of plain data in words."""
+    """Describe a restriction, given as plain data, in words."""
     if restriction["kind"] == "bound":
         return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
     if restriction["kind"] == "forbid":

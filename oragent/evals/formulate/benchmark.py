@@ -1,6 +1,6 @@
-"""Benchmark of methods on sets of problems: each cell is a study in a separate folder and can be resumed.
+"""Benchmark of methods on sets of problems. Each cell is a study in its own folder and can be resumed.
 
-Published results are those of Wang et al. 2025, tables 1 to 3; with GPT-3.5-turbo unless stated otherwise.
+Published results are those of Wang et al. 2025, tables 1 to 3. They used GPT-3.5-turbo unless stated otherwise.
 """
 
 import asyncio
@@ -107,7 +107,7 @@ def list_contestants(
 class FormulateBenchSettings(CaseSettings):
     """Settings that all contestants of a benchmark of formulations share."""
 
-    # Number of problems of each set, from the first on. None means all.
+    # Number of problems taken from the beginning of each set. None means all.
     limit: int | None = None
     preset: str = "default"
     tolerance: str = "strict"
@@ -117,7 +117,7 @@ class FormulateBenchSettings(CaseSettings):
     solve_checks: bool | None = None
     # Whether answers are tested by properties. None means the value of the preset.
     metamorphic: bool | None = None
-    # A frozen value.
+    # Bounds are frozen, so that they can be a default.
     bounds: Bounds = Bounds()
 
 
@@ -204,7 +204,7 @@ class FormulateBenchmark(CaseBenchmark):
         return FormulateBenchSettings.of(self.plan)
 
     def problems(self, subject: str) -> ProblemSet:
-        """Return the set of a subject, cut to the limit of the plan."""
+        """Return the problems of a subject, up to the limit of the plan."""
         if subject not in self._sets:
             problem_set = read_set(str(self.plan.subjects[subject]))
             limit = self.settings.limit
@@ -226,7 +226,7 @@ class FormulateBenchmark(CaseBenchmark):
         return [case.problem.name for case in cases.supported]
 
     def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
-        """Return the expected calls of a formulation, for a problem of mean length."""
+        """Return the expected calls of a formulation, for a problem of average length."""
         contestant, cases = self.contestant_of(cell), self.problems(cell.subject).supported
         if contestant["model"] in (*STAND_INS, ALL) or not cases:
             return ()
@@ -259,7 +259,7 @@ class FormulateBenchmark(CaseBenchmark):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Open the sandbox and the set, with its mock model if one is used."""
+        """Open the sandbox and the set, and its mock model if one is used."""
         contestant, settings, cases = self.contestant_of(cell), self.settings, self.problems(cell.subject)
         options, player = options_of(contestant, settings), contestant["model"]
         if player in (*STAND_INS, ALL):
@@ -284,7 +284,7 @@ class FormulateBenchmark(CaseBenchmark):
 
 
 def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:
-    """Return shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
+    """Return shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong. They sum to 1."""
     count = max(1, len(finished))
     verdicts = [SolveVerdict(case.result["verdict"]) for case in finished]
     return {
@@ -296,7 +296,7 @@ def verdict_rates(finished: Sequence[FinishedCase]) -> dict[str, float]:
 
 
 def can_read_labels(path: Path) -> bool:
-    """Test with a program whether generated programs can read the file with the labels."""
+    """Run a program to test whether generated programs can read the file with the labels."""
     source = f"def solve(data):\n    return {{'x': open({json.dumps(str(path.resolve()))}, 'rb').read(1).hex()}}\n"
     with Sandbox(1) as box:
         ran = FormulationRunner(box, Bounds(program_s=10.0)).run_program(source, DEFAULT, {})
@@ -305,7 +305,7 @@ def can_read_labels(path: Path) -> bool:
 
 
 def _reference_seconds(labelled: Labelled, limit_s: float) -> float | None:
-    """Return the seconds that the solve of the correct model takes; None if it is not known."""
+    """Return the seconds of the solve of the correct model, or None if that is unknown."""
     if labelled.gold is None:
         return None
     try:

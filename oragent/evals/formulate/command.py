@@ -1,4 +1,4 @@
-"""The command ``oragent bench formulate``: plan, run or resume; tables and page, with published rates."""
+"""Command ``oragent bench formulate``: plan, run or resume; tables and page, with published rates."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ MOST_PAIRED = 3
 
 
 def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
-    """Tabulate rates in percent, the first with an interval over problems, and published rates."""
+    """Tabulate rates in percent, the first one with an interval over problems, and published rates."""
     heads = (
         "method",
         "problems",
@@ -81,7 +81,7 @@ def metamorphic_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
 
 
 def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) -> TextTable | None:
-    """Count the figures that the model ``misread`` misreads, and how many the checks detect; None without it."""
+    """Count the figures that the model ``misread`` misreads, and how many the checks detect; None for other models."""
     rows = []
     for row in (row for row in measured if row.settings["model"] == "misread"):
         counts: Counter[str] = Counter()
@@ -110,7 +110,7 @@ def problem_table(measured: Sequence[MeasuredCases]) -> TextTable:
 
 
 def reference_names(measured: Sequence[MeasuredCases]) -> str:
-    """Describe how the conditions of published figures differ; empty if no published figures are shown."""
+    """Describe how the conditions of published figures differ; empty if none are shown."""
     if not any(benchmark.published_rates(method.subject, method.contestant) for method in measured):
         return ""
     return (
@@ -188,7 +188,7 @@ def _outcome_text(case: FinishedCase) -> str:
 
 
 def render_bench_page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
-    """Return the page as HTML."""
+    """Render the page as HTML."""
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
     models = list(dict.fromkeys(str(contestant["model"]) for contestant in plan.contestants.values()))
     return page_template(Path(__file__)).render(
@@ -227,8 +227,8 @@ def temperature_figure(subject: str, measured: Sequence[MeasuredCases]) -> Drawi
 
 
 def run_bench(request: FormulateBenchRequest, console: Console) -> int:
-    """Run the missing cells of a benchmark, print its tables, write its page; return the exit code."""
-    # Check this before the folder is created.
+    """Run the missing cells of a benchmark, print its tables and write its page. Return the exit code."""
+    # This is checked before the folder is created.
     require_pulp("formulate")
     bench = benchmark.FormulateBenchmark(_build_plan(request, request.outputs), request.workers, words=request.words)
     return COMMAND.run(bench, request.outputs, console, confirm=request.confirm)
@@ -294,19 +294,19 @@ def _build_plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     if not request.sets:
         return MANIFEST.read_plan(folder)
     if not request.models:
-        raise ConfigError(f"nobody is asked: name a model with --model, or one of {', '.join((*STAND_INS, ALL))}")
+        raise ConfigError(f"no model is named: add --model NAME, or one of {', '.join((*STAND_INS, ALL))}")
     settings = {"tolerance": "strict"} | {name: value for name, value in request.settings.items() if value is not None}
     check_known(str(settings.get("preset", "default")), PRESETS, "preset")
     check_known(str(settings["tolerance"]), TOLERANCES, "tolerance")
     chosen = benchmark.list_contestants(request.methods, request.models, request.temperatures, request.ablations)
     subjects = {_subject_name(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):
-        raise ConfigError("two sets have the same name: run them in two benchmarks")
+        raise ConfigError("two sets have the same name: use two benchmarks")
     return BenchPlan(benchmark.TERMS, subjects, chosen, tuple(range(request.seeds)), settings)
 
 
 def _subject_name(spec: str) -> str:
-    """Return the short name of a set; for public sets it begins with the name of the form."""
+    """Return the short name of a set. For public sets it begins with the name of the file format."""
     form, equals, rest = spec.partition("=")
     if not equals or form not in FORMS:
         return slug(Path(spec).stem)

@@ -16,14 +16,14 @@ from oragent.formulate.data import DataFile, read_data, read_text, show_path
 from oragent.formulate.problem import ProblemText
 
 INSTANCE, DATA = "instance.json", "data"
-# Name of the parameters in the data, if a file has the name of one of them.
+# Name of the entry of the parameters in the data, if a file has the name of one of them.
 PARAMETERS = "parameters"
 
 
 def read_folders(path: Path) -> ProblemSet:
     """Read the problems of a folder, of one problem's folder, or of one ``instance.json``.
 
-    Problems that cannot be used are left out and reported.
+    Unusable problems are left out and reported.
 
     Raises:
         ProblemError: The folder has no problem that can be used.
@@ -48,7 +48,7 @@ def _read_problem(file: Path) -> Labelled:
     try:
         record = json.loads(read_text(file, "a problem"))
     except (json.JSONDecodeError, RecursionError) as error:
-        raise ProblemError(f"{show_path(file)}: no JSON ({type(error).__name__})") from None
+        raise ProblemError(f"{show_path(file)}: not JSON ({type(error).__name__})") from None
     if not isinstance(record, Mapping):
         raise ProblemError(f"{show_path(file)}: expected an object")
     text, answer = record.get("abstract_problem"), read_figure(record.get("optimal_value"))
@@ -60,7 +60,7 @@ def _read_problem(file: Path) -> Labelled:
     notes: list[str] = []
     for name, entry in files.items():
         read = _read_file(file.parent, str(entry.get("path")) if isinstance(entry, Mapping) else str(entry))
-        # A file with one table has the name that the record gives it.
+        # A file with one table has the name given in the record.
         values = {name: next(iter(read.values.values()))} if len(read.values) == 1 else read.values
         data |= values
         notes += read.notes
@@ -83,4 +83,4 @@ def _read_file(folder: Path, relative: str) -> DataFile:
     for path in (folder / relative, folder / DATA / relative):
         if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
             return read_data(path)
-    raise ProblemError(f"{show_path(Path(relative))}: no such file in the problem's folder")
+    raise ProblemError(f"{show_path(Path(relative))}: the problem's folder has no such file")

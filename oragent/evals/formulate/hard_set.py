@@ -1,7 +1,7 @@
 """Ten problems with long texts, tables, more than 50 variables, and details that are easily missed.
 
-The text is in ``hard/NAME.txt``, the tables come from a fixed seed. The label is the optimum of the model written here;
-``tests/formulate/test_hard_set.py`` computes it again by other algorithms from the tables alone.
+The text is in ``hard/NAME.txt``; the tables are generated from a fixed seed. The label is the optimum of the model
+written here. ``tests/formulate/test_hard_set.py`` computes it again from the tables alone, with other algorithms.
 """
 
 from collections.abc import Callable, Iterator, Mapping

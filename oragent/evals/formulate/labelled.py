@@ -31,7 +31,7 @@ class Label:
     objective: float | None = None
     # ``optimal``, ``infeasible`` or ``unbounded``.
     status: str = "optimal"
-    # Figures by label that the objective and values must contain. Empty if only the objective counts.
+    # Figures by label that the objective and the values must contain. Empty if only the objective counts.
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
@@ -59,7 +59,7 @@ class ProblemSet:
 
     # Short name for tables and folders.
     name: str
-    # One line, including the results with which figures of this set are comparable.
+    # Title of one line, which names the results to which figures of this set can be compared.
     title: str
     # Problems with distinct names.
     cases: tuple[Labelled, ...]
@@ -74,7 +74,7 @@ class ProblemSet:
                 why = f" ({self.left_out[0]})"
             else:
                 why = ""
-            raise ProblemError(f"the set {self.name!r} has no problem that can be used{why}")
+            raise ProblemError(f"the set {self.name!r} has no usable problem{why}")
 
     @property
     def supported(self) -> tuple[Labelled, ...]:
@@ -112,7 +112,7 @@ def slug(name: str) -> str:
 
 
 def check_records(path: Path, content: Any) -> list[dict[str, Any]]:
-    """Return the records of a file; raise ``ProblemError`` unless all are objects."""
+    """Return the records of a file. Raise ``ProblemError`` unless all are objects."""
     if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
         raise ProblemError(f"{show_path(path)}: expected a list of records, each an object")
     return content
@@ -124,10 +124,10 @@ def grade_result(
     """Grade the result of a problem.
 
     Args:
-        result: Result of the problem; its figures were computed outside of the program's reach.
+        result: Result of the problem, with figures that were computed outside of the program.
         label: Expected answer.
-        tolerance: Tolerance up to which two figures are equal.
-        accept_infeasible: Whether "infeasible" or "unbounded" can be correct.
+        tolerance: Maximum difference of two equal figures.
+        accept_infeasible: Whether the answers "infeasible" and "unbounded" can be correct.
     """
     if result.milp is None:
         return SolveVerdict(result.status)

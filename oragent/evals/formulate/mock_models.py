@@ -104,7 +104,7 @@ BROKEN, PLANTED = 0.25, 0.5
 
 
 def parameters_of(milp: Milp) -> dict[str, Any]:
-    """Return the figures of a model by parameter; coefficients that matter only by sign or kind are left out."""
+    """Return the figures of a model by parameter, without coefficients that matter only by sign or kind."""
     return {
         "Worth": dict(milp.objective.terms),
         "Constant": milp.objective.constant,
@@ -120,7 +120,7 @@ def parameters_of(milp: Milp) -> dict[str, Any]:
 
 
 def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function: str = DEFAULT.function) -> str:
-    """Return a program that builds a model from its data; without data it contains the model's figures."""
+    """Return a program that builds a model from its data. Without data, the program contains the figures."""
     rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.rows}
     return PROGRAM.format(
         parameters=dict(parameters or parameters_of(milp)),
@@ -140,7 +140,7 @@ def checker_of(milp: Milp) -> str:
 
 
 def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
-    """Return column, bounds and integrality by name; names that are not identifiers get other column names."""
+    """Return column, bounds and integrality by name. Names that are not identifiers get other column names."""
 
     def finite_or_none(value: float) -> float | None:
         if math.isfinite(value):
@@ -204,7 +204,7 @@ def errors_of(milp: Milp) -> list[Error]:
 
 
 def misreadings_of(milp: Milp) -> list[Error]:
-    """Return all figures of a model, each with another figure of the model that replaces it."""
+    """Return all figures of a model, each with the other figure of the model that replaces it."""
     places = [("", name, value) for name, value in milp.objective.terms.items()]
     for row in milp.rows:
         places += [(row.name, name, value) for name, value in row.terms.items()] + [(row.name, "", row.rhs)]
@@ -219,7 +219,7 @@ def misreadings_of(milp: Milp) -> list[Error]:
 
 
 def plant_error(milp: Milp, error: Error) -> Milp:
-    """Return the model with an error."""
+    """Return the model with an error in it."""
     if error.fault is Fault.MISREAD:
         return _misread_figure(milp, error)
     if error.fault is Fault.INTEGRALITY:
@@ -244,7 +244,7 @@ def _misread_figure(milp: Milp, error: Error) -> Milp:
 
 
 class GoldModel:
-    """Mock model that writes the gold formulation, or one with an error until the feedback names the error.
+    """Mock model that writes the gold formulation, or one with an error until the feedback names this error.
 
     Args:
         golds: Model by the name of the case.
@@ -271,7 +271,9 @@ class GoldModel:
         else:
             case = request.key
         if case not in self._golds:
-            raise ModelError(f"the model {self._name!r} knows no gold formulation of {case!r}: name another --model")
+            raise ModelError(
+                f"the model {self._name!r} has no gold formulation of {case!r}: name another model with --model"
+            )
         text = self._write_reply(request, self._golds[case], self._errors.get(case))
         if case in self._broken and request.role not in MENDING:
             text = text.replace("    problem.solve()", "    problem.solve(missing)")
@@ -282,7 +284,7 @@ class GoldModel:
 
     def _write_reply(self, request: Request, gold: Milp, error: Error | None) -> str:
         role = request.role
-        # A figure is misread in every role that reads it.
+        # Every role that reads a figure misreads it.
         if role == "semantic_encoder":
             is_misread = error is not None and error.fault is Fault.MISREAD
             if error is not None and is_misread:
@@ -325,7 +327,7 @@ def seed_errors(
 
 
 def misread_cases(cases: Mapping[str, Milp], seed: int) -> dict[str, Error]:
-    """Return one misread figure for a fixed share of the cases, which are drawn by name."""
+    """Return one misread figure for a fixed share of the cases, which are chosen by name."""
     drawn = {name: float(np.random.default_rng([seed, 2, *name.encode()]).random()) for name in cases}
     return seed_errors({name: milp for name, milp in cases.items() if drawn[name] < MISREAD}, seed, misreadings_of)
 
@@ -373,7 +375,7 @@ class StandIn:
 
 
 def expand_errors(cases: ProblemSet) -> tuple[ProblemSet, dict[str, Error]]:
-    """Return the set with one copy of each case per error that can be planted in its gold formulation."""
+    """Return the set with one copy of each case for each error that can be planted in its gold formulation."""
     expanded: list[Labelled] = []
     errors: dict[str, Error] = {}
     for case in cases.supported:

@@ -1,9 +1,9 @@
 """Sets of problems with known answers: generated families with seeds, CSV files, and three public forms.
 
-NL4Opt (Ramamonjison et al. 2022) has gold formulations, in which names and numbers are text with many spellings.
+NL4Opt (Ramamonjison et al. 2022) has gold formulations, in which names and numbers are texts with many spellings.
 OptiBench is from Yang et al. 2024 (arXiv:2407.09887). ComplexOR has two editions, 37 problems (Wang et al. 2025) and 18
-(Xiao et al. 2024), which are never mixed. Its published scaffolds also declare the variables. The data contain no
-variables, so the scaffolds here use only the parameters, and their results are not comparable with the published ones.
+(Xiao et al. 2024), which are never mixed. Its published scaffolds also declare the variables. Here they declare only
+the parameters, because the data contain no variables, so results are not comparable with the published ones.
 """
 
 import csv
@@ -35,7 +35,7 @@ from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
-# File in the same folder as the verified set, with the spellings of names.
+# File with the spellings of names, in the same folder as the verified set.
 SPELLINGS = "nl4opt_test_gold.json"
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
 RELATIONS = {"LESS_OR_EQUAL": Relation.AT_MOST, "GREATER_OR_EQUAL": Relation.AT_LEAST}
@@ -72,7 +72,7 @@ PARAMETER = re.compile(r"\\param\{([^}]*)\}")
 
 
 def read_nl4opt(path: Path) -> ProblemSet:
-    """Read the verified set or the full test set; cases whose names cannot be read have no gold formulation."""
+    """Read the verified set or the full test set. Cases with unreadable names have no gold formulation."""
     records_read, beside = _load_records(path), path.with_name(SPELLINGS)
     spelled = {
         str(one.get("id")): one.get("var_map", {})
@@ -126,11 +126,11 @@ def parse_number(text: str) -> float:
 
 
 def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
-    """Return the gold formulation; every variable is a non-negative integer.
+    """Return the gold formulation. Every variable is a non-negative integer.
 
     Args:
         record: Record of the file.
-        spellings: Variable by the names that the text uses for it.
+        spellings: Variable by each name that the text uses for it.
 
     Raises:
         KeyError: A name or number cannot be read.
@@ -204,7 +204,7 @@ def _name_finder(names: list[str], spellings: Mapping[str, str]) -> Callable[[st
 
 
 def _read_label(record: Mapping[str, Any]) -> Label | None:
-    """Return the label: in the verified set the answer of three sources, otherwise that of the published grader."""
+    """Return the label: the answer of three sources in the verified set, otherwise that of the published grader."""
     for key in ("answer", "lpwp_answer"):
         if isinstance(record.get(key), int | float):
             return Label(float(record[key]))
@@ -220,7 +220,7 @@ def _load_records(path: Path, what: str = "NL4Opt's problems") -> list[dict[str,
     try:
         return check_records(path, json.loads(read_text(path, what)))
     except json.JSONDecodeError as problem:
-        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({problem.msg})") from None
+        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: not JSON ({problem.msg})") from None
 
 
 def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
@@ -237,7 +237,7 @@ def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
 
 
 def read_table(path: Path) -> ProblemSet:
-    """Read a table; records without a question or an answer are left out and reported with their lines."""
+    """Read a table. Records without a question or an answer are left out and reported with their lines."""
     reader = csv.DictReader(io.StringIO(read_text(path, "a table")), strict=True)
     if not {"question", "answer"} <= set(reader.fieldnames or ()):
         raise ProblemError(f"{show_path(path)}, line 1: expected the columns question and answer")
@@ -256,12 +256,12 @@ def read_table(path: Path) -> ProblemSet:
             problem = ProblemText(f"{number:04d}", row["question"], background=row.get("background") or "")
             cases.append(Labelled(problem, label_of(answer)))
     except csv.Error as problem:
-        raise ProblemError(f"{show_path(path)}, line {reader.line_num}: no CSV ({problem})") from None
+        raise ProblemError(f"{show_path(path)}, line {reader.line_num}: not CSV ({problem})") from None
     return ProblemSet(slug(path.stem), f"{len(cases)} problems of {path.name}", tuple(cases), tuple(left_out), path)
 
 
 def read_optibench(path: Path) -> ProblemSet:
-    """Read the file; an answer is correct if the label's figure is the objective or one of the values."""
+    """Read the file. An answer is correct if the label's figure is the objective or one of the values."""
     cases, left_out = [], []
     for index, record in enumerate(_load_records(path, "OptiBench's problems")):
         results = _read_results(record.get("results"))
@@ -293,7 +293,8 @@ def build_scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str
     Args:
         data: Arguments of the program.
         parameters: The record's list of ``symbol``, ``definition`` and ``shape``; other values count as an empty list.
-        texts: Descriptions of the objective; the first that names exactly one of maximise and minimise counts.
+        texts: Descriptions of the objective. The first one that names either maximise or minimise, but not both,
+            counts.
     """
     if isinstance(parameters, list):
         listed = parameters
@@ -322,7 +323,7 @@ def shape_of(shape: Any, prefix: str = ", ") -> str:
 
 
 def read_complexor(path: Path) -> ProblemSet:
-    """Read the file with one record per line; the program is called with the record's ``input``."""
+    """Read a file with one record per line. The program is called with the record's ``input``."""
     cases, left_out = [], []
     for line_number, text in enumerate(read_text(path, "ComplexOR's problems").splitlines(), 1):
         if not text.strip():
@@ -330,7 +331,7 @@ def read_complexor(path: Path) -> ProblemSet:
         try:
             record = json.loads(text)
         except json.JSONDecodeError as problem:
-            raise ProblemError(f"{show_path(path)}, line {line_number}: no JSON ({problem.msg})") from None
+            raise ProblemError(f"{show_path(path)}, line {line_number}: not JSON ({problem.msg})") from None
         answer, words = read_figure(record.get("output")), _problem_text(record)
         if not words.strip() or answer is None or not isinstance(record.get("input"), dict):
             left_out.append(f"line {line_number}: no description, input or output that can be used")
@@ -401,6 +402,6 @@ def read_set(spec: str) -> ProblemSet:
     if spec.endswith(".csv"):
         return read_table(Path(spec))
     raise ConfigError(
-        f"{spec!r} is no set of problems: expected families, hard, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
+        f"{spec!r} is not a set of problems; expected families, hard, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
         "FILE.csv with the columns question and answer"
     )

@@ -1,1 +1,1 @@
-"""Measure whether a coding agent solves more tasks with a skill than without it."""
+"""Benchmark of skills: a coding agent works on tasks with and without a skill."""

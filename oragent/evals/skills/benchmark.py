@@ -1,4 +1,4 @@
-"""Runs of an agent on the tasks of skills, each with and without the skill in its folder."""
+"""Runs of an agent on the tasks of skills, with and without the skill in its folder."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ MOST_OUTPUT = 2000
 
 @dataclass
 class SkillsBenchmark(CaseBenchmark):
-    """Runner of the cells: a skill, and whether the agent has it."""
+    """Runner of the cells. A cell is a skill, and whether the agent has it."""
 
     # Text of each skill.
     skills: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class SkillsBenchmark(CaseBenchmark):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Return the work: the agent is a command, so that no model is opened."""
+        """Return the work. The agent is a command, so no model is opened."""
         tasks = {task.name: task for task in self.tasks(cell)}
         if cell.contestant == WITH:
             skill = self.skills[cell.subject]
@@ -104,7 +104,7 @@ def find_agent(command: str) -> list[str]:
     """Return the words of an agent's command.
 
     Raises:
-        ConfigError: The path has no such program.
+        ConfigError: No program of this name is on the path.
     """
     words = shlex.split(command)
     if words:
@@ -112,12 +112,12 @@ def find_agent(command: str) -> list[str]:
     else:
         program = None
     if program is None:
-        raise ConfigError(f"--agent {one_line(command, 60)!r}: the path has no such program")
+        raise ConfigError(f"--agent {one_line(command, 60)!r}: no such program is on the path")
     return [os.path.abspath(program), *words[1:]]
 
 
 def run_task(task: SkillTask, skill: str, command: str, limit_s: float) -> dict[str, Any]:
-    """Let an agent work on a task in a new folder, and check what it left.
+    """Let an agent work on a task in a new folder, and check the result.
 
     Args:
         task: The task.

@@ -1,4 +1,4 @@
-"""The command ``oragent bench skills``: plan, run or continue, print tables, write them as Markdown."""
+"""Command ``oragent bench skills``: plan, run or resume, print tables, write them as Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,18 +24,18 @@ class SkillsBenchRequest(BenchRequest):
 
     # Command of the agent; empty continues the benchmark in the folder.
     agent: str = ""
-    # Names of skills; empty: all.
+    # Names of skills; empty means all.
     skills: Sequence[str] = ()
-    # Text of each skill that ships.
+    # Text of each skill of the package.
     texts: Mapping[str, str] = field(default_factory=dict)
-    # Number of seeds: runs of each task.
+    # Number of runs of each task.
     seeds: int = 1
     # Seconds of a task.
     seconds: float = 600.0
 
 
 def run_bench(request: SkillsBenchRequest, console: Console) -> int:
-    """Run the missing tasks, print the tables, write them; return the exit code."""
+    """Run the missing tasks, print the tables and write them. Return the exit code."""
     plan = _make_plan(request) if request.agent else MANIFEST.read_plan(request.outputs)
     find_agent(str(plan.settings["agent"]))
     bench = SkillsBenchmark(plan, request.workers, words=request.words, skills=request.texts)
@@ -46,7 +46,7 @@ def _make_plan(request: SkillsBenchRequest) -> BenchPlan:
     names = list(request.skills) or list(dict.fromkeys(task.skill for task in TASKS))
     unknown = [name for name in names if name not in {task.skill for task in TASKS}]
     if unknown:
-        raise ConfigError(f"--skills {unknown[0][:40]}: there are {', '.join(task.skill for task in TASKS)}")
+        raise ConfigError(f"--skills {unknown[0][:40]}; expected some of {', '.join(task.skill for task in TASKS)}")
     settings = {"agent": request.agent, "seconds": request.seconds}
     return BenchPlan(TERMS, dict.fromkeys(names), {WITHOUT: {}, WITH: {}}, tuple(range(request.seeds)), settings)
 

@@ -1,6 +1,6 @@
 """Tasks for coding agents, one or two per skill: files, a request, and a check by a solver or a scorer.
 
-The agent gets no label: each check computes the right answer, and the files for it are not in the agent's folder.
+The agent receives no label. Each check computes the correct answer, from files outside of the agent's folder.
 """
 
 import json
@@ -34,7 +34,7 @@ Subject To
  orders: x + y >= 12
 End
 """
-# The text asks for at least 70 % sleeping pills; the model has the share of the medicine.
+# The text asks for at least 70 % sleeping pills. The model limits the share of the medicine instead.
 STORY = """A pharmacy has 3000 mg of morphine to make painkillers (p) and sleeping pills (s). A painkiller needs 10 mg
 of morphine and 3 units of digestive medicine, a sleeping pill 6 mg and 5 units. At least 50 painkillers are needed. At
 least 70 % of the pills have to be sleeping pills. Use as little digestive medicine as possible.
@@ -72,15 +72,15 @@ class SkillTask:
     name: str
     # Skill that helps with it.
     skill: str
-    # What the agent is asked for.
+    # Request to the agent.
     request: str
     files: Mapping[str, str]
-    # Returns True if the folder holds a right result.
+    # Function that returns True if the folder contains a correct result.
     check: Callable[[Path], bool]
 
 
 def read_answer(folder: Path) -> dict[str, Any]:
-    """Return the answer of an agent; empty if it is no object of JSON."""
+    """Return the answer of an agent; empty if it is not a JSON object."""
     try:
         tree = parse_json(read_bounded(folder / ANSWER, MOST_ANSWER), MOST_ANSWER)
     except (OSError, ValueError):
@@ -91,7 +91,7 @@ def read_answer(folder: Path) -> dict[str, Any]:
 
 
 def _check_conflict(folder: Path) -> bool:
-    """Check a conflict by the solver: infeasible as a whole, feasible without any one of its rows."""
+    """Check a conflict with the solver: its rows together are infeasible, but feasible without any one of them."""
     answer = read_answer(folder)
     named = answer.get("rows")
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
@@ -110,7 +110,7 @@ def _is_feasible(without: set[str]) -> bool:
 
 
 def _check_repair(folder: Path) -> bool:
-    """Check the largest right-hand side: the maximum of the row under the others."""
+    """Check the largest right-hand side: the maximum of the row under all other rows."""
     given = read_answer(folder).get("orders")
     largest = _solve_text(INFEASIBLE.replace("3 x + 2 y", "x + y").replace(" orders: x + y >= 12\n", "")).objective
     return isinstance(given, int | float) and largest is not None and math.isclose(given, largest, rel_tol=TOLERANCE)

@@ -1,10 +1,10 @@
-"""Comparison of a benchmark's modes: gains by visible files, correlations, points by tokens, and published results.
+"""Comparison of the modes of a benchmark: gains by visible files, correlations, points by tokens, published results.
 
 Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents", version 1: 100
 instances of each mode, Gurobi 12.0.1, 120 s per run, temperature at most 0.1, 32,768 completion tokens (gpt-4o 16,384).
-Pass@1 in percent for build and revise, mean score of 100 for explain, whose judge is gpt-5.1. The paper reports rates
-of execution and feasibility, file system against flat, revise-all and -model less -code, correlations of tasks, the
-range over solver tracks, and points for prompt tokens with their Pareto front.
+Results are Pass@1 in percent for build and revise, and the mean score of 100 for explain, whose judge is gpt-5.1. The
+paper also reports rates of execution and feasibility, file system against flat, revise-all and -model less -code,
+correlations of tasks, the range over solver tracks, and points for prompt tokens with their Pareto front.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ PROTOCOL = "Gurobi 12.0.1, 120 s a run, temperature at most 0.1; other solvers a
 
 @dataclass(frozen=True)
 class Scores:
-    """Results of one model: percent passed; for explain, the mean of 100 points; None if not published."""
+    """Results of one model: percent passed, or for explain the mean of 100 points. None if not published."""
 
     model: str
     build: float
@@ -34,7 +34,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class PublishedSolver:
-    """Mean scores over models for one solver; ``range``: the largest minus the smallest of the five."""
+    """Mean scores over models for one solver. ``range`` is the largest minus the smallest score of the five solvers."""
 
     solver: str
     build: float
@@ -78,7 +78,7 @@ MAIN = (
     Scores("qwen3-14b", 20, 19, 18, 16, 61.03),
 )
 
-# A later, withdrawn state of the release: Gurobi 13.0.1, 180 s, some rows combine two runs.
+# From a later, withdrawn state of the release: Gurobi 13.0.1, 180 s; some rows combine two runs.
 SNAPSHOT = (
     Scores("gemini-3.1-pro", 72, 87, None, None, 73.0),
     Scores("claude-opus-4-6", 62, 87, None, None, 80.2),
@@ -137,7 +137,7 @@ NOT_EXECUTED = frozenset(
 NOT_FEASIBLE = NOT_EXECUTED.union(
     (AttemptOutcome.NO_MODEL, AttemptOutcome.NO_OBJECTIVE, AttemptOutcome.INFEASIBLE, AttemptOutcome.UNBOUNDED)
 )
-# From Zhou et al. 2026, means over the models in question.
+# Means over the models concerned, from Zhou et al. 2026.
 PUBLISHED_GAINS = {
     "revise-all − revise-code": mean(one.revise_all - one.revise_code for one in MAIN if one.revise_all is not None),
     "revise-model − revise-code": mean(
@@ -151,7 +151,7 @@ PUBLISHED_GAINS = {
 
 
 def find_scores(model: str) -> Scores | None:
-    """Return a model's row of the main table; None if the paper does not contain the model."""
+    """Return a model's row of the main table, or None if the paper has no such model."""
     return next((row for row in MAIN if row.model == model), None)
 
 
@@ -261,7 +261,7 @@ def token_table(agents_by_mode: Mapping[str, Sequence[MeasuredAgent]]) -> TextTa
 
 
 def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
-    """Return the published scores of this mode: of the same models if available, else of the best and the last."""
+    """Return the published scores of this mode for the same models, or else for the best and the last one."""
     name = FIELDS[subject]
     same = [
         scores_row for scores in rows if (scores_row := find_scores(str(scores.settings.get("agent", "")))) is not None

@@ -1,6 +1,6 @@
 """Agents for tasks: ``oracle``, ``copy`` and ``planted``, which use no language model, and language models.
 
-The agents without a model know the exact models of a set, or nothing. They show what the scorers can detect.
+The agents without a language model know the exact models of a set, or nothing. They show what the scorers detect.
 """
 
 import re
@@ -53,7 +53,7 @@ AGENTS = ("oracle", "copy", "planted")
 OUTPUT = """ It prints its objective as the last line of this form:
 
 OBJECTIVE_VALUE: 123.45"""
-# Helper modules that programs of the public release import: their Gurobi is PuLP, whose solver is HiGHS.
+# Helper modules that programs of the public release import. Their "Gurobi" is PuLP with HiGHS.
 HELPERS = {
     "gurobi_pulp_compat.py": "import pulp\n"
     "globals().update({name: value for name, value in vars(pulp).items() if not name.startswith('__')})\n",
@@ -104,7 +104,7 @@ class FileInterface(StrEnum):
 
 @dataclass(frozen=True)
 class Manner:
-    """Settings of a model's task; ``seconds``: CPU seconds of a program."""
+    """Settings of a model's task. ``seconds`` are the CPU seconds of a program."""
 
     interface: FileInterface = FileInterface.FILESYSTEM
     track: Track = Track.PULP
@@ -178,7 +178,7 @@ def code_in(text: str) -> str:
 
 
 def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str:
-    """Return all files as one text.
+    """Return all files as one text for a prompt.
 
     Raises:
         WorkspaceError: The files exceed the limit of a prompt.
@@ -200,7 +200,7 @@ def render_files(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str
 async def judge_answer(
     case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
 ) -> RubricJudgement:
-    """Ask a judge for a judgement; an invalid reply is returned with the reason, with three attempts in total."""
+    """Ask a judge for a judgement. An invalid reply is sent back with the reason, with three attempts in total."""
     criteria = "\n".join(f"- {one.id}: {one.text} {one.instruction}" for one in rubric.semantic)
     exact = "\n".join(f"- {name}: {'hit' if hit else 'miss'}" for name, hit in exact_decisions(rubric, answer).items())
     prompt = fill_prompt(
@@ -253,7 +253,7 @@ def attempt_task(
     if name == "copy":
         return _copy_original(task, folder)
     if instance is None:
-        raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none")
+        raise WorkspaceError(f"the agent {name} needs exact models, and this set has none")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
         # The tables of build contain noise, so the program itself contains the figures.
@@ -281,7 +281,7 @@ def list_plants(instance: ExactInstance, revised: bool) -> list[Plant]:
     kinds = [*([_omit_operations(instance)] if revised else []), _omit_rules(exact), _alter_cells(exact)]
     planted = [plant for kind in kinds if (plant := _first_moving(kind, optimum)) is not None]
     if not planted:
-        raise WorkspaceError(f"instance {instance.number}: no error that moves the optimum; take another set")
+        raise WorkspaceError(f"instance {instance.number}has no error that changes the optimum; use another set")
     return planted
 
 

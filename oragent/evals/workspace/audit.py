@@ -28,7 +28,7 @@ OFF = 1e-6
 
 @dataclass(frozen=True)
 class TableAudit:
-    """Tables of build; the numbers identify instances."""
+    """Properties of the tables of build. The numbers identify instances."""
 
     # Instances with a table in addition to the parameters.
     with_tables: tuple[int, ...]
@@ -40,7 +40,7 @@ class TableAudit:
     bare_parameters: tuple[int, ...]
     # Instances with a parameter without a value.
     valueless: tuple[int, ...]
-    # Instances with a file whose rows differ in length, so that only plain CSV readers accept it.
+    # Instances with a file whose rows differ in length. Only readers of plain CSV accept it.
     uneven: tuple[int, ...]
     # Instances with spaces after the commas of the parameters' header.
     spaced: tuple[int, ...]
@@ -48,7 +48,7 @@ class TableAudit:
 
 @dataclass(frozen=True)
 class CodeAudit:
-    """Programs of the originals of revise; empty for a copy of the release without programs."""
+    """Programs of the originals of revise. Empty for a copy of the release without programs."""
 
     # Number of originals with a program, by the program's name.
     files: Mapping[str, int]
@@ -124,19 +124,19 @@ class RecordAudit:
     unbacked: tuple[tuple[Mode, int], ...]
     # Relative differences of references that disagree with the record, by mode and number.
     off: Mapping[tuple[Mode, int], float]
-    # References that the record itself does not pass.
+    # References that the release's own record does not pass.
     failing: tuple[tuple[Mode, int], ...]
 
 
 @dataclass(frozen=True)
 class RubricAudit:
-    """Checklists of explain, and the coverage of answers without an explanation."""
+    """Checklists of explain, and the coverage of answers that explain nothing."""
 
     exact: int
     semantic: int
     # Number of entities in all exact criteria.
     entities: int
-    # Mean coverage of the reference answers in points; semantic criteria count as missed.
+    # Mean coverage of the reference answers, in points. Semantic criteria count as missed.
     short_answers: float
     # Mean coverage of the question itself as an answer, in points.
     echo: float
@@ -185,7 +185,7 @@ def _label_records(release: Release) -> dict[tuple[Mode, int], VersionRecords]:
 
 
 def audit_rubrics(release: Release) -> RubricAudit:
-    """Count the checklists of a release, and the coverage of answers without an explanation."""
+    """Count the checklists of a release, and compute the coverage of answers that explain nothing."""
     rubrics = release.rubrics.values()
     if not rubrics:
         raise WorkspaceError("the file of rubrics is empty; expected one line for each question")
@@ -207,7 +207,7 @@ def audit_rubrics(release: Release) -> RubricAudit:
 
 
 def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
-    """Predict from the release's own records: of the original for build, of the revised version for revise."""
+    """Predict from the release's own records: those of the original for build, of the revised version for revise."""
     return {
         workspace_id(mode, number): Prediction(workspace_id(mode, number), "Optimal", records.objective)
         for (kind, number), records in _label_records(release).items()
@@ -216,7 +216,7 @@ def predict_from_records(release: Release, mode: Mode) -> dict[str, Prediction]:
 
 
 def left_alone(release: Release) -> tuple[int, ...]:
-    """Return the numbers of the revisions that pass with the original's reference: the score of an unchanged model."""
+    """Return the numbers of the revisions that an unchanged model passes."""
     labels = release.references.items()
     originals = {number: label.objective for (mode, number), label in labels if mode is Mode.BUILD}
     revised = [label for (mode, number), label in labels if mode is Mode.REVISE and number in originals]

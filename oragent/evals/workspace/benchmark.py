@@ -1,4 +1,4 @@
-"""Benchmark of agents on the modes of a set: each cell is a study in a separate folder and can be resumed."""
+"""Benchmark of agents on the modes of a set. Each cell is a study in its own folder and can be resumed."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ TERMS = BenchTerms(
 
 
 def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, Any]:
-    """List the subjects of a benchmark: each mode, and revisions once for each variant."""
+    """List the subjects of a benchmark: each mode, and for revisions each variant."""
     by_name: dict[str, Any] = {}
     for mode in modes:
         names = [str(variant) for variant in variants] if mode is Mode.REVISE else [str(mode)]
@@ -64,7 +64,7 @@ class WorkspaceBenchSettings(CaseSettings):
     """Settings that all agents of a benchmark of workspaces share."""
 
     set: str = ""
-    # Number of instances of each mode, from the first on. None means all.
+    # Number of instances taken from the beginning of each mode. None means all.
     limit: int | None = None
     # Model that judges answers. Empty means that predicates decide.
     judge: str = ""
@@ -72,13 +72,13 @@ class WorkspaceBenchSettings(CaseSettings):
     penalty_max: float = PENALTY_PAPER
 
 
-# Assumed for the estimate of costs: number of calls, tokens of a prompt and of a reply.
+# Assumptions for the estimate of costs: number of calls, tokens of a prompt and of a reply.
 WORK_CALLS, JUDGE_CALLS = (12, 9000, 500), (1, 4000, 400)
 
 
 @dataclass
 class WorkspaceBenchmark(CaseBenchmark):
-    """Runner of the cells of a plan; ``given_models`` maps names to models that replace those of a server."""
+    """Runner of the cells of a plan. ``given_models`` maps names to models that replace those of a server."""
 
     given_models: Mapping[str, Model] = field(default_factory=dict)
     roles: ClassVar[Sequence[str]] = (*agents.ROLES.values(), agents.JUDGE)
@@ -90,7 +90,7 @@ class WorkspaceBenchmark(CaseBenchmark):
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """Sandbox shared by all cells; ``close`` ends it."""
+        """Sandbox of all cells; ``close`` ends it."""
         return Sandbox(self.workers)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return f"{score_cases(cell.subject, cases):.1f} on {len(cases)}"
 
     def score_cell(self, cell: BenchCell, cases: Sequence[FinishedCase]) -> tuple[Measure, float, int]:
-        """Return the measure, the score, and the number of instances that did not pass."""
+        """Return the measure, the score, and the number of instances that failed."""
         failed = sum(not case.result["passed"] for case in cases)
         return Measure(self.labels.title, Direction.MAXIMIZE), score_cases(cell.subject, cases), failed
 
@@ -162,7 +162,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return InstanceLabels(reference, original, instance=instance)
 
     def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
-        """Return the expected calls of a task; an agent works with tools and sends the conversation again each time."""
+        """Return the expected calls of a task. An agent works with tools and sends the whole conversation each time."""
         agent, judge = self.contestant_of(cell)["agent"], self.settings.judge
         calls = [] if agent in agents.AGENTS else [CaseCalls("agent", agent, *WORK_CALLS)]
         return [*calls, CaseCalls(agents.JUDGE, judge, *JUDGE_CALLS)] if judge else calls
@@ -172,7 +172,7 @@ class WorkspaceBenchmark(CaseBenchmark):
         return str(result["outcome"])
 
     def find_readable(self) -> Sequence[str]:
-        """Run a test program to find out whether submitted programs could read the set's labels on this machine."""
+        """Run a test program to find out whether submitted programs could read labels on this machine."""
         first = next((path for path in sorted((self.root / VAULT).rglob("*")) if path.is_file()), None)
         if first is None:
             return ()
@@ -188,7 +188,7 @@ class WorkspaceBenchmark(CaseBenchmark):
     def open_cell(
         self, cell: BenchCell, cell_folder: Path, stack: AsyncExitStack
     ) -> tuple[Mapping[str, str | Model], Work]:
-        """Create the work; the agent's model has all roles except that of a judge."""
+        """Create the work. The agent's model has all roles except that of a judge."""
         contestant, judge = self.contestant_of(cell), self.settings.judge
         tasks = {task.name: task for task in self.tasks(cell.subject)}
         names = {"": contestant["agent"]} | ({agents.JUDGE: judge} if judge else {})
@@ -268,7 +268,7 @@ class WorkspaceBenchmark(CaseBenchmark):
 
 
 def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
-    """Return Pass@1 in percent, or mean points: of the total if a judge gave marks, otherwise of coverage."""
+    """Return Pass@1 in percent, or mean points: of the total if a judge gave marks, else of coverage."""
     if not cases:
         return 0.0
     if subject != Mode.EXPLAIN:

@@ -1,4 +1,4 @@
-"""The command ``oragent bench workspace``: plan, run or resume, print tables, write the page."""
+"""Command ``oragent bench workspace``: plan, run or resume, print tables, write the page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,11 +62,11 @@ class WorkspaceBenchRequest(BenchRequest):
 
 
 def run_bench(request: WorkspaceBenchRequest, console: Console, models: Mapping[str, Model] | None = None) -> int:
-    """Run the missing cells of a benchmark, print its tables, write its page; return the exit code."""
+    """Run the missing cells of a benchmark, print its tables and write its page. Return the exit code."""
     bench = WorkspaceBenchmark(_make_plan(request), request.workers, given_models=models or {}, words=request.words)
     try:
         for subject in bench.plan.subjects:
-            # A set without this mode is refused before any cost.
+            # A set without this mode is refused before any model is called.
             bench.tasks(subject)
         return COMMAND.run(bench, request.outputs, console, confirm=request.confirm)
     finally:
@@ -85,7 +85,7 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
     if request.root is None:
         return MANIFEST.read_plan(request.outputs)
     if not request.agents:
-        raise ConfigError("nobody is measured: name a model or agent with --models, such as oracle, copy, planted")
+        raise ConfigError("no agent is named: name a model or agent with --models, such as oracle, copy or planted")
     variants = dict.fromkeys(
         fitting_subject(request.root, variant) if Mode.REVISE in request.modes else variant
         for variant in request.variants
@@ -104,7 +104,7 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
 
 
 def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
-    """Describe the floor of a mode, missing parts of its views, and the highest reachable score."""
+    """Describe the score of an unchanged model, missing parts of the views, and the highest reachable score."""
     labels, lines = bench.labels, list[str]()
     if subject == Mode.EXPLAIN and (floor := question_floor(labels)) is not None:
         lines.append(f"floor: giving the question back covers {floor:.2f} points of 35")

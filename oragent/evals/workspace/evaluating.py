@@ -1,4 +1,4 @@
-"""Grading of submitted programs and scoring of answers, as records of plain data."""
+"""Grading of submitted programs and scoring of answers. Results are plain data."""
 
 import re
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.tables import CsvTable, locate_cell
 
 FUNCTION = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-# Relative tolerance of the original's optimum at the revision's neutral values.
+# Relative tolerance for the original's optimum at the neutral values of the revision.
 PRESERVED = 1e-4
 # Maximum number of stored differences.
 MOST = 12
-# Maximum number of trials with perturbed data until one changes the optimum.
+# Maximum number of perturbed data sets that are tried until one changes the optimum.
 MOST_TRIALS = 6
 
 
@@ -77,10 +77,10 @@ def grade_program(
 def is_equivalent(
     task: WorkspaceTask, folder: Path, ran: ProgramRun, path: str, labels: InstanceLabels, runner: ProgramRunner
 ) -> bool | None:
-    """Test whether a program models the problem and does not only reach its optimal value.
+    """Return True if a program models the problem, and does not only reach its optimal value.
 
     This holds if its model has the rows and figures of the exact one, or if on perturbed data it reaches the optimum of
-    the planning team's own program. Return None without exact models or without noise-free tables to perturb.
+    the planning team's own program. None without exact models or without noise-free tables.
     """
     known = labels.instance
     if known is None:
@@ -117,7 +117,7 @@ def _is_shown(files: Mapping[str, Path], path: str, table: CsvTable) -> bool:
 
 
 def _perturb(clean: Mapping[str, CsvTable]) -> list[dict[str, CsvTable]]:
-    """Return data for trials: first all columns of figures scaled by different factors, then one column each."""
+    """Return perturbed data: first all columns of figures scaled by different factors, then one column at a time."""
     columns = [
         (name, at)
         for name, table in clean.items()
@@ -150,7 +150,7 @@ def _scale(table: CsvTable, factors: Mapping[int, float]) -> CsvTable:
 def grade_answer(
     task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: RubricJudgement | None
 ) -> dict[str, Any]:
-    """Score an answer; without a judgement, semantic criteria count as missed, and the record says so."""
+    """Score an answer. Without a judgement, semantic criteria count as missed, and the record says so."""
     assert labels.rubric is not None
     missed = RubricJudgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
     scored = score_answer(labels.rubric, answer, judged or missed)
@@ -175,7 +175,7 @@ def grade_answer(
 
 
 def check_preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner) -> bool | None:
-    """Test whether a revised program gives the original optimum at the revision's neutral values; None if unknown."""
+    """Return True if a revised program reaches the original optimum at the neutral values; None if unknown."""
     instance = labels.instance
     if instance is None:
         return None
@@ -241,7 +241,7 @@ def _exact_model(task: WorkspaceTask, instance: ExactInstance) -> Milp:
 
 
 def _figure_tables(task: WorkspaceTask, instance: ExactInstance) -> dict[str, CsvTable]:
-    """Return the tables that may contain a figure; for a revision, including its new figures."""
+    """Return the tables that may contain a figure, and the new figures of a revision."""
     grid = dict(instance.tables)
     if task.mode is Mode.REVISE:
         rows = tuple(figure.row for figure in instance.figures)
@@ -251,7 +251,7 @@ def _figure_tables(task: WorkspaceTask, instance: ExactInstance) -> dict[str, Cs
 
 
 def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
-    """List the operations of an incomplete revision that the submitted model lacks."""
+    """List the operations of a revision that the submitted model lacks."""
     instance, last = labels.instance, graded_model(ran)
     if task.mode is not Mode.REVISE or instance is None or last is None or last.milp is None:
         return []
@@ -266,12 +266,12 @@ def _missing_operations(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLa
 
 
 def _split_functions(source: str) -> dict[str, str]:
-    """Return the top-level functions of a program by name, without white space; the program is not parsed."""
+    """Return the top-level functions of a program by name, without white space. The program is not parsed."""
     return {match[1]: " ".join(match[0].split()) for match in FUNCTION.finditer(source)}
 
 
 def _kept_share(folder: Path, path: str) -> float | None:
-    """Return the share of the original's functions that the revised program contains unchanged; None without any."""
+    """Return the share of the original's functions that the revised program keeps unchanged; None without functions."""
     files = list_files(folder)
     functions: dict[str, str] = {}
     for name, file in files.items():

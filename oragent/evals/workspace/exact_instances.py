@@ -1,4 +1,4 @@
-"""Exact models of a set, stored in its vault, for tests whether a submitted model is equivalent."""
+"""Exact models of a set, which are stored in its vault, to test whether a submitted model is equivalent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from oragent.workspace import tables
 from oragent.workspace.reading import read_json, shorten_path
 from oragent.workspace.tables import CsvTable
 
-# Relative difference from which two optima differ; larger than the tolerance of an attempt.
+# Two optima differ if their relative difference exceeds this value, which is above the tolerance of an attempt.
 MOVED = 0.01
 
 
 @dataclass(frozen=True)
 class NewFigure:
-    """Figure that a revision adds; at its neutral value, the revised model has the optimum of the original."""
+    """Figure that a revision adds. At its neutral value, the revised model has the optimum of the original."""
 
     name: str
     value: float
@@ -34,7 +34,7 @@ class NewFigure:
 
 @dataclass(frozen=True)
 class ExactInstance:
-    """Instance with its exact models, which agents never see; stored in the vault as JSON."""
+    """Instance with its exact models. Agents never see it; it is stored in the vault as JSON."""
 
     number: int
     domain: str
@@ -63,7 +63,7 @@ def has_moved(value: float, former: float) -> bool:
 
 
 def read_instances(root: Path) -> dict[int, ExactInstance]:
-    """Return the exact models of a set, by number; empty for a set without them, such as the public release.
+    """Return the exact models of a set by number; empty for a set without any, such as the public release.
 
     Raises:
         WorkspaceError: A record has another form.
@@ -81,6 +81,6 @@ def read_instances(root: Path) -> dict[int, ExactInstance]:
             instances[int(plain["number"])] = ExactInstance(**fields)
         except (KeyError, TypeError, ValueError, AttributeError, MilpError) as problem:
             raise WorkspaceError(
-                f"{shorten_path(path)} is no record of an instance: {type(problem).__name__}"
+                f"{shorten_path(path)} is not a record of an instance: {type(problem).__name__}"
             ) from None
     return instances

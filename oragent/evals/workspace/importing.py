@@ -1,4 +1,4 @@
-"""The public release of OR-Space and its labels: read in place, or imported as views and a vault.
+"""Public release of OR-Space and its labels, read from its folder or imported as views and a vault.
 
 Labels are stored in the vault, which is separate from all views. Each view is searched for the labels of its instance.
 """
@@ -46,7 +46,10 @@ class Release:
         return {number: workspace for (kind, number), workspace in self.workspaces.items() if kind is mode}
 
     def labels_of(self, mode: Mode, number: int) -> views.HiddenLabels:
-        """Return labels that the view of an instance must not contain; evidence of explain may contain objectives."""
+        """Return the labels that the view of an instance must not contain.
+
+        Evidence of explain may contain objectives.
+        """
         reference = self.references.get((mode, number))
         if reference:
             references = {reference.workspace_id: reference}
@@ -58,7 +61,7 @@ class Release:
 def read_release(root: Path) -> Release:
     """Read a release from its folder or clone.
 
-    A revision without the formulation of its original uses that of the question with the same number.
+    If a revision lacks the formulation of its original, that of the question with the same number is used.
     """
     top = root / "Workspace_OR"
     if not top.is_dir():
@@ -68,7 +71,7 @@ def read_release(root: Path) -> Release:
     workspaces = {(mode, number): opened for mode in Mode for number, opened in _open_instances(top, mode).items()}
     if not workspaces:
         raise WorkspaceError(
-            f"{shorten_path(top)} holds no instances; expected {Mode.BUILD}_workspaces/instance_1 and so on"
+            f"{shorten_path(top)} contains no instances; expected {Mode.BUILD}_workspaces/instance_1 and so on"
         )
     for (mode, number), workspace in workspaces.items():
         twin = workspaces.get((Mode.EXPLAIN, number))
@@ -97,7 +100,9 @@ def _open_instances(top: Path, mode: Mode) -> dict[int, WorkspaceLayout]:
     folders = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
     for path in folders.values():
         if path.is_symlink():
-            raise WorkspaceError(f"{shorten_path(path)} is a link: a release holds files and folders only; copy it in")
+            raise WorkspaceError(
+                f"{shorten_path(path)} is a link: a release contains only files and folders; copy its target"
+            )
     return {number: open_workspace(path, mode) for number, path in sorted(folders.items())}
 
 
@@ -106,7 +111,7 @@ def _by_number(labels: Iterable[Label], path: Path) -> dict[int, Label]:
     for label in labels:
         if label.number in by_number:
             raise WorkspaceError(
-                f"{shorten_path(path)} has two labels of number {label.number}; expected one an instance"
+                f"{shorten_path(path)} has two labels of number {label.number}; expected one per instance"
             )
         by_number[label.number] = label
     return by_number
@@ -124,16 +129,17 @@ def import_release(
     variant: views.RevisionView = views.RevisionView.CODE,
     note: views.RevisionNote = views.RevisionNote.NONE,
 ) -> dict[str, views.AgentView]:
-    """Write a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner can access.
+    """Write a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``. Only its owner can access the vault.
 
     Raises:
-        WorkspaceError: The folder exists or cannot be written, or a view would contain a label; all files are removed.
+        WorkspaceError: The folder exists or cannot be written, or a view would contain a label. All files are then
+            removed.
     """
     try:
         folder.mkdir(parents=True)
         (folder / "vault").mkdir(mode=0o700)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
+        raise WorkspaceError(f"cannot create {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
         made = {}
         for (mode, number), workspace in release.workspaces.items():
@@ -158,7 +164,9 @@ def _fill_vault(release: Release, vault: Path) -> None:
         try:
             (vault / f"{mode}_{Path(path).name}").write_bytes(content)
         except OSError as error:
-            raise WorkspaceError(f"cannot write {shorten_path(vault)}: {error.strerror}; nothing is kept") from None
+            raise WorkspaceError(
+                f"cannot write {shorten_path(vault)}: {error.strerror}; all files of the import were removed"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -185,7 +193,7 @@ def vault_file(mode: Mode) -> str:
 
 
 def read_labels(root: Path) -> LabelSet:
-    """Read the labels of a set."""
+    """Read the labels of a set from its folder."""
     if (root / "Workspace_OR").is_dir():
         release = read_release(root)
         references = {
@@ -210,5 +218,5 @@ def read_labels(root: Path) -> LabelSet:
         rubrics = {}
     count = sum(map(len, found_references.values())) + len(rubrics)
     if not count:
-        raise WorkspaceError(f"{shorten_path(vault)} holds no labels; expected {', '.join(map(vault_file, Mode))}")
+        raise WorkspaceError(f"{shorten_path(vault)} contains no labels; expected {', '.join(map(vault_file, Mode))}")
     return LabelSet(f"{root.name}, {count} instances", found_references, rubrics)

@@ -1,6 +1,7 @@
 """Evidence for a judge, validation of the judgement on an answer, and its points.
 
-Totals are computed here and never taken from a judge. A missing decision of a judge is an error and not a zero.
+Totals are computed here and never taken from a judge. If a judge leaves out a decision, this is an error and not a
+zero.
 """
 
 from collections.abc import Iterator, Mapping
@@ -174,15 +175,15 @@ def score_all(
             )
         if missing:
             raise WorkspaceError(
-                f"{shorten(min(missing))} has no {what} ({len(missing)} missing); expected one an instance"
+                f"{shorten(min(missing))} has no {what} ({len(missing)} missing); expected one per instance"
             )
     return tuple(score_answer(rubric, answers[name], judgements[name]) for name, rubric in rubrics.items())
 
 
 def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
-    """Return mean coverage and mean total of some results; the total is None if one result lacks it."""
+    """Return mean coverage and mean total of some results. The total is None if one result has none."""
     if not results:
-        raise WorkspaceError("no rubrics: there is nothing to score answers against")
+        raise WorkspaceError("no rubrics, so answers cannot be scored")
     totals = [result.total for result in results]
     present = [total for total in totals if total is not None]
     average = sum(result.coverage for result in results) / len(results)
@@ -227,7 +228,7 @@ def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[
                 f"{location} decides {shorten(repr(name), 40)}; expected {', '.join(criteria) or 'nothing'}"
             )
         if name in decisions:
-            raise WorkspaceError(f"{location} decides {name} twice; expected one decision a criterion")
+            raise WorkspaceError(f"{location} decides {name} twice; expected one decision per criterion")
         if isinstance(hit, bool) or hit not in (0, 1):
             raise WorkspaceError(f"{location}: hit of {name} is {shorten(repr(hit), 40)}; expected 0 or 1")
         decisions[name], reasons[name] = bool(hit), str(item.get("reason") or "")

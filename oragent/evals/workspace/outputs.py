@@ -1,7 +1,7 @@
-"""Scoring of external predictions, answers and judgements in the public release's formats.
+"""Scores of external predictions, answers and judgements in the formats of the public release.
 
-A word in place of a file selects trivial outputs as a baseline for scores: ``records`` and ``originals`` as
-predictions, ``short``, ``questions`` and ``empty`` as answers, ``all`` and ``none`` as judgements.
+A word instead of a file selects trivial outputs as a baseline: ``records`` and ``originals`` as predictions, ``short``,
+``questions`` and ``empty`` as answers, ``all`` and ``none`` as judgements.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ def import_command(root: Path, out: Path | None, variant: RevisionView, note: Re
 
 
 def score_command(outputs: Outputs, console: Console, model: Model | None = None) -> int:
-    """Score external predictions and answers; ``model`` replaces the judge of a server."""
+    """Score external predictions and answers. ``model`` replaces the judge of a server."""
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
@@ -88,7 +88,7 @@ def score_command(outputs: Outputs, console: Console, model: Model | None = None
 
 
 def question_floor(labels: LabelSet) -> float | None:
-    """Return the coverage of the questions themselves as answers, which is the baseline of all scores."""
+    """Return the coverage of the questions themselves as answers, as the baseline of all scores."""
     if labels.rubrics:
         return explain_scores(labels, "questions", "none", 12.0).coverage
     return None
@@ -101,7 +101,7 @@ def _print_lines(console: Console, lines: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Explained:
-    """Scores of answers; ``total``: mean points of all five parts. None without a judge's marks."""
+    """Scores of answers. ``total`` is the mean of all five parts in points, or None without a judge's marks."""
 
     results: tuple[judging.AnswerScore, ...]
     coverage: float
@@ -157,7 +157,10 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
 
 
 async def _judged_scores(labels: LabelSet, outputs: Outputs, model: Model | None) -> Explained:
-    """Let the judge decide on each answer with the evidence of its question; replies are recorded and paid once."""
+    """Let the judge decide on each answer with the evidence of its question.
+
+    Replies are recorded, so that each is paid for once.
+    """
     texts = _load_answers(labels.rubrics, outputs.answers)
     views = {task.number: task.view for task in list_tasks(outputs.root, Mode.EXPLAIN)}
 
@@ -173,7 +176,7 @@ async def _judged_scores(labels: LabelSet, outputs: Outputs, model: Model | None
     async with open_study(outputs.folder, runtime, model=model) as study:
         finished = [case for case in await study.run_cases(names, judge) if case is not None]
         if len(finished) < len(names):
-            raise WorkspaceError(f"not all answers were judged: {study.stop_reason}; the same command goes on")
+            raise WorkspaceError(f"not all answers were judged: {study.stop_reason}; repeat the command to continue")
     judged = {
         case.name: judging.RubricJudgement(
             case.result["decisions"], case.result["reasons"], judging.JudgePoints(**case.result["marks"])

@@ -1,4 +1,4 @@
-"""Printed objective of a program, which the benchmark grades, and the check that a captured model has it."""
+"""Printed objective of a program, which the benchmark grades, and its comparison with the solved models."""
 
 import math
 import re
@@ -18,7 +18,10 @@ NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 
 
 class Backing(StrEnum):
-    """Backing of a printed objective by a solved model; reported in addition to the grade and not a part of it."""
+    """Backing of a printed objective by a solved model.
+
+    It is reported in addition to the grade and does not change it.
+    """
 
     MODEL = "a model has it"
     ROUNDED = "a model has it, to the digits printed"
@@ -39,10 +42,9 @@ class PrintedObjective:
 
 
 def parse_objective(output: str) -> PrintedObjective:
-    """Find the objective in a program's output: the last line that begins with the marker counts.
+    """Find the objective in a program's output: the last line that begins with the marker.
 
-    Never raises. If the program prints no objective, or an objective that is not a finite number, the result has no
-    value and a note that says so.
+    If the program prints no objective, or one that is not a finite number, the result has no value and a note says so.
     """
     lines = LINE.findall(output)
     if not lines:
@@ -77,7 +79,7 @@ def find_backing(printed: PrintedObjective, objectives: Sequence[float | None]) 
 
 
 def _last_digit(text: str) -> float:
-    """Return half a unit of the last printed digit, with a small tolerance for the binary representation."""
+    """Return half a unit of the last printed digit, plus a small tolerance for binary rounding."""
     digits, _, exponent = text.casefold().partition("e")
     places = len(digits.partition(".")[2])
     return 0.5 * 10.0 ** (min(int(exponent or 0), 308) - places) * (1 + 1e-9)
@@ -94,7 +96,7 @@ class ProgramAttempt:
     status: str = ""
     # Objectives of the solved models. None if the solves were not recorded.
     objectives: tuple[float | None, ...] | None = None
-    # Direction of the last model. The release does not give the direction of the reference.
+    # Direction of the last model. The release does not give that of the reference.
     direction: Sense | None = None
 
 
@@ -104,7 +106,7 @@ def parse_run(ran: ProgramRun) -> PrintedObjective:
 
 
 def graded_model(ran: ProgramRun) -> SolvedModel | None:
-    """Return the captured model with the printed objective; without one, the last captured model."""
+    """Return the captured model with the printed objective, or else the last captured model."""
     value = parse_run(ran).value
     captured = [model for model in ran.models if model.milp is not None]
     for model in reversed(captured if value is not None else []):
@@ -116,7 +118,10 @@ def graded_model(ran: ProgramRun) -> SolvedModel | None:
 
 
 def attempt_of(ran: ProgramRun) -> ProgramAttempt:
-    """Return a run as it is graded: status and models come from oragent, the printed value from the program."""
+    """Return a run in the form that is graded.
+
+    Status and models come from oragent, the printed value from the program.
+    """
     model = graded_model(ran)
     return ProgramAttempt(
         ran.stop,

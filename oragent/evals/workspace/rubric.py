@@ -1,4 +1,4 @@
-"""Rubrics of explain with their predicates: required names and statements of an answer, and their points."""
+"""Rubrics of explain: names and statements that an answer must contain, their predicates, and points."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ IDENTIFIER = re.compile(r"c[0-9]+")
 
 @dataclass(frozen=True)
 class Predicate:
-    """Predicate that one sentence has to fulfil."""
+    """Condition that one sentence must fulfil."""
 
     # Names and numbers that the sentence must contain together.
     together: tuple[str, ...]
@@ -57,7 +57,7 @@ class Predicate:
         return Predicate(tuple(together), denied)
 
     def holds(self, answer: str) -> bool:
-        """Return True if a sentence of the answer fulfils the predicate and none denies it; questions are ignored."""
+        """Return True if a sentence of the answer fulfils the predicate and none denies it. Questions are ignored."""
         statements = [sentence for sentence in split_sentences(answer) if not sentence.endswith("?")]
         matching = [sentence for sentence in statements if self._names_all(sentence)]
         denials = [bool(DENIALS.search(normalise_text(sentence))) for sentence in matching]
@@ -108,7 +108,7 @@ class Rubric:
     dimension: str
     question: str
     criteria: tuple[Criterion, ...]
-    # Reference answer for readers; it need not meet every criterion.
+    # Reference answer for readers. It need not fulfil every criterion.
     short_answer: str = ""
     # Documents, code, data and records that the answer has to connect.
     path: str = ""
@@ -130,7 +130,7 @@ class Rubric:
 
 
 def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[str, bool]:
-    """Decide which entities an answer names, by ``c<criterion>.e<entity>``, counted from 1."""
+    """Decide which entities an answer names. The keys are ``c<criterion>.e<entity>``, counted from 1."""
     prepared = SearchableAnswer(answer, bounded)
     return {
         f"{criterion.id}.e{number}": prepared.names_entity(entity)
@@ -143,7 +143,7 @@ def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping
     """Return the points for met criteria, from 0 to ``COVERAGE``.
 
     Raises:
-        WorkspaceError: A semantic decision is missing or has no criterion; neither counts as zero.
+        WorkspaceError: A semantic decision is missing or belongs to no criterion; it does not count as zero.
     """
     criteria = {criterion.id for criterion in rubric.semantic}
     for wrong, what in ((criteria - set(semantic), "has no decision"), (set(semantic) - criteria, "is no criterion")):
@@ -217,7 +217,7 @@ def _read_criterion(item: object, location: str) -> Criterion:
         raise WorkspaceError(f"{location}: {name} is of type {shorten(kind)}; expected {' or '.join(CriterionKind)}")
     entities = item.get("target_entities") or []
     if not isinstance(entities, list) or not all(isinstance(entity, str) and entity.strip() for entity in entities):
-        raise WorkspaceError(f"{location}: target_entities of {name} are no texts; expected a list of them, none empty")
+        raise WorkspaceError(f"{location}: target_entities of {name} are not texts; expected a list of non-empty texts")
     if (kind == CriterionKind.EXACT) != bool(entities):
         raise WorkspaceError(
             f"{location}: {name} is {kind} with {len(entities)} entities; only exact criteria have some"

@@ -37,10 +37,10 @@ class Difficulty(StrEnum):
 
 
 def tertiles(results: Sequence[float]) -> list[Difficulty]:
-    """Divide instances into three groups by difficulty; the best results are easy.
+    """Divide instances into three groups by difficulty. The best results are easy.
 
-    Equal results stay together. The division minimises the squared deviation of group sizes from a third; ties are
-    resolved by the fewest easy, then the fewest medium instances (Zhou et al. 2026).
+    Equal results stay together. The division minimises the squared deviation of group sizes from a third. If several
+    divisions do so, the one with the fewest easy, then the fewest medium instances is used (Zhou et al. 2026).
     """
     if any(result != result for result in results):
         raise WorkspaceError("a result is NaN; expected a pass rate or a mean score for each instance")
@@ -86,7 +86,7 @@ def _case_points(subject: str, case: FinishedCase) -> float:
 def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """Return one row per agent: the score with its interval over instances, and the cost.
 
-    The interval of a pass rate is the exact binomial one, that of points a bootstrap interval.
+    The interval of a pass rate is the exact binomial one; that of points is a bootstrap interval.
     """
     explain = subject == Mode.EXPLAIN
     columns = ("coverage", *PARTS, "citations that fail") if explain else PROGRAM_HEADS
@@ -176,7 +176,10 @@ def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
 
 
 def group_tables(subject: str, rows: Sequence[MeasuredAgent]) -> list[tuple[str, TextTable]]:
-    """Return mean points by family, by kind of revision or dimension, and by difficulty, which depends on results."""
+    """Return mean points by family, by kind of revision or dimension, and by difficulty.
+
+    Difficulty depends on results.
+    """
     tables = []
     keys = {"family": "family", "operator": "revision", "depth": "depth", "dimension": "dimension"}
     for key, head in keys.items():
@@ -222,7 +225,7 @@ def _describe_end(case: FinishedCase) -> str:
 
 
 def ceiling_lines(tasks: Sequence[WorkspaceTask], rubrics: Iterable[Rubric]) -> list[str]:
-    """Describe the highest reachable score: entities that occur in no file and no question cannot be named."""
+    """Describe the highest reachable score. An answer cannot name entities that occur in no file and no question."""
     by_number = {rubric.number: rubric for rubric in rubrics}
     ceilings, missing = [], []
     for task in tasks:

@@ -1,4 +1,4 @@
-"""Views: the files of a workspace that an agent may see, searched for labels, and copied as tasks.
+"""Views: the files of a workspace that an agent may see. They are searched for labels and copied as tasks.
 
 Zhou et al. 2026: a build shows documents and data. A revision shows the original with its program, its formulation or
 both, and the revised documents and data. A question shows both versions with code, logs and solver records.
@@ -23,9 +23,9 @@ from oragent.workspace.reading import list_files, read_bytes, read_json, shorten
 
 VAULT = "vault"
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
-# Minimum number of characters of a sentence whose occurrence is not a coincidence.
+# Minimum length of a sentence, in characters, whose occurrence counts as a leak.
 SHORTEST = 24
-# Minimum number of significant digits of a number whose occurrence is not a coincidence.
+# Minimum number of significant digits of a number whose occurrence counts as a leak.
 DIGITS = 5
 NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 
@@ -78,7 +78,7 @@ class Leak:
     trace: Trace
     # Name of the label, never its content.
     label: str
-    # Whether a coincidence is excluded. A value with few digits can occur in any table.
+    # True if the match cannot be a coincidence. A value with few digits can occur in any table.
     certain: bool = True
 
 
@@ -149,7 +149,7 @@ SHOWN_OF_ORIGINAL = {
 
 
 class RevisionNote(StrEnum):
-    """Setting that quotes the release's description of a revision, which may name the change of the model."""
+    """Whether to show the release's description of a revision, which may name the change of the model."""
 
     NONE = "none"
     DESCRIPTION = "description"
@@ -157,7 +157,7 @@ class RevisionNote(StrEnum):
 
 @dataclass(frozen=True)
 class AgentView:
-    """A folder that was created for an agent."""
+    """A folder that an agent receives."""
 
     folder: Path
     mode: Mode
@@ -168,12 +168,12 @@ class AgentView:
     hidden: tuple[str, ...]
     # Keys of the metadata that the view does not contain.
     removed: tuple[str, ...]
-    # Values of labels in the view that are so short that they can be coincidences.
+    # Values of labels in the view that are so short that they may be coincidences.
     chances: tuple[Leak, ...]
 
 
 def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the metadata with allowed keys only, which reveal no answer, and the names of the removed keys."""
+    """Return the metadata with only those keys that reveal no answer, and the names of the removed keys."""
     shown = _filter_allowed(metadata, ALLOWED)
     removed = [key for key in metadata if key not in shown]
     if "explain_task" in shown:
@@ -187,7 +187,7 @@ def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> d
 
 
 def fitting_variant(workspace: WorkspaceLayout, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
-    """Return the preferred variant, or the possible one for an original without a program or formulation."""
+    """Return the preferred variant, or the only possible one if the original lacks a program or formulation."""
     original = {role_of(path) for path in workspace.files if path.startswith("original/")}
     code, model = FileRole.CODE in original, FileRole.FORMULATION in original
     possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
@@ -200,7 +200,7 @@ def fitting_variant(workspace: WorkspaceLayout, preferred: RevisionView = Revisi
 def visible_files(workspace: WorkspaceLayout, variant: RevisionView | None = None) -> dict[str, Path]:
     """Return the files that a mode and variant show, without metadata."""
     if (workspace.mode is Mode.REVISE) != (variant is not None):
-        raise WorkspaceError(f"variant {variant} does not go with {workspace.mode}; expected one for revise alone")
+        raise WorkspaceError(f"variant {variant} does not fit {workspace.mode}; only revise has variants")
     return {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode, variant)}
 
 
@@ -243,7 +243,7 @@ def copy_view(
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot make {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
+        raise WorkspaceError(f"cannot create {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
         entries = _write_files(folder, files, extra, PROGRAM.get(workspace.mode))
         chances = _refuse_labels(folder, labels)
@@ -255,7 +255,10 @@ def copy_view(
 
 
 def write_manifest(view: AgentView, path: Path) -> None:
-    """Write the shown and hidden files of a view with hashes as JSON, outside the view as it names hidden files."""
+    """Write the shown and hidden files of a view with hashes as JSON.
+
+    The file is outside of the view, because it names hidden files.
+    """
     manifest = {
         "mode": view.mode,
         "variant": view.variant,
@@ -271,7 +274,7 @@ def _require_apart(folder: Path, vault: Path | None) -> None:
         view, labels = folder.resolve(), vault.resolve()
         if view == labels or labels in view.parents or view in labels.parents:
             both = f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)}"
-            raise WorkspaceError(f"{both} lie one in the other; expected separate folders")
+            raise WorkspaceError(f"{both} are inside one another; expected separate folders")
 
 
 def _write_files(
@@ -296,7 +299,7 @@ def _write_bytes(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise WorkspaceError(
-            f"cannot write {shorten_path(path)}: {error.strerror}; nothing of the folder is kept"
+            f"cannot write {shorten_path(path)}: {error.strerror}; all files of the folder were removed"
         ) from None
 
 
@@ -306,8 +309,8 @@ def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
     if certain:
         first = certain[0]
         raise WorkspaceError(
-            f"a label inside the view: {shorten_path(first.path)} {first.trace} ({shorten_path(first.label)}); "
-            f"take it out first"
+            f"the view contains a label: {shorten_path(first.path)} {first.trace} ({shorten_path(first.label)}); "
+            "remove it first"
         )
     return leaks_found
 
@@ -342,7 +345,9 @@ def list_tasks(
     for folder in sorted(views.iterdir()):
         parts = folder.name.rsplit("_", 2)
         if folder.is_symlink():
-            raise WorkspaceError(f"{shorten_path(folder)} is a link: a set holds files and folders only; copy it in")
+            raise WorkspaceError(
+                f"{shorten_path(folder)} is a link: a set contains only files and folders; copy its target"
+            )
         if len(parts) == 3 and parts[2] == mode and parts[1].isdecimal():
             if (folder / "metadata.json").is_file():
                 metadata = read_json(folder / "metadata.json")
@@ -361,12 +366,12 @@ def list_tasks(
                 shown = RevisionView.MODEL
             listed.append(WorkspaceTask(folder.name, int(parts[1]), mode, shown, folder, question))
     if not listed:
-        raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected such as made_001_{mode}")
+        raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected for example made_001_{mode}")
     return tuple(sorted(listed, key=lambda task: task.number))[:limit]
 
 
 def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
-    """Return the variant that the revisions of a set support: only the formulation if none has a program."""
+    """Return the variant that the revisions of a set support. If none has a program, only the formulation is shown."""
     shown = {task.variant for task in list_tasks(root, Mode.REVISE, variant)}
     if shown == {RevisionView.MODEL}:
         return RevisionView.MODEL
@@ -374,9 +379,9 @@ def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
 
 
 def lay_out(task: WorkspaceTask, folder: Path) -> Path:
-    """Copy the visible files of a task into a new folder; an incomplete folder is replaced.
+    """Copy the visible files of a task into a new folder. An incomplete folder is replaced.
 
-    If a view lacks a part of its variant, as in the release's copy without programs, the available files are copied.
+    If a view lacks a part of its variant, as in the release's copy without programs, the other files are copied.
     """
     files = list_files(task.view)
     shown = {path: file for path, file in files.items() if _is_laid_out(path, task.variant)}
@@ -390,7 +395,9 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
         if task.mode in PROGRAM:
             (folder / PROGRAM[task.mode]).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceError(f"cannot lay out {shorten_path(folder)}: {error.strerror}; make room for it") from None
+        raise WorkspaceError(
+            f"cannot copy the task into {shorten_path(folder)}: {error.strerror}; free disk space and repeat"
+        ) from None
     return folder
 
 

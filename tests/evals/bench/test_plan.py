@@ -35,8 +35,8 @@ def test_a_cell_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("players", "seeds", "said"),
     [
-        ({}, (0,), "a tournament takes at least one player: none was named"),
-        ({"ann": {}}, (), "a tournament takes at least one seed: none was named"),
+        ({}, (0,), "a tournament needs at least one player"),
+        ({"ann": {}}, (), "a tournament needs at least one seed"),
         ({"ann": {}}, (0, 1, 0), "seed 0 is named twice"),
     ],
 )

@@ -185,7 +185,7 @@ BAD = {
     "a problem that nobody knows": (["toyy"], "gp", "unknown problem 'toyy': did you mean toy?"),
     "no model where one is asked": (["toy"], "gp,eoh", "strategy 'eoh' needs a model: name one with --model"),
     "something twice": (["toy", "toy"], "gp", "problem 'toy' is named twice"),
-    "a setting of its own": (["toy", "seed=3"], "gp", "'seed=3': a comparison sets this itself, by --seeds"),
+    "a setting of its own": (["toy", "seed=3"], "gp", "'seed=3': a comparison sets this by --seeds"),
     "a setting that nobody knows": (["toy", "budget.evaluation=3"], "gp", "did you mean 'evaluations'?"),
     "no problem": ([], "gp", "name the problems to compare on"),
     "nothing that was begun": ([], None, "no comparison at"),

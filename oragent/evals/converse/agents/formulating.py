@@ -1,6 +1,7 @@
 """Call ``formulate(m, data)`` of a program and write the model that it built. This script runs in the sandbox.
 
-Other processes read its output as data and solve the model. Whole programs also use its warm imports.
+Other processes read its output as data and solve the model. Whole programs also use the modules that this script
+imports in advance.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Agents by name, and the agents with a language model (Drossman et al. 2026, arXiv:2604.02666).
 
-T-P-P changes the model through tools only; C-P-P, C-P-R and C-N-R write programs.
+T-P-P changes the model only through tools. C-P-P, C-P-R and C-N-R write programs.
 """
 
 import re
@@ -30,9 +30,9 @@ LIMITS = ToolRounds(MOST_ROUNDS, calls=MOST_CALLS, closing=OUT_OF_ROUNDS)
 
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
-# Agents of the published comparison; they work only on its problem.
+# Agents of the published comparison, which work only on its problem.
 PUBLISHED_ONLY = ("C-P-R", "C-N-R")
-# Agents with a language model, and the agents among them that write programs.
+# Agents with a language model, and those among them that write programs.
 ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]
 
 
@@ -67,7 +67,7 @@ class ToolsAgent:
         return AgentAnswer(text, events, solved, calls, self.tools.state)
 
     def note(self, text: str) -> None:
-        """Report to the agent a change of its model that it did not make."""
+        """Tell the agent about a change of its model that it did not make."""
         self.messages.append(Message("user", f"(The person changed the model directly: {text})"))
 
 
@@ -84,7 +84,7 @@ RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", 
 class Blank:
     """C-N-R: whole programs, at most one per round, without knowledge of the problem.
 
-    Some models do not call tools. A reply without a tool call but with a fenced Python block counts as a call.
+    Some models do not call tools. If a reply has no tool call but a fenced Python block, the block counts as a call.
     """
 
     asker: Asker
@@ -103,7 +103,7 @@ class Blank:
         return blank_prompt(self.programs.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Run a program; return the event, the decision of a solver, and whether the program calls a solver."""
+        """Run a program. Return the event, the decision of a solver, and True if the program calls a solver."""
         printed = self.programs.printed(source)
         solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
         note = {
@@ -144,7 +144,7 @@ class Blank:
 
 @dataclass
 class Formulating(Blank):
-    """C-P-P and C-P-R: the agent writes the formulation; oragent supplies data, solver and extraction."""
+    """C-P-P and C-P-R: the agent writes the formulation; oragent supplies data and solver and reads the solution."""
 
     problem: DecisionProblem = None  # type: ignore[assignment]  # a dataclass wants a default here
     # True for readable solutions (C-P-P), False for raw values (C-P-R).
@@ -163,7 +163,7 @@ class Formulating(Blank):
         return program_prompt(self.problem, self.readable, self.without)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
-        """Build the model in the sandbox, solve it here, and look for silent errors."""
+        """Build the model in the sandbox, solve it in this process, and look for silent errors."""
         built = self.programs.built(source, self.problem.program)
         arguments: Mapping[str, Any] = {"program": source}
         if built.milp is None:
@@ -254,10 +254,10 @@ def expect_fitting_agent(name: str, problem: DecisionProblem) -> None:
     """Check that an agent works on a problem.
 
     Raises:
-        ConfigError: The agent belongs to the published comparison, and the problem is a different one.
+        ConfigError: The agent belongs to the published comparison, and this is another problem.
     """
     if name in PUBLISHED_ONLY and problem.name != PUBLISHED:
-        raise ConfigError(f"agent {name} works on the problem {PUBLISHED} only: take T-P-P, C-P-P or rules")
+        raise ConfigError(f"agent {name} works only on the problem {PUBLISHED}: choose T-P-P, C-P-P or rules")
 
 
 def make_agent(

@@ -21,7 +21,7 @@ FORMS = {
     "reset": "reset",
     "help": "help",
 }
-# A number as users type it: commas separate thousands; a single comma elsewhere is a decimal comma.
+# A number as users type it. Commas separate thousands; a single comma elsewhere is a decimal comma.
 FIGURE = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 HELP = f"Commands, several with ';' between: {', '.join([*FORMS.values(), BOUND_FORM])}"
@@ -30,7 +30,7 @@ LONGEST = 60
 
 
 def parse_figure(text: str) -> float:
-    """Read a number: commas separate thousands, and a single one elsewhere is a decimal comma.
+    """Read a number. Commas separate thousands; a single comma elsewhere is a decimal comma.
 
     Raises:
         ValueError: The text is not a number.
@@ -40,11 +40,11 @@ def parse_figure(text: str) -> float:
         return float(text.replace(",", ""))
     if DECIMAL_COMMA.fullmatch(text):
         return float(text.replace(",", "."))
-    raise ValueError(f"{text[:LONGEST]!r} is no number")
+    raise ValueError(f"{text[:LONGEST]!r} is not a number")
 
 
 def no_command_error(line: str) -> ConfigError:
-    """Return the error for a line that is not a command; it names the nearest command."""
+    """Return the error for a line that is not a command. It names the nearest command."""
     words = line.casefold().split()
     named = [word for word in words if word in FORMS]
     if named:
@@ -53,4 +53,4 @@ def no_command_error(line: str) -> ConfigError:
         nearest = BOUND_FORM
     else:
         nearest = FORMS[get_close_matches(words[0], FORMS, n=1, cutoff=0.0)[0]]
-    return ConfigError(f"{one_line(line, 80)!r} is no command; the nearest is '{nearest}', and 'help' lists all")
+    return ConfigError(f"{one_line(line, 80)!r} is not a command; the nearest is '{nearest}', and 'help' lists all")

@@ -1,4 +1,4 @@
-"""Agent that follows exact commands, for evaluations without a language model; a solver proves its answers."""
+"""Agent that executes exact commands, for evaluations without a language model. A solver proves its answers."""
 
 import re
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class RulesAgent:
     """An agent that follows commands.
 
     Attributes:
-        tools: Tools of the agent; they hold the current model.
+        tools: Tools of the agent, which contain the current model.
     """
 
     tools: Toolbox
@@ -47,8 +47,7 @@ class RulesAgent:
     async def answer(self, message: str) -> AgentAnswer:
         """Run the commands of a message and return the answer.
 
-        ``else`` separates alternatives. While an alternative is infeasible, the next one starts from the original
-        state.
+        ``else`` separates alternatives. If an alternative is infeasible, the next one starts from the original state.
         """
         begun = self.tools.state
         lines: list[str] = []
@@ -75,12 +74,12 @@ class RulesAgent:
                 return lines
             return [*lines, self._describe_solved(self._call_tool("call_solver", {}))]
         except OragentError as problem:
-            # Do not apply only a part of a request.
+            # A request is applied completely or not at all.
             self.tools.state = begun
             return [*([] if self._changed else lines), f"not understood: {problem}"]
 
     def _run_command(self, command: str) -> str:
-        """Run one command and return its answer; the caller solves the changed model at the end."""
+        """Run one command and return its answer. The caller solves the changed model at the end."""
         verb, _, rest = command.partition(" ")
         word, rest, earlier_state = verb.casefold(), rest.strip(), self.tools.state
         if self._modify_state(word, rest, command):
@@ -115,7 +114,7 @@ class RulesAgent:
         return True
 
     def _resolve_removal(self, text: str) -> str:
-        """Return the name of the request that a text refers to by its name, its words, or the words of its subject."""
+        """Return the name of the request to which a text refers: by name, by words, or by the words of its subject."""
         meant = _plain_words(text)
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
@@ -129,7 +128,7 @@ class RulesAgent:
             if meant in map(_plain_words, shown_texts):
                 names.append(restriction.name)
         if len(names) > 1 and text not in names:
-            raise ConfigError(f"{text[:60]!r} can mean {' or '.join(names)}; write which of them")
+            raise ConfigError(f"{text[:60]!r} can mean {' or '.join(names)}; name one of them")
         if len(names) == 1:
             return names[0]
         return text
@@ -170,7 +169,7 @@ class RulesAgent:
         try:
             value = parse_figure(number)
         except ValueError:
-            raise ConfigError(f"{number!r} is no number; expected such as {name.strip()} <= 12") from None
+            raise ConfigError(f"{number!r} is not a number; expected for example {name.strip()} <= 12") from None
         self.tools.add(_make_bound(self.tools, position, RELATIONS.get(relation, relation), value))
 
     def _set_weight(self, rest: str) -> None:
@@ -180,7 +179,7 @@ class RulesAgent:
         self._call_tool("change_objective_weight", {"objective": goal.name, "weight": number})
 
     def _call_tool(self, tool: str, arguments: dict[str, object]) -> Solved:
-        """Call a tool in the same way as a model."""
+        """Call a tool in the same way as a model does."""
         result = self.tools(ToolCall("", tool, arguments))
         if self.tools.events[-1].failed:
             raise ConfigError(result.removeprefix("error: "))
@@ -197,7 +196,7 @@ class RulesAgent:
         return f"{summary}; {changes}\n\n{self.tools.problem.render(solved.decision)}"
 
     def _describe_probe(self, word: str, position: int, solved: Solved) -> str:
-        """Describe the solution with the smallest or largest value of an expression, without a change of the state."""
+        """Describe the solution with the smallest or largest value of an expression. The state does not change."""
         if not solved.decision:
             return self._describe_missing(solved)
         headline = self._describe_extreme(word, position, solved)
@@ -206,7 +205,7 @@ class RulesAgent:
         return f"{headline}\n\n{self.tools.problem.render(solved.decision)}"
 
     def _describe_extreme(self, word: str, position: int, solved: Solved) -> str:
-        """Describe the smallest or largest value of a row or variable that the objectives do not contain."""
+        """Describe the smallest or largest value of a row or variable that is not in the objectives."""
         problem = self.tools.problem
         if position < problem.goals:
             return ""
@@ -225,7 +224,7 @@ class RulesAgent:
         return f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
 
     def _list_changes(self, solved: Solved) -> str:
-        """List the changes of a solution from the solution shown before."""
+        """List the differences of a solution from the one shown before."""
         return describe_changes(self.tools.problem, self._shown, solved.decision) or NO_CHANGE
 
     def _summarize_solved(self, solved: Solved) -> str:

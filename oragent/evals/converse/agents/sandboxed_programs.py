@@ -51,7 +51,7 @@ class BuiltModel:
 
 @dataclass(frozen=True)
 class SandboxedPrograms:
-    """Runs programs in a shared sandbox; several threads may call it."""
+    """Runs programs in a shared sandbox. Several threads may call it."""
 
     sandbox: Sandbox
     # CPU seconds of one program.
@@ -103,15 +103,15 @@ def _normalize_output(text: str) -> str:
 
 
 def renamed_values(naming: Callable[[str], str | None], values: Mapping[str, float]) -> dict[str, float]:
-    """Return values with the names of the base model; variables without such a name are omitted."""
+    """Return values with the names of the base model. Variables without such a name are left out."""
     return {base_name: value for name, value in values.items() if (base_name := naming(name)) is not None}
 
 
 def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, float]) -> list[str]:
     """List the differences between a solved model and the base model.
 
-    A base row is reported if a feasible point of the model violates it. An objective is reported if its expression,
-    minimised in the model with the decision fixed, differs from the true value of the decision.
+    A base row is reported if a feasible point of the model violates it. An objective is reported if the model gives the
+    decision another value than the base model.
 
     Args:
         problem: Base problem.

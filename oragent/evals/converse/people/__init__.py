@@ -1,1 +1,1 @@
-"""School stakeholders: their utilities, their texts, and sets of them as files."""
+"""School stakeholders: their utilities, their texts, and files of them."""

@@ -95,7 +95,7 @@ def utility_record(utility: Utility, district: District, optimum: str) -> dict[s
 
 
 def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility, str | None]:
-    """Return the utility of a record, and the schedule that the record calls optimal; None if it gives none.
+    """Return the utility in a record, and the schedule that the record calls optimal, or None.
 
     Records of oragent name the school. Records of a plain list have ``school`` (position from 0), ``early``, ``L``,
     ``R``, ``w`` and ``schedule``.
@@ -121,7 +121,7 @@ def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility
     elif direction not in list(TimePreference):
         raise ConfigError(f"direction must be early or late, not {direction!r:.40}")
     optimum = record.get("schedule" if listed else "optimum")
-    # The number of weights can differ from three; the utility then raises an error.
+    # A wrong number of weights is an error that the utility itself reports.
     result = Utility(position, TimePreference(direction), float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
     return result, optimum if isinstance(optimum, str) else None
 
@@ -149,7 +149,7 @@ def _named_school(value: Any, district: District) -> int:
 
 
 def find_doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:
-    """Yield the required properties that a utility lacks, one line each."""
+    """Yield one line for each required property that a utility lacks."""
     least_load, least_deviation = schedules.load.min(), schedules.deviation.min()
     if utility.load < least_load:
         yield f"no schedule reaches load {utility.load:g}; the least is {least_load:,}"
@@ -172,7 +172,7 @@ class SchoolRole(StrEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Person at a school; the oracle is exact for enumerated schedules, otherwise it uses a solver."""
+    """Person at a school. The oracle is exact for enumerated schedules; otherwise it uses a solver."""
 
     utility: Utility
     oracle: ScheduleOracle
@@ -189,7 +189,7 @@ class Person:
         return maximum_utility(self.utility, self.oracle)
 
     def __call__(self, decision: str, /) -> Judged:
-        """Judge a schedule; all values are recomputed from the schedule."""
+        """Judge a schedule. All values are recomputed from the schedule."""
         if decision not in self._known:
             self._known[decision] = self._judge_schedule(decision)
         return self._known[decision]
@@ -208,13 +208,13 @@ class Person:
 
     @cached_property
     def outcomes(self) -> tuple[Request, ...]:
-        """Requests by decreasing utility; ties put better time, then met load, then met deviation first."""
+        """Requests by decreasing utility. Of equal ones, better time comes first, then met load, then met deviation."""
         ranked = rank_outcomes(self.utility, self._times)
         return tuple(to_restrictions(self.district, constraints) for _, constraints in ranked)
 
     @cached_property
     def best(self) -> tuple[str, ...]:
-        """The first two schedules of greatest utility, or the only one; with a solver, the schedule that it found."""
+        """The first two schedules of greatest utility, or the only one. With a solver, the schedule that it found."""
         if isinstance(self.oracle, Exact):
             schedules = self.oracle.schedules
             return tuple(map(schedules.letters, self.utility.maximisers(schedules)[:2].tolist()))
@@ -317,7 +317,7 @@ class SchoolStakeholders:
         )
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Person]:
-        """Generate a person per identifiable conditional solution, or ``functions`` people with random parameters."""
+        """Generate one person per identifiable conditional solution, or ``functions`` random persons."""
         if functions:
             utilities = function_centric(self.exact, rng, functions)
         else:

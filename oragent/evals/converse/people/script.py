@@ -1,7 +1,7 @@
 """Script of a scripted model for both sides of a conversation about schools.
 
-The decision agent requests the outcomes of its table from best to worst. The optimisation agent acts as its design
-does, and presents the returned decision. The script uses only prompts and messages, like any model.
+The decision agent requests the outcomes of its table from best to worst. The optimisation agent acts according to its
+design, and presents the returned decision. Like a model, the script sees only prompts and messages.
 """
 
 import re
@@ -22,7 +22,7 @@ LOAD = re.compile(r"at most ([\d,.]+) students")
 CHANGE = re.compile(r"at most ([\d.]+) minutes")
 SCHOOL = re.compile(r"You want (.+?) to start (?:early|late)\.")
 VALUE = re.compile(r"x\[(\d+),(\d+)\] = 1$", re.MULTILINE)
-# Amount by which a bound lies below the shown value.
+# A bound is this much below the shown value.
 LITTLE = 0.001
 
 
@@ -62,7 +62,7 @@ class Script:
         return self._next_request(request.messages[0].content, messages_sent)
 
     def _shown_schedule(self, messages: Sequence[Message]) -> str:
-        """Return the schedule of the newest answer; empty if it shows no schedule."""
+        """Return the schedule in the latest answer; empty if it shows none."""
         newest = next((message for message in reversed(messages) if message.role == "user"), None)
         if newest:
             decisions = self.problem.read(newest.content).decisions

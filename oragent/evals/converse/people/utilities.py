@@ -39,9 +39,9 @@ WEIGHTS_OFF = 1e-3
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
 # Number of weights drawn for one pair of thresholds.
 DRAWS = 10_000
-# Minimum margin of the preferred outcome over every other one.
+# Minimum margin by which the preferred outcome exceeds every other one.
 MARGIN = 1e-6
-# Decimals of weights, so that a person can add them.
+# Number of decimals of weights, so that a person can add them.
 DECIMALS = 3
 
 
@@ -90,7 +90,7 @@ class Utility:
             raise ConfigError(f"the thresholds of a utility must be numbers, not {self.load} and {self.deviation}")
 
     def wish(self, time: int, times: int) -> float:
-        """Return f1: 1 at the preferred end of ``times`` start times, 0 at the other end, in even steps."""
+        """Return f1: 1 at the preferred end of ``times`` start times, 0 at the other end, with even steps between."""
         share = time / (times - 1)
         if self.direction is TimePreference.EARLY:
             return 1 - share
@@ -130,8 +130,8 @@ class Utility:
 def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constraints]]:
     """Return all outcomes from best to worst, each with its constraints: four per start time.
 
-    Ties put the better time first, then met load, then met deviation. An unmet threshold is not a constraint,
-    because a schedule that meets it is not worse.
+    Of equal ones, the better time comes first, then met load, then met deviation. An unmet threshold is not a
+    constraint, because a schedule that meets it is not worse.
     """
     met = (True, False)
     outcomes = [ScheduleOutcome(time, load, deviation) for time, load, deviation in product(range(times), met, met)]
@@ -147,13 +147,13 @@ def rank_outcomes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, C
 def maximum_utility(utility: Utility, oracle: ScheduleOracle) -> float:
     """Return the greatest utility of any schedule: that of the best feasible outcome.
 
-    It takes at most four solves for each start time, for a district of any size.
+    For a district of any size, this takes at most four solves per start time.
     """
     times = len(oracle.district.times)
     possible = (
         outcome for outcome, constraints in rank_outcomes(utility, times) if oracle.least_cost(constraints) is not None
     )
-    # The last outcomes only restrict the start time, which is always feasible.
+    # The last outcomes restrict only the start time, which is always feasible.
     return utility.value(next(possible), times)
 
 
@@ -167,7 +167,7 @@ def _outcome_constraints(utility: Utility, outcome: ScheduleOutcome) -> Constrai
 
 @dataclass(frozen=True)
 class Target:
-    """A utility and a schedule that maximises it; for a solution-centric one, the only maximiser."""
+    """A utility and a schedule that maximises it. For a solution-centric utility, it is the only maximiser."""
 
     utility: Utility
     optimum: str
@@ -219,9 +219,9 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
 def _singled_out(
     exact: Exact, school: int, direction: TimePreference, time: int, point: FrontierPoint, rng: np.random.Generator
 ) -> Utility | None:
-    """Return a utility with the first thresholds for which the solution is the only maximiser; None without any."""
+    """Return a utility with the first thresholds for which the solution is the only maximiser, or None."""
     if len(point.schedules) > 1:
-        # No utility distinguishes the schedules of this point.
+        # No utility can distinguish the schedules of this point.
         return None
     wished = ScheduleOutcome(time, True, True)
     for load, deviation, outcomes in _draw_thresholds(exact, school, wished, point):
@@ -239,7 +239,7 @@ def _draw_thresholds(
 ) -> Iterator[tuple[float, float, frozenset[ScheduleOutcome]]]:
     """Yield thresholds for which a point is the only one with its outcome, and all possible outcomes.
 
-    The outcome only gains schedules as a threshold rises, so the search ends at the first threshold with two schedules.
+    As a threshold rises, the outcome can only gain schedules. The search ends at the first threshold with two.
     """
 
     def outcomes_alone(load: float, deviation: float) -> frozenset[ScheduleOutcome]:
@@ -268,7 +268,7 @@ def _draw_thresholds(
 
 
 def _count_outcomes(exact: Exact, school: int, load: float, deviation: float) -> dict[ScheduleOutcome, int]:
-    """Return the number of schedules of each outcome; outcomes without schedules are left out."""
+    """Return the number of schedules of each possible outcome."""
     schedules = exact.schedules
     code = 4 * schedules.times[:, school].astype(np.intp)
     code += 2 * (schedules.load <= load) + (schedules.deviation <= deviation)

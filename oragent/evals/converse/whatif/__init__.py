@@ -1,1 +1,1 @@
-"""Sets of what-if questions on models as folders, run by gold lines, by a large or by a small language model."""
+"""Sets of what-if questions on models, answered by gold lines, a large or a small language model."""

@@ -26,7 +26,7 @@ QUESTIONS = "questions.jsonl"
 LARGEST = 64 << 20
 # Relative difference up to which two figures are equal.
 SAME = 1e-6
-# Relative difference of a figure that is shown, after rounding, from its value.
+# Relative difference between a figure and its shown, rounded form.
 SHOWN = 1e-4
 SHOWN_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
@@ -42,14 +42,14 @@ class Question(BaseModel):
 
 
 def read_questions(folder: Path) -> list[Question]:
-    """Read the questions of a set.
+    """Read the questions of a set from its folder.
 
     Raises:
-        ConfigError: The set is empty, a question has another form, or its model is not in the folder.
+        ConfigError: The set is empty, a question has the wrong form, or its model is not in the folder.
     """
     path = folder / QUESTIONS
     if not path.is_file() or path.stat().st_size > LARGEST:
-        raise ConfigError(f"{folder} holds no questions: expected {QUESTIONS} in it, of at most {LARGEST >> 20} MB")
+        raise ConfigError(f"{folder} contains no questions: expected {QUESTIONS} with at most {LARGEST >> 20} MB")
     questions = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
@@ -62,16 +62,16 @@ def read_questions(folder: Path) -> list[Question]:
             raise ConfigError(f"{path}, line {number}: no model {question.model[:80]!r} in the folder")
         questions.append(question)
     if not questions:
-        raise ConfigError(f"{path} holds no question")
+        raise ConfigError(f"{path} contains no question")
     return questions
 
 
 def find_breach(
     question: Question, results: Mapping[str, AnyResult], answer: Sequence[AnswerPart] | None = None
 ) -> str:
-    """Describe an expectation that no result meets; empty if one of the results meets all expectations.
+    """Describe an expectation that no result fulfils; empty if one of the results fulfils all.
 
-    If an answer is given, its figures must contain each expected value instead, whatever results they come from.
+    If an answer is given, its figures must instead contain each expected value, whatever their results are.
     """
     if answer is not None:
         return _find_missing(question.expected, answer)
@@ -84,7 +84,7 @@ def find_breach(
 
 
 def _find_missing(expected: Mapping[str, float | str], answer: Sequence[AnswerPart]) -> str:
-    """Describe an expected value that is no figure of an answer; signs are not compared, as prose may state them."""
+    """Describe an expected value that the answer does not state. Signs are ignored, because prose may express them."""
     shown = [part.text for part in answer if part.kind == "figure"]
     figures = [abs(float(found[0].replace(",", ""))) for text in shown for found in SHOWN_FIGURE.finditer(text)]
     for path, value in expected.items():

@@ -1,4 +1,4 @@
-"""Run of a set of what-if questions: by its gold lines, by the agent T-P-P, or by a small model that writes lines."""
+"""Run a set of what-if questions with its gold lines, the agent T-P-P, or a small model that writes lines."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class QuestionScore:
     """Score of an agent on one question."""
 
     question: Question
-    # Reason why the answer is wrong. Empty if it is right.
+    # Reason why the answer is wrong. Empty if it is correct.
     breach: str
     # Number of figures in the answer that no result supports.
     unsupported: int
@@ -54,15 +54,15 @@ async def run_questions(
         folder: Folder of the set.
         agent: ``gold``, ``T-P-P`` or ``lines``.
         runtime: Settings of the language model, and the budget.
-        out: Folder of the records; a repeated call makes no new requests.
+        out: Folder of the records. A repeated call makes no new requests.
         model: Model to use. None means the model of the settings.
-        workers: Number of questions at once.
+        workers: Number of questions that are asked in parallel.
 
     Raises:
         ConfigError: The set or the agent is unknown.
     """
     if agent not in AGENTS:
-        raise ConfigError(f"no agent {agent[:40]!r}: expected one of {', '.join(AGENTS)}")
+        raise ConfigError(f"unknown agent {agent[:40]!r}; expected one of {', '.join(AGENTS)}")
     questions = read_questions(folder)
     models = {name: read_indexed(folder / name) for name in dict.fromkeys(one.model for one in questions)}
     names = [f"question.{number:04d}" for number in range(len(questions))]
@@ -76,7 +76,7 @@ async def run_questions(
 
         finished = await study.run_cases(names, work)
         if study.stop_reason:
-            raise ConfigError(f"stopped: {study.stop_reason}; the same command goes on")
+            raise ConfigError(f"stopped: {study.stop_reason}; repeat the command to continue")
         pairs = zip(questions, finished, strict=True)
         return [_score(question, case) for question, case in pairs if case is not None]
 
@@ -135,11 +135,11 @@ def bench_questions(
     Raises:
         ConfigError: The set or the agent is unknown, or the agent has no language model.
     """
-    # Lines are run without a language model by the agent that other benchmarks call rules.
+    # Lines are run without a language model. Other benchmarks call this agent rules.
     name = GOLD if agent == LINES else agent
     runtime = words.read_runtime(("agent",))
     if name not in AGENTS:
-        raise ConfigError(f"no agent {name[:40]!r} for questions: expected one of {', '.join(AGENTS)}")
+        raise ConfigError(f"unknown agent {name[:40]!r} for questions; expected one of {', '.join(AGENTS)}")
     if name != GOLD and runtime.model is None:
         raise ConfigError(f"{name} needs a language model: add --model NAME")
     out = outputs / f"{folder.resolve().name}-{name}"
