@@ -74,6 +74,10 @@ class StoreError(OragentError):
     """A run's folder cannot be read or written."""
 
 
+class FullDiskError(StoreError):
+    """The disk of a run's folder has no room."""
+
+
 class WorkspaceError(OragentError):
     """A folder is not a workspace, or one of its files, a label, an answer or a judgement has the wrong form."""
 

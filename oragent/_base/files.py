@@ -22,6 +22,8 @@ NETWORK_KINDS = """
 NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
 # Pipes that a shell opens for a command.
 SHELL_PIPES, STANDARD_INPUT = Path("/dev/fd"), Path("/dev/stdin")
+# Free MiB of a disk on which a run begins or goes on.
+ROOM_MB = 3
 # Maximum bytes of a file that an argument names.
 LONGEST_ARGUMENT = 4 << 20
 ESCAPE = re.compile(r"\\([0-7]{3})")
@@ -188,6 +190,23 @@ def make_plain_folder(path: Path) -> None:
     if path.is_symlink():
         raise OSError(f"{path} is a link, which may lead elsewhere: remove it")
     path.mkdir(parents=True, exist_ok=True)
+
+
+def expect_room(folder: Path) -> None:
+    """Check that a folder can be written, before a model is asked whose reply would be lost.
+
+    Raises:
+        StoreError: The folder, or the parent in which it would be made, is read-only, or its disk is full.
+    """
+    path = folder.absolute()
+    place = next(parent for parent in (path, *path.parents) if os.path.exists(parent))
+    if not os.access(place, os.W_OK):
+        raise StoreError(f"{place} cannot be written: make it writable, or name another folder")
+    disk = os.statvfs(place)
+    free_mb = disk.f_bavail * disk.f_frsize / 2**20
+    # Some file systems do not say how large they are.
+    if disk.f_blocks and free_mb < ROOM_MB:
+        raise StoreError(f"the disk of {place} has {free_mb:.1f} MB of room, and {ROOM_MB} MB are needed: make room")
 
 
 def remove_files(folder: Path, names: Collection[str]) -> None:

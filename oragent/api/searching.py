@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
+from oragent._base.files import expect_room
 from oragent.api.choices import (
     Choices,
     ModelChoice,
@@ -219,6 +220,7 @@ def _prepare_run(
     settings = read_config(Path(config) if config else None, choices.overrides)
     resolved, options = resolve_problem(problem, base), choices.make_launch_options(settings)
     outputs_folder, home = Path(outputs) if outputs else base / "outputs", evaluation_root(resolved, within)
+    expect_room(outputs_folder)
     if start:
         warm = gather_start([str(entry) for entry in start], resolved, outputs_folder)
     else:

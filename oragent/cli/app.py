@@ -1,5 +1,6 @@
 """Command line: registers all commands in the order of the help, and prints errors."""
 
+import errno
 import sys
 from typing import Annotated, Any
 
@@ -29,6 +30,13 @@ from oragent.cli.options import console
 
 # Exit code of an error.
 ERROR = 1
+# Remedies of errors of the operating system
+REMEDIES = {
+    errno.EMFILE: "raise the limit, such as with 'ulimit -n 1024'",
+    errno.ENFILE: "end programs that have many files open",
+    errno.ENOSPC: "make room on its disk",
+    errno.EROFS: "name a folder on a disk that can be written",
+}
 # Exit code of a command that Ctrl-C ended.
 INTERRUPTED = 130
 # Titles of the groups of commands in the help, in their order.
@@ -69,8 +77,15 @@ def main() -> None:
     try:
         app()
     except (OragentError, OSError) as problem:
-        Terminal(stderr=True).print(f"[bold red]oragent:[/] {escape(str(problem))}", highlight=False, soft_wrap=True)
+        text = escape(_explain_error(problem))
+        Terminal(stderr=True).print(f"[bold red]oragent:[/] {text}", highlight=False, soft_wrap=True)
         sys.exit(ERROR)
+
+
+def _explain_error(problem: OragentError | OSError) -> str:
+    if isinstance(problem, OSError) and problem.errno in REMEDIES:
+        return f"{problem}: {REMEDIES[problem.errno]}"
+    return str(problem)
 
 
 def _run_for_programs(words: list[str]) -> int:

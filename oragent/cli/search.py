@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
+from oragent._base.files import expect_room
 from oragent._base.publishing import publish_progress, publish_result
 from oragent._base.text_format import format_count
 from oragent.api.companions import register_companions
@@ -118,6 +119,7 @@ def run(
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
     folder = outputs or base / "outputs"
+    expect_room(folder)
     warm = gather_start(start, resolved, folder) if start else None
     estimate = SpendingEstimate() if replay else estimate_search(chosen, resolved, project_prices(home))
     confirm_spending(estimate, chosen.budget.confirm, yes=yes)

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent._base.files import FolderKind, file_stem, kind_of_folder, replace_file
+from oragent._base.files import FolderKind, expect_room, file_stem, kind_of_folder, replace_file
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
@@ -100,6 +100,7 @@ def formulate_file(
     if command.replay is not None and not (command.replay / "run.db").is_file():
         raise StoreError(f"no formulation to replay at {command.replay}: expected run.db in it")
     remember_demands(model_demands(_read_runtime(command).every_model))
+    expect_room(command.outputs)
     opened: list[Path] = []
     runtime = _read_runtime(command)
     estimate = SpendingEstimate()

@@ -76,6 +76,7 @@ class LedgerCase:
 
         Raises:
             BudgetExhausted: The budget is used up.
+            FullDiskError: The disk has no room for a reply.
             ModelError: The endpoint cannot be used.
             Interrupted: The work is being stopped.
         """
@@ -87,6 +88,7 @@ class LedgerCase:
         request = Request(role, fitted, temperature, tuple(tools), key, schema)
         reply = self.context.replies.find_reply(request)
         if reply is None:
+            self.context.replies.reserve_room()
             reply = RecordedReply.from_reply(request, await model(request))
             self.context.replies.store_reply(reply, request.digest)
         self.replies.append(reply)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from oragent._base.errors import StoreError
+from oragent._base.errors import FullDiskError, StoreError
 from oragent._base.files import network_file_system
 from oragent._base.text_format import escape_text
 
@@ -29,7 +29,9 @@ MOST_BYTES = 256 << 20
 ROW_BYTES = 500
 # CPU seconds of a query
 QUERY_S = 60.0
-SUFFIXES = ("", "-wal", "-shm", "-journal")
+# Suffix of the file that keeps room for replies, and its bytes.
+RESERVE, RESERVED = "-reserve", 2 << 20
+SUFFIXES = ("", "-wal", "-shm", "-journal", RESERVE)
 # Ends a rollback journal that names a further file. SQLite deletes that file; ours never have one.
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 COLUMN = re.compile(r"(?!(?:_?rowid_?|oid)$)[a-z_][a-z0-9_]*", re.IGNORECASE)
@@ -60,6 +62,8 @@ class Database:
         noun: str = "run",
     ) -> None:
         self.path, self._noun = path, noun
+        self._reserve = path.with_name(path.name + RESERVE)
+        self._has_reserve = False
         if readonly and not path.is_file():
             raise StoreError(f"no {noun} at {path.parent}: expected {path.name} in it")
         _check_files(path)
@@ -94,16 +98,17 @@ class Database:
             # WAL needs shared memory, which network file systems lack.
             self.execute(f"PRAGMA journal_mode={'DELETE' if network_file_system(self.path) else 'WAL'}")
             self.execute("PRAGMA synchronous=NORMAL")
-            self.execute(META)
-        written = self.read_meta("version")
+        has_meta = self.query_row("SELECT 1 FROM sqlite_master WHERE name = 'meta'") is not None
+        written = self.read_meta("version") if has_meta else None
         if written is not None:
             self._check_format(written, kind)
         elif readonly and kind is not None:
             raise StoreError(f"{self.path} names no format; start a new {self._noun}")
         if not readonly:
+            # All tables or none: a process may be killed in between.
+            version = f"INSERT OR IGNORE INTO meta VALUES ('version', '{kind} {FORMAT}');"
             with self.translate_errors():
-                self._db.executescript(schema)
-            self.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", f"{kind} {FORMAT}")
+                self._db.executescript(f"BEGIN IMMEDIATE; {META} {schema} {version} COMMIT;")
 
     def _check_format(self, written: str, kind: str | None) -> None:
         """Compare the format and kind of the file, such as ``search 4``, with those that are expected."""
@@ -141,6 +146,36 @@ class Database:
     def close(self) -> None:
         """Close the file; nothing is pending."""
         self._db.close()
+        self.release_room()
+
+    def reserve_room(self) -> None:
+        """Keep room on the disk, in a file beside the database, until ``release_room``; more calls have no effect.
+
+        Raises:
+            FullDiskError: The disk has no room.
+        """
+        if self._has_reserve:
+            return
+        try:
+            self._reserve.unlink(missing_ok=True)
+            with self._reserve.open("xb") as file:
+                self._has_reserve = True
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, RESERVED)
+                else:
+                    file.write(bytes(RESERVED))
+        except OSError as problem:
+            self.release_room()
+            what = f"no room of {RESERVED >> 20} MB for replies at {self.path.parent} ({problem.strerror})"
+            raise FullDiskError(f"{what}; make room, then 'oragent resume' the {self._noun}") from None
+
+    def release_room(self) -> bool:
+        """Free the room that is kept; return False if there is none."""
+        if self._has_reserve:
+            self._reserve.unlink(missing_ok=True)
+            self._has_reserve = False
+            return True
+        return False
 
     def limit_queries(self, seconds: float) -> None:
         """End each query from now on after so many CPU seconds."""
@@ -237,12 +272,10 @@ class Database:
         except sqlite3.OperationalError as problem:
             if str(problem) == "interrupted":
                 problem = sqlite3.OperationalError(f"a query takes more than {self._query_s:g} CPU seconds")
-            full = "full" in str(problem) or "disk I/O" in str(problem)
-            if full:
-                remedy = f"; make room, then 'oragent resume' the {self._noun}"
-            else:
-                remedy = ""
-            raise StoreError(f"cannot use {self.path}: {problem}{remedy}") from None
+            what = f"cannot use {self.path}: {problem}"
+            if "full" in str(problem) or "disk I/O" in str(problem):
+                raise FullDiskError(f"{what}; make room, then 'oragent resume' the {self._noun}") from None
+            raise StoreError(what) from None
         except sqlite3.DatabaseError as problem:
             remedy = f"restore it from a copy or start a new {self._noun}"
             raise StoreError(f"{self.path} is corrupted ({problem}); {remedy}") from None

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ModelError, StoreError
+from oragent._base.errors import FullDiskError, ModelError, StoreError
 from oragent._base.safe_load import parse_json
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall
@@ -130,12 +130,25 @@ class Replies:
         return self._from_row(row)
 
     def store_reply(self, reply: RecordedReply, digest: str) -> None:
-        """Store a reply; ``digest`` is that of its request."""
+        """Store a reply, on a full disk in the room that was kept; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
         fields = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
         row = {**fields, "tool_calls": calls, "prompt_hash": digest}
-        self._database.write_row("INSERT OR REPLACE INTO", "replies", row)
+        try:
+            self._database.write_row("INSERT OR REPLACE INTO", "replies", row)
+        except FullDiskError:
+            if not self._database.release_room():
+                raise
+            self._database.write_row("INSERT OR REPLACE INTO", "replies", row)
         self._known_keys.add(reply.key)
+
+    def reserve_room(self) -> None:
+        """Keep room on the disk for the replies of calls that begin now.
+
+        Raises:
+            FullDiskError: The disk has no room.
+        """
+        self._database.reserve_room()
 
     def all_replies(self) -> list[RecordedReply]:
         """Return all replies, in the order of their calls."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError
+from oragent._base.files import expect_room
 from oragent._base.safe_load import parse_json
 from oragent.ledger.case import Interrupted, LedgerCase
 from oragent.ledger.database import Database
@@ -251,6 +252,8 @@ async def open_study(
         ModelError: A model has no key, cannot be reached, or refuses.
     """
     async with AsyncExitStack() as stack:
+        if isinstance(folder, Path):
+            expect_room(folder)
         by_role: Mapping[str, Model] = {} if model is None else {"": model}
         checks: Sequence[Reply] = ()
         if model is None and is_asking and runtime.model is not None:

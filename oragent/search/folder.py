@@ -290,6 +290,8 @@ def reopen(
             not be compared.
     """
     expect_no_links(path)
+    if not only_read and path.is_dir():
+        files.expect_room(path)
     try:
         tree = load_yaml(path / "config.yaml")
         expect_format(tree.get("format"), path / "config.yaml")

@@ -1,11 +1,14 @@
 """Help of the command line: commands by product, and names that are not cut."""
 
+import errno
 import re
+import sys
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from oragent.cli import app as command_line
 from oragent.cli.app import PANELS, app
 
 GROUP = get_command(app)
@@ -34,3 +37,17 @@ def test_commands_are_grouped_by_product() -> None:
 def test_no_option_is_cut_at_80_columns(command: str) -> None:
     cut = [line for line in show_help(*command.split()).splitlines() if re.search(r"-[\w-]*…", line)]
     assert not cut
+
+
+@pytest.mark.parametrize(("code", "remedy"), [(errno.EMFILE, "ulimit -n"), (errno.ENOSPC, "make room")])
+def test_an_error_of_the_system_names_its_remedy(
+    code: int, remedy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OSError(code, "an error")
+
+    monkeypatch.setattr(command_line, "app", fail)
+    monkeypatch.setattr(sys, "argv", ["oragent", "problems"])
+    with pytest.raises(SystemExit):
+        command_line.main()
+    assert remedy in capsys.readouterr().err

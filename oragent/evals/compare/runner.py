@@ -12,6 +12,7 @@ import yaml
 
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
+from oragent._base.files import expect_room
 from oragent._base.safe_load import load_yaml
 from oragent._base.settings import dump_settings
 from oragent.evals.bench.plan import BenchCell, BenchPlan, flatten_tree
@@ -89,6 +90,7 @@ class SearchRunner:
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Run a search, or the rest of it, and write its report."""
+        expect_room(folder)
         path, problem = self._find_begun(cell, folder), self._problems[cell.subject]
         settings = cell_config(self._plan, cell)
         opened, home = list[RunFolder](), evaluation_root(problem)
