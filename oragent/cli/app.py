@@ -30,7 +30,7 @@ from oragent.cli.options import console
 
 # Exit code of an error.
 ERROR = 1
-# Remedies of errors of the operating system
+# Remedies of errors of the operating system.
 REMEDIES = {
     errno.EMFILE: "raise the limit, such as with 'ulimit -n 1024'",
     errno.ENFILE: "end programs that have many files open",
