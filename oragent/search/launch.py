@@ -33,13 +33,14 @@ from oragent.llm.prices import Prices, project_prices
 from oragent.search.checks import expect_an_end
 from oragent.search.companions import Companion, make_companion
 from oragent.search.config import Config
+from oragent.search.core_speed import describe_core_speed
 from oragent.search.engine import Engine
 from oragent.search.events import Observer, OnEvent, SearchResult, call_both, ignore_event
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
 from oragent.search.genetics.variety import describe_missing_place
 from oragent.search.starting import InitialPrograms
-from oragent.search.store import ISOLATION, Store
+from oragent.search.store import CORE, ISOLATION, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategies.submitted import SUBMITTED
@@ -248,6 +249,9 @@ async def search(
                     _check_device(config, folder, store, tell)
                     if isolation is not None and config.cluster is None and store.meta(ISOLATION) is None:
                         store.note(ISOLATION, json.dumps(isolation))
+                    is_local = config.cluster is None and replay is None and not config.is_scripted
+                    if config.model is not None and is_local and store.meta(CORE) is None:
+                        store.note(CORE, describe_core_speed())
                     for message in filter(None, (*places.remarks, folder.remark)):
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)

@@ -71,6 +71,8 @@ MAX_TEXT = 100_000
 MAX_JSON = 8 << 20
 # Key of the recorded isolation of candidates on the machine of the run.
 ISOLATION = "isolation"
+# Key of the recorded speed of a core of that machine.
+CORE = "core"
 # Key of the value that states whether the run used up its budget or finished.
 COMPLETE = "complete"
 
@@ -266,9 +268,9 @@ class Store:
         return self.meta("founded") or "rebuilt"
 
     def take_start(self, path: Path) -> None:
-        """Copy the initial programs and lessons of another run, and the actions of its user."""
+        """Copy the initial programs, lessons and core speed of another run, and the actions of its user."""
         with Database(path, SCHEMA, None, readonly=True) as database:
-            for key in ("founders", "founded", "lessons", "steering"):
+            for key in ("founders", "founded", "lessons", "steering", CORE):
                 if (value := database.read_meta(key)) is not None:
                     self.note(key, value)
 

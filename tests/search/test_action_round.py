@@ -359,6 +359,16 @@ def test_the_first_call_sweeps_on_practice_instances_and_chooses_what_has_time_w
     assert "8 practice instances of each size" in model.prompts("idea")[0]
 
 
+def test_what_a_sweep_taught_is_in_the_next_prompt_whichever_program_is_its_parent(begun) -> None:
+    swept = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=4,15\n```python\n{SCALED}```"
+    model = Players(idea=f"{swept}\n{part(33)}", experiment=part(34), code="no")
+    folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=2")
+    search(folder, model, run=practised, offers=PRACTICE)
+    prompt = model.asked[1][1]
+    assert "What the numbers of 'scaled' (score" in prompt
+    assert "- SCALE = 15:" in prompt.partition("What the numbers of 'scaled'")[2]
+
+
 def test_where_no_setting_of_a_sweep_has_time_none_is_scored_and_the_next_prompt_says_what_fits(begun) -> None:
     program = SCALED.replace("SCALE = 3", "SCALE = 30")
     part_of_reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=33,25,40\n```python\n{program}```"

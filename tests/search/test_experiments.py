@@ -199,7 +199,7 @@ def test_it_stops_where_the_first_settings_all_fail_alike() -> None:
         (["C=1"], "C is no constant at the top"),
         (["A=1,2", "B=1..2"], "not both"),
         (["A=1", "A=2"], "'A' is named twice"),
-        (["A=5..1"], "a range rises"),
+        (["A=5..1"], "smaller one"),
         (["B=0..1,log"], "positive for log"),
         (["A=__import__('os')"], "does not name a parameter: write window=5,10,20"),
         ([f"A={','.join(map(str, range(20)))}", f"B={','.join(map(str, range(20)))}"], "400 settings"),

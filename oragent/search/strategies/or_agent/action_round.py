@@ -22,6 +22,7 @@ from oragent.search.experiments import (
     read_places,
     scale_seconds,
 )
+from oragent.search.prompting.example_call import describe_example
 from oragent.search.prompting.instance_values import describe_bound, describe_instances, describe_sizes
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import (
@@ -46,6 +47,7 @@ from oragent.search.prompting.search_summary import (
     title_of,
 )
 from oragent.search.round_context import RoundContext
+from oragent.search.store import CORE
 from oragent.search.strategies.asking import ask_and_read, repair_request
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.allocation import (
@@ -276,10 +278,14 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         base = None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
     measured, beside = _recall_measured(run), None
+    if run.style == "strong":
+        example = await describe_example(run)
+    else:
+        example = ""
     # Ask again after a reply that contains only probes.
     for _ in range(asks):
         count = _program_count(run, action)
-        messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(measured)))
+        messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(measured), example))
         probes = _probe_sources(run)
         read = partial(read_drafts, run, base=base, limit=2 * count, probes=probes, libraries=library_programs(run))
         complain = partial(repair_request, run)
@@ -379,7 +385,7 @@ def _list_mates(run: RoundContext) -> list[Elite]:
 
 
 def write_prompt(
-    run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = ""
+    run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = "", example: str = ""
 ) -> str:
     """Write the prompt: the state of the search, the programs, the action, and the form of the reply."""
     if parents:
@@ -409,7 +415,7 @@ def write_prompt(
         standing=_describe_standing(run, last),
         tried=prompt_sections.with_blank_line(describe_tried(run)),
         # Constant text comes first, because servers cache equal prefixes.
-        memory=prompt_sections.memory_section(run.problem.knowledge.strip()),
+        memory=prompt_sections.memory_section(run.problem.knowledge.strip()) + _describe_setting(run, example),
         features=f"{bins}\n\n" if bins else "",
         programs=prompt_sections.with_blank_line(shown),
         history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
@@ -421,6 +427,13 @@ def write_prompt(
         blocks="" if run.style == "strong" else blocks_hint(run, last),
         form=form,
     )
+
+
+def _describe_setting(run: RoundContext, example: str) -> str:
+    """Return the speed of a core and an example of the arguments, for a strong model, before a blank line."""
+    if run.style != "strong":
+        return ""
+    return "".join(f"{part}\n\n" for part in (run.context.store.meta(CORE), example) if part)
 
 
 def _describe_standing(run: RoundContext, last: Elite | None) -> str:
@@ -496,7 +509,7 @@ async def _try_draft(
     beside: float | None,
     label: str,
 ) -> str:
-    """Probe or score a part of a reply; return the measurements, with the best program's score on practice."""
+    """Probe or score a part of a reply; return the measurements, which the next prompt shows."""
     ids = [parent.id for parent in parents]
     if not draft.source:
         run.reject(draft.text, draft.problem, ids, role, call)
@@ -522,13 +535,17 @@ async def _try_draft(
             set_title(run, candidate.source, draft.title)
     except BudgetExhausted:
         return ""
+    if prepared.report and draft.axes:
+        report = f"Swept on {experiment_words(run)}:\n{prepared.report}"
+    else:
+        report = prepared.report
     if candidate.score is not None:
-        if prepared.report and draft.axes:
-            report = f"Swept on {experiment_words(run)}:\n{prepared.report}"
-        else:
-            report = prepared.report
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
-    return ""
+    if not report:
+        return ""
+    # The next prompt tells it to all programs, whichever of them becomes the parent.
+    outcome = prompt_sections.describe_outcome(candidate)
+    return f"What the numbers of {draft.title!r} ({outcome}) taught. {report}"
 
 
 def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
