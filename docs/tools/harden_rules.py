@@ -8,7 +8,7 @@ import reevo_rules
 
 from oragent.api.experiments import source_of
 from oragent.evaluation.discovered import find_discovered, list_discovered
-from oragent.evaluation.hardening import CASES, Outcome
+from oragent.evaluation.hardening import CASES, CaseOutcome
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem
 from oragent.search.experiment_runner import ExperimentRunner
 
@@ -43,8 +43,8 @@ def main() -> None:
             for title, source in list_programs(problem):
                 hardened = runner.harden(source)
                 failed = "; ".join(f"{case.name}: {case.reason}" for case in hardened.failures)
-                unjudged = ", ".join(case.name for case in hardened.cases if case.outcome is Outcome.UNJUDGED)
-                passed = sum(case.outcome is Outcome.PASSED for case in hardened.cases)
+                unjudged = ", ".join(case.name for case in hardened.cases if case.outcome is CaseOutcome.UNJUDGED)
+                passed = sum(case.outcome is CaseOutcome.PASSED for case in hardened.cases)
                 row = (f"`{name}`", f"`{title}`", f"{passed} of {len(CASES)}", failed, unjudged)
                 print(f"| {' | '.join(row)} |", flush=True)
 

@@ -40,11 +40,14 @@ CASE_S = 10.0
 TEMPLATE = "hardening_template.txt"
 LINE = re.compile(r"@HARDEN (\{.*\})")
 MOST_REASON = 200
-NOT_PYTHON = "only programs in Python can be tested with unusual arguments"
+NOT_PYTHON = (
+    "its programs are in C++, and unusual arguments are tested with Python only: call the compiled function with sizes "
+    "0, 1 and 2 in a test of your own"
+)
 
 
 class CaseOutcome(StrEnum):
-    """CaseOutcome of a case."""
+    """Outcome of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -54,7 +57,7 @@ class CaseOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class HardenedCase:
-    """CaseOutcome of one change of the arguments."""
+    """Outcome of one change of the arguments."""
 
     # Name of the change, one of ``CASES``.
     name: str
@@ -111,7 +114,7 @@ class HardenedProgram:
 
 @dataclass
 class _CaseRun:
-    """CaseOutcome of a program in one case."""
+    """Outcome of a program in one case."""
 
     # Kind, shape and finiteness of the answer; None without an answer.
     form: list[Any] | None = None

@@ -82,3 +82,17 @@ def test_a_case_that_the_seed_fails_is_not_judged(tmp_path: Path) -> None:
     assert set(written) == {"HardenedRun"}
     with pytest.raises(ConfigError, match="boom"):
         asyncio.run(harden_program(measure, load_problem(tmp_path), "def choose(sizes):\n    raise ValueError('boom')"))
+
+
+def test_a_problem_in_cpp_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "problem.yaml").write_text("title: t\ndescription: d\nfunction: add\ncandidate: {language: cpp}\n")
+    (tmp_path / "heuristic.cpp").write_text("double add(double x) {\n    return x + 1;\n}\n")
+    (tmp_path / "eval.py").write_text("")
+
+    async def measure(text: str, cpu_s: float | None) -> Evaluation:
+        raise AssertionError("nothing may run")
+
+    problem = load_problem(tmp_path)
+    with pytest.raises(ConfigError, match=r"in C\+\+") as caught:
+        asyncio.run(harden_program(measure, problem, problem.seed))
+    assert "\n" not in str(caught.value)
