@@ -1,4 +1,4 @@
-"""Solve a model given as arrays with any back end, and recompute the figures that the back end claims.
+"""Solve a model given as arrays with any back end, and recompute the figures that it claims.
 
 Names of variables and rows are not needed, so the overhead is small even for models with 10^6 coefficients.
 """
@@ -19,11 +19,11 @@ from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers.protocol import Ability, Limit, Solver, SolverOptions, SolverResult, SolverStatus
 from oragent.milp.solvers.registry import find_solver, solvers_able
 
-# Relative gap up to which a point counts as optimal; the denominator is max(1, |objective|).
+# Relative gap up to which a point counts as optimal. The denominator is max(1, |objective|).
 PROVEN = 1e-6
-# A dual or reduced cost counts as 0 if it is this small relative to its largest summand.
+# A dual or reduced cost counts as 0 if its ratio to its largest summand is at most this.
 NOISE = 1e-9
-# Tolerance for duals of HiGHS on the wrong side of 0, with a safety margin.
+# Tolerance for duals of HiGHS with the wrong sign, with a safety margin.
 DUAL_FEASIBLE = 1e-6
 NOT_PROVEN = "stopped before it was proven that no point is better"
 NO_OPTIMUM = (SolverStatus.INFEASIBLE, SolverStatus.UNBOUNDED, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
@@ -31,18 +31,18 @@ NO_OPTIMUM = (SolverStatus.INFEASIBLE, SolverStatus.UNBOUNDED, SolverStatus.INFE
 
 @dataclass(frozen=True)
 class ArraySolution:
-    """A checked result; figures have the sign of the model's own sense."""
+    """A checked result. Figures have the sign of the model's own sense."""
 
     status: SolveStatus
-    # ``(n,)``; None without a feasible point
+    # ``(n,)``; None without a feasible point.
     values: Vector | None = None
     # Objective of the values, with the penalties of soft rows.
     objective: float | None = None
-    # Proven bound: no feasible point is better; infinite or None if unknown.
+    # Proven bound, which no feasible point exceeds. Infinite or None if unknown.
     bound: float | None = None
     # Gap between objective and bound, relative to max(1, |objective|).
     gap: float | None = None
-    # ``(m,)`` and ``(n,)``; for linear and convex quadratic models.
+    # ``(m,)`` and ``(n,)``. Only for linear and convex quadratic models.
     row_duals: Vector | None = None
     reduced_costs: Vector | None = None
     # ``(n,)`` for an unbounded model, ``(m,)`` for an infeasible one, if the solver supplies a ray.
@@ -59,7 +59,7 @@ class ArraySolution:
     note: str = ""
     # One line for each part that was replaced by linear rows.
     linearised: tuple[str, ...] = ()
-    # Native object of the solver after the last solve of a linear model; None if not available.
+    # Native object of the solver after the last solve of a linear model. None if not available.
     engine: object = field(default=None, repr=False)
 
 
@@ -73,8 +73,8 @@ def solve_arrays(
     """Solve a model.
 
     Parts that the solver does not support are first written as linear rows. Objectives with the highest priority are
-    optimised first. Values of integer variables are rounded, and the remaining linear programme is solved for the
-    other variables. Objective and feasibility are computed from the values, the bound of a linear programme from duals.
+    optimised first. Values of integer variables are rounded, and then the linear programme of the other variables is
+    solved. Objective and feasibility are computed from the values, and the bound of a linear programme from duals.
 
     Args:
         arrays: The model.
@@ -105,7 +105,7 @@ def check_abilities(arrays: Arrays, back_end: Solver) -> None:
     """Raise an error that lists the back ends for integer variables if this one does not support them."""
     if arrays.integer.any() and Ability.INTEGER not in back_end.abilities:
         able = ", ".join(solvers_able(frozenset({Ability.INTEGER})))
-        raise MilpError(f"{back_end.name} has no {Ability.INTEGER}: choose one of {able}")
+        raise MilpError(f"{back_end.name} does not support {Ability.INTEGER}: choose one of {able}")
 
 
 def _solve_once(
@@ -153,7 +153,7 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     objective = arrays.worth_at(values)
     bound = proven_bound(linear, result)
     gap = abs(objective - bound) / max(1.0, abs(objective))
-    # A bound on the wrong side of the point is an effect of the solver's tolerances.
+    # If the bound is on the wrong side of the point, the cause is the solver's tolerances.
     proven = result.status is SolverStatus.OPTIMAL and gap <= PROVEN
     duals = reduced = None
     if result.row_duals is not None and not linear.integer.any() and len(linear.cost) == count:
@@ -179,7 +179,7 @@ def _rounded_if_feasible(arrays: Arrays, values: Vector) -> Vector:
 
 
 def polish(arrays: Arrays, values: Vector, again: Vector | None) -> Vector:
-    """Return the point with exact integers and without rounding noise at bounds, if it is not worse."""
+    """Return the point with exact integers, and without rounding noise at bounds, unless that is worse."""
     sign = arrays.sense.sign
     if again is not None and arrays.largest_violation(again) <= FEASIBLE:
         loss = sign * (arrays.objective_at(again) - arrays.objective_at(values))
@@ -197,14 +197,14 @@ def proven_bound(arrays: Arrays, result: SolverResult) -> float:
     if result.row_duals is not None and result.values is not None and not arrays.integer.any():
         if not arrays.features.quadratic:
             return dual_bound(arrays, result.row_duals)
-        # A convex function lies above its tangent, and duals bound the tangent.
+        # A convex function lies above its tangent, whose optimum the duals bound.
         tangent = gradient_arrays(arrays, result.values)
         return dual_bound(tangent, result.row_duals)
     return none if result.bound is None else result.bound
 
 
 def gradient_arrays(arrays: Arrays, values: Vector) -> Arrays:
-    """Return the model whose objective is the tangent of the quadratic one at a point; the model itself if linear."""
+    """Return the model with the tangent of the quadratic objective at a point; a linear model stays as it is."""
     if not arrays.features.quadratic:
         return arrays
     gradient = arrays.cost.copy()
@@ -216,7 +216,7 @@ def gradient_arrays(arrays: Arrays, values: Vector) -> Arrays:
 
 
 def _without_optimum(linear: Arrays, result: SolverResult, options: SolverOptions, back_end: Solver) -> ArraySolution:
-    """Decide whether a model without an optimum is infeasible or unbounded, by a solve without its objective."""
+    """Decide whether a model without an optimum is infeasible or unbounded, by solving it without its objective."""
     settled = back_end.solve(_without_objective(linear), options)
     if settled.status in NO_OPTIMUM:
         return ArraySolution(SolveStatus.INFEASIBLE, farkas=result.farkas)
@@ -235,11 +235,13 @@ def _without_objective(arrays: Arrays) -> Arrays:
 def _solve_goals(
     arrays: Arrays, linear: Linearised, options: SolverOptions, back_end: Solver, start: Vector | None
 ) -> ArraySolution:
-    """Optimise the objectives of each priority in turn; earlier ones are held at their optima."""
+    """Optimise the objectives of each priority in turn. Earlier ones are fixed at their optima."""
     goals, current = arrays.features.goals, linear.arrays
     stages = sorted({0, *(goal.priority for goal in goals if goal.weight)}, reverse=True)
     if arrays.features.quadratic and stages[-1] != 0:
-        raise MilpError("a goal comes after the quadratic objective, whose priority is 0: give it a higher priority")
+        raise MilpError(
+            "a goal has a lower priority than the quadratic objective, which has 0: give it a higher priority"
+        )
     solution, all_proven = ArraySolution(SolveStatus.UNKNOWN), True
     for stage in stages:
         staged = _stage_arrays(current, linear.arrays, stage)
@@ -300,8 +302,8 @@ def _with_stage_kept(current: Arrays, staged: Arrays, most: float) -> Arrays:
 def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
     """Return the bound that duals, ``(m,)``, prove for a linear programme by weak duality.
 
-    Bound and duals are in the model's own sense. The bound is infinite if the duals prove nothing. A dual of a side
-    without a limit counts as 0 if it is within the solver's tolerance.
+    Bound and duals are in the model's own sense. The bound is infinite if the duals prove none. If a side has no limit,
+    its dual counts as 0 within the solver's tolerance.
     """
     sign = arrays.sense.sign
     tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
@@ -324,9 +326,9 @@ def clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
 
 
 def ray_of(arrays: Arrays) -> Vector | None:
-    """Return an improving direction of the recession cone, ``(n,)``, scaled to a largest step of 1; None without one.
+    """Return an improving direction of the recession cone, ``(n,)``, with largest step 1; None if there is none.
 
-    With rational figures, as doubles are, an integer model with a feasible point is unbounded if and only if its
+    If its figures are rational, as doubles are, an integer model with a feasible point is unbounded if and only if its
     relaxation has such a direction (Meyer 1974, doi:10.1007/BF01585523).
     """
     if arrays.features:

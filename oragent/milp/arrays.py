@@ -1,6 +1,7 @@
-"""A model as arrays, for solving it and for checking points.
+"""A model as arrays, to solve it and to check points.
 
-SciPy's sparse matrices would double the memory of every forked process; ``Sparse`` has the few operations needed.
+Importing SciPy's sparse matrices would double the memory of every forked process. ``Sparse`` has the few operations
+that are needed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,22 +21,22 @@ Places = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """An ``(m, n)`` matrix, most of whose entries are 0."""
+    """An ``(m, n)`` matrix of which most entries are 0."""
 
-    # ``(m + 1,)`` position at which each row begins in the next two arrays, then their length.
+    # ``(m + 1,)`` start of each row in the next two arrays, followed by their length.
     starts: Places
-    # ``(k,)`` column of each entry
+    # ``(k,)`` column of each entry.
     columns: Places
-    # ``(k,)``
+    # ``(k,)`` value of each entry.
     values: Vector
     # Number of columns.
     width: int
-    # Makes numpy arrays on the left of "@" use ``__rmatmul__`` of this class.
+    # With this setting, ``array @ matrix`` calls ``__rmatmul__`` of this class.
     __array_ufunc__: ClassVar[None] = None
 
     @classmethod
     def from_entries(cls, lines: Any, columns: Any, values: Any, shape: tuple[int, int]) -> Self:
-        """Return the matrix with the given entries, each position at most once; entries of a row keep their order."""
+        """Return the matrix with the given entries, each position at most once. Entries of a row keep their order."""
         row, order = np.asarray(lines, dtype=np.int32), slice(None)
         if np.any(row[1:] < row[:-1]):
             order = np.argsort(row, kind="stable")  # type: ignore[assignment]
@@ -102,14 +103,14 @@ class Sparse:
         return replace(self, starts=starts, columns=self.columns[places], values=self.values[places])
 
     def stack_rows(self, below: "Sparse") -> Self:
-        """Return this matrix with the rows of another one below it; both have the same width."""
+        """Return this matrix with the rows of another one below it. Both must have the same width."""
         starts = np.concatenate([self.starts, below.starts[1:] + self.starts[-1]])
         columns = np.concatenate([self.columns, below.columns])
         values = np.concatenate([self.values, below.values])
         return replace(self, starts=starts.astype(np.int32), columns=columns, values=values)
 
     def stack_columns(self, *others: "Sparse") -> Self:
-        """Return this matrix with the columns of others after its own; all have the same number of rows."""
+        """Return this matrix with the columns of others after its own. All must have the same number of rows."""
         every: tuple[Sparse, ...] = (self, *others)
         offsets = np.cumsum([0, *(matrix.width for matrix in every)])
         columns = np.concatenate([matrix.columns + at for matrix, at in zip(every, offsets, strict=False)])
@@ -133,7 +134,7 @@ class Arrays:
     """The figures of a model with ``n`` variables and ``m`` rows."""
 
     sense: Sense
-    # ``(n,)`` objective coefficients, in the model's own sense
+    # ``(n,)`` objective coefficients, in the model's own sense.
     cost: Vector
     # Constant of the objective.
     constant: float
@@ -143,24 +144,24 @@ class Arrays:
     high: Vector
     # ``(n,)`` mask of integer variables.
     integer: NDArray[np.bool_]
-    # ``(m, n)`` coefficients of the rows
+    # ``(m, n)`` coefficients of the rows.
     matrix: Sparse
     # ``(m,)`` lower limits of the rows.
     row_low: Vector
     # ``(m,)`` upper limits of the rows.
     row_high: Vector
-    # Parts other than linear rows, by column and row; empty for a linear model.
+    # Nonlinear parts, by column and row. Empty for a linear model.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
-        """Return the model with an additional last row without limits, in which each given column has coefficient 1."""
+        """Return the model with one more row without limits, in which the given columns have coefficient 1."""
         row = Sparse.from_entries([0] * len(columns), columns, [1.0] * len(columns), (1, len(self.cost)))
         low, high = np.append(self.row_low, -np.inf), np.append(self.row_high, np.inf)
         return replace(self, matrix=self.matrix.stack_rows(row), row_low=low, row_high=high)
 
     @classmethod
     def from_milp(cls, milp: Milp) -> Self:
-        """Return the arrays of a model; variables and rows keep their order."""
+        """Return the arrays of a model. Variables and rows keep their order."""
         column_of = {variable.name: index for index, variable in enumerate(milp.variables)}
         cost = np.zeros(len(column_of))
         for name, value in milp.objective.terms.items():
@@ -238,7 +239,7 @@ class Arrays:
         return max(bounds, rows, float(fractions.max(initial=0.0)), parts)
 
     def _with_zeros_allowed(self, values: Vector) -> tuple[Vector, Vector]:
-        """Return bounds in which semi-continuous variables near 0 may be 0."""
+        """Return bounds that allow 0 for semi-continuous variables near 0."""
         low, high = self.low.copy(), self.high.copy()
         for part in self.features.semi_continuous:
             if abs(values[part.variable]) <= FEASIBLE:

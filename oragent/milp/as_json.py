@@ -1,4 +1,4 @@
-"""Models as JSON, for files and for communication between processes.
+"""Models as JSON, for files and between processes.
 
 Infinite bounds are ``null``. The default of ``low`` is 0; the default of ``high`` is no bound.
 """
@@ -26,7 +26,7 @@ ROW = {field.name for field in fields(Row)}
 
 
 def to_json(milp: Milp) -> str:
-    """Write a model as JSON text; reading it gives an equal model."""
+    """Write a model as JSON text. Reading the text gives an equal model."""
     return json.dumps(to_dict(milp), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -40,10 +40,10 @@ def from_json(text: str | bytes) -> Milp:
 
 
 def point_from_json(text: str | bytes) -> dict[str, float]:
-    """Read a point: an object of numbers by variable, or a solution in the form of ``solution.json``.
+    """Read a point from an object of numbers by variable, or from the content of ``solution.json``.
 
     Raises:
-        MilpError: The text is not JSON, or contains no such values.
+        MilpError: The text is not JSON, or contains no values.
     """
     data = load_json(text, "a point")
     if isinstance(data, dict) and isinstance(data.get("values"), dict):
@@ -56,7 +56,7 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
 
 
 def load_json(text: str | bytes, what: str) -> Any:
-    """Parse JSON without duplicate keys and NaN; ``MilpError`` states what was expected."""
+    """Parse JSON without duplicate keys and NaN. ``MilpError`` states what was expected."""
     try:
         return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
@@ -65,13 +65,13 @@ def load_json(text: str | bytes, what: str) -> Any:
     except UnicodeDecodeError:
         raise MilpError(f"not JSON: not a text in UTF-8; expected {what} as an object") from None
     except RecursionError:
-        raise MilpError(f"not {what}: nested too deep") from None
+        raise MilpError(f"not {what}: nested too deeply") from None
     except ValueError as problem:
         raise MilpError(f"not {what}: {plain(str(problem))}; expected finite numbers") from None
 
 
 def to_dict(milp: Milp) -> dict[str, Any]:
-    """Turn a model into plain lists, dicts, texts and finite numbers."""
+    """Turn a model into lists, dicts, texts and finite numbers."""
     objective = _plain_data(milp.objective)
     if not milp.objective.name:
         del objective["name"]
@@ -88,13 +88,13 @@ def to_dict(milp: Milp) -> dict[str, Any]:
 
 
 def features_to_dict(features: ModelFeatures[str]) -> dict[str, Any]:
-    """Turn features into plain data, without those that are empty."""
+    """Turn features into plain data, without empty fields."""
     plain_features: dict[str, Any] = FEATURES.dump_python(features, mode="json", exclude_defaults=True)
     return plain_features
 
 
 def features_from_dict(data: object) -> ModelFeatures[str]:
-    """Read features from the result of ``features_to_dict``; ``MilpError`` names the first wrong part."""
+    """Read features from the result of ``features_to_dict``. ``MilpError`` names the first wrong part."""
     try:
         return FEATURES.validate_python(data)
     except ValidationError as problem:
@@ -102,7 +102,7 @@ def features_from_dict(data: object) -> ModelFeatures[str]:
 
 
 def validation_line(problem: ValidationError, what: str) -> str:
-    """Return one line on the first unknown key, or otherwise on the first error, of data that pydantic rejects."""
+    """Return one line about data that pydantic rejects: the first unknown key, or else the first error."""
     errors = problem.errors()
     first = next((error for error in errors if error["type"] == "unexpected_keyword_argument"), errors[0])
     where = ".".join(str(step) for step in (what, *first["loc"]))
@@ -110,7 +110,7 @@ def validation_line(problem: ValidationError, what: str) -> str:
 
 
 def from_dict(data: object) -> Milp:
-    """Build a model from the result of ``to_dict``; raise ``MilpError`` if the data do not describe a model."""
+    """Build a model from the result of ``to_dict``. Other data raise ``MilpError``."""
     model = check_keys(data, "the model", MODEL, {"sense", "objective", "variables"})
     objective = check_keys(model["objective"], "the objective", OBJECTIVE, set())
     variables = _check_entries(model["variables"], "variable", VARIABLE, {"name"})
@@ -127,13 +127,13 @@ def from_dict(data: object) -> Milp:
 
 
 def solution_dict(solution: Solution) -> dict[str, Any]:
-    """Turn a solution into plain data; infinite figures become None."""
+    """Turn a solution into plain data. Infinite figures become None."""
     plain_solution: dict[str, Any] = _plain_data(solution)
     return plain_solution
 
 
 def solution_from_dict(plain_solution: Mapping[str, Any]) -> Solution:
-    """Read a solution, duals and ranges from the result of ``solution_dict``; raise ``MilpError`` for other data."""
+    """Read a solution, duals and ranges from the result of ``solution_dict``. Other data raise ``MilpError``."""
     try:
         parts = {name: _read_sensitivity(plain_solution.get(name)) for name in ("sensitivity", "relaxation")}
         return Solution(
@@ -184,7 +184,7 @@ def _check_entries(value: object, noun: str, allowed: set[str], needed: set[str]
 
 
 def check_keys(value: object, what: str, allowed: set[str], needed: set[str]) -> dict[str, Any]:
-    """Return a copy of an object; raise ``MilpError`` if a key is missing or not allowed."""
+    """Return a copy of an object. A missing or unknown key raises ``MilpError``."""
     if not isinstance(value, Mapping):
         raise MilpError(f"{what} is a {type(value).__name__}: expected an object with {', '.join(sorted(allowed))}")
     for key in value:
@@ -210,4 +210,4 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise MilpError(f"{name} is no number of JSON: write null for a missing bound, finite numbers elsewhere")
+    raise MilpError(f"{name} is not a number of JSON: write null for a missing bound, finite numbers elsewhere")

@@ -1,6 +1,7 @@
-"""Convert models to and from PuLP, and replace PuLP's solvers by HiGHS, which records each model before its solve.
+"""Convert models to and from PuLP, and replace PuLP's solvers by HiGHS. Each model is recorded before its solve.
 
-The replacement runs in the process of an untrusted program. A recorded model is a claim and is solved again elsewhere.
+The replacement runs in the process of an untrusted program. A recorded model is only a claim and is solved again
+elsewhere.
 """
 
 import json
@@ -20,7 +21,7 @@ SENSES = {1: Sense.MINIMIZE, -1: Sense.MAXIMIZE}
 RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 Keep = Callable[[dict[str, Any]], None]
-# Relative gap; HiGHS's own default is 1e-4, which is too wide for an optimum.
+# Relative gap. HiGHS's own default is 1e-4, which is too wide for an optimum.
 GAP = 1e-9
 # Variable that PuLP adds to an objective without terms.
 DUMMY = "__dummy"
@@ -39,7 +40,7 @@ class PulpForm:
 
 
 def to_pulp(milp: Milp) -> PulpForm:
-    """Build the problem; names with spaces or signs get substitutes, because PuLP would change them."""
+    """Build the problem. Names with spaces or signs get substitutes, because PuLP would change them."""
     require_package("pulp", "formulate", "a model as a problem of PuLP")
     import pulp
 
@@ -57,7 +58,7 @@ def to_pulp(milp: Milp) -> PulpForm:
             category = pulp.LpContinuous
         columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
     terms = safe.objective.terms
-    # Include zero costs, because PuLP drops variables that occur nowhere.
+    # Zero costs are included, because PuLP drops variables that occur nowhere.
     costs = {column: terms.get(name, 0.0) for name, column in columns.items()}
     problem += pulp.LpAffineExpression(costs, safe.objective.constant)
     relations = {ours: theirs for theirs, ours in RELATIONS.items()}
@@ -68,10 +69,10 @@ def to_pulp(milp: Milp) -> PulpForm:
 
 
 def from_pulp(problem: Any) -> Milp:
-    """Convert a ``pulp.LpProblem`` to a model, with the constant of the objective.
+    """Convert a ``pulp.LpProblem`` to a model, including the constant of the objective.
 
     Raises:
-        MilpError: The problem has no variable, special-ordered sets, or figures that are not finite.
+        MilpError: The problem has no variable, has special ordered sets, or has figures that are not finite.
     """
     if hasattr(problem, "toDict"):
         data = problem.toDict()
@@ -81,18 +82,18 @@ def from_pulp(problem: Any) -> Milp:
 
 
 def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
-    """Convert the result of ``LpProblem.to_dict()``, of this process or another one, to a model.
+    """Convert the result of ``LpProblem.to_dict()`` to a model.
 
     Args:
         data: Untrusted data in PuLP's form.
         constant: Constant of the objective, which PuLP omits.
 
     Raises:
-        MilpError: The data do not have PuLP's form, or contain special-ordered sets.
+        MilpError: The data do not have PuLP's form, or contain special ordered sets.
     """
     try:
         if data.get("sos1") or data.get("sos2"):
-            raise MilpError("the problem has special-ordered sets: expected rows alone; add binary variables instead")
+            raise MilpError("the problem has special ordered sets; expected only rows: use binary variables instead")
         variables = tuple(read_variable(entry) for entry in data["variables"])
         if len(variables) > 1:
             variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
@@ -106,7 +107,7 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
 
 
 def read_variable(entry: Mapping[str, Any]) -> Variable:
-    """Read a variable with name, bounds and category from the form of ``LpProblem.to_dict()``."""
+    """Read name, bounds and category of a variable in the form of ``LpProblem.to_dict()``."""
     if entry["lowBound"] is None:
         low = -INFINITY
     else:
@@ -146,16 +147,16 @@ def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, 
 class SolverLimits(NamedTuple):
     """Limits of one solve."""
 
-    # Seconds; None for no limit.
+    # Seconds. None means no limit.
     seconds: float | None = None
-    # Relative gap; values below ``GAP`` count as ``GAP``.
+    # Relative gap. Values below ``GAP`` count as ``GAP``.
     gap: float = GAP
 
 
 def bring_solver(
     keep: Keep, limits: Callable[[], SolverLimits] = SolverLimits, solved: Callable[[Any], None] = lambda problem: None
 ) -> None:
-    """Replace every solver, regardless of the solver that a program selects.
+    """Replace every solver by HiGHS, whatever solver a program selects.
 
     ``keep`` receives each model, as ``snapshot`` returns it, before its solve. ``limits`` is called at the start of a
     solve; a program can only reduce the seconds. ``solved`` receives each ``pulp.LpProblem`` after its solve.
@@ -172,7 +173,7 @@ def bring_solver(
         def available(self) -> bool:
             return True
 
-        # The name is part of PuLP's interface.
+        # PuLP's interface prescribes the name.
         def createAndConfigureSolver(self, lp: Any) -> None:
             lp.solverModel = solver = new_engine()
             allowed = limits()
@@ -182,7 +183,7 @@ def bring_solver(
             if seconds:
                 solver.setOptionValue("time_limit", float(min(seconds)))
 
-        # The name is part of PuLP's interface.
+        # PuLP's interface prescribes the name.
         def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:
             keep(snapshot(lp, self.mip))
             status = super().actualSolve(lp)
@@ -199,9 +200,9 @@ def bring_solver(
 
 
 def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
-    """Return a ``pulp.LpProblem`` in its present state as plain data; without ``whole``, its relaxation.
+    """Return a ``pulp.LpProblem`` in its present state as plain data. Without ``whole``, return its relaxation.
 
-    ``data`` is the result of its ``to_dict``; ``constant`` is the constant of the objective, which ``to_dict`` omits.
+    ``data`` is the result of ``to_dict``. ``constant`` is the constant of the objective, which ``to_dict`` omits.
     """
     if hasattr(problem, "toDict"):
         data = problem.toDict()

@@ -1,8 +1,8 @@
-"""A model as an MPS or LP file, written and read by HiGHS.
+"""Models as MPS or LP files, written and read by HiGHS.
 
-Comments hold names that these formats do not allow. The comment in PuLP's files that gives the sense is read; a
-constant that PuLP omitted is lost. HiGHS's reader skips lines that it does not understand, so the structure of an
-MPS file is checked line by line before.
+Comments contain names that these formats do not allow. The comment of PuLP that states the sense is read; a constant
+that PuLP omitted is lost. HiGHS's reader skips lines that it does not understand, so the structure of an MPS file is
+checked line by line first.
 """
 
 import json
@@ -54,9 +54,9 @@ from oragent.milp.model import (
 )
 from oragent.milp.plain import quoted
 
-# First characters of a comment.
+# Characters that begin a comment.
 FORMS = {"mps": "*", "lp": "\\"}
-# Names of rows without limits that ``to_text`` adds.
+# Names of the rows without limits that ``to_text`` adds.
 IDLE = ("idle_row",)
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
 OBJECTIVE_NAMES = {
@@ -75,7 +75,7 @@ LP_RANGE = re.compile(
     rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
     re.MULTILINE,
 )
-# Indentation of the lines that splitting a row adds to the text.
+# Indentation of the lines that are added when a row is split.
 SECOND = "  \t"
 MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
 COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)
@@ -83,25 +83,27 @@ _KINDS = highspy.HighsVarType
 NamedPart = TypeVar("NamedPart", QuadraticRow[str], Indicator[str], FurtherObjective[str])
 ORDER = ("NAME", "OBJSENSE", "OBJSENSEMAX", "OBJSENSEMIN", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC"}
-# Columns of the fields in fixed form.
+# First and last columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 
 
 def to_text(milp: Milp, form: str) -> str:
-    """Write a model in the form ``mps`` or ``lp``; meanings and units are lost.
+    """Write a model in the form ``mps`` or ``lp``. Meanings and units are lost.
 
-    Parts other than linear rows are written as ``feature_text`` states; the others become linear rows.
+    Nonlinear parts are written as described in ``feature_text``, or else as linear rows.
 
     Raises:
-        MilpError: A part can be written in neither way.
+        MilpError: A part cannot be written in either way.
     """
     extra = None
     if milp.features:
         try:
             milp = split_features(milp, form)
         except MilpError as problem:
-            raise MilpError(f"a file of form {form} cannot hold this model, a .json file can: {problem}") from None
+            raise MilpError(
+                f"a file of form {form} cannot contain this model, but a .json file can: {problem}"
+            ) from None
         if form == "mps":
             milp, extra = add_extra_rows(milp)
     naming = SafeNaming.for_milp(milp)
@@ -124,7 +126,7 @@ def _body_of_highs(safe: Milp, form: str) -> str:
     model = as_highs_model(arrays.with_idle_row(idle) if len(idle) else arrays)
     lp = model.lp_
     lp.col_names_ = [variable.name for variable in safe.variables]
-    # Rows without limits; the reader drops them.
+    # Rows without limits, which the reader drops.
     idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))
     lp.row_names_ = [row.name for row in safe.rows] + idle_names
     engine = quiet_engine()
@@ -150,13 +152,13 @@ def _safe_extra(extra: ExtraRows, safe: Milp, naming: SafeNaming) -> ExtraRows:
 
 
 def from_text(text: str, form: str) -> Milp:
-    """Read a model; a row with two limits becomes two.
+    """Read a model. A row with two limits becomes two rows.
 
-    An invalid file may crash the reader or keep it running without end. Use ``oragent.milp.files`` for files from
-    other sources: it reads them in a separate process.
+    An invalid file may crash HiGHS's reader or make it run without end. For files from other sources, use
+    ``oragent.milp.files``, which reads them in a separate process.
 
     Raises:
-        MilpError: HiGHS cannot read the text, or the text does not contain a linear model.
+        MilpError: HiGHS cannot read the text, or the text is not a linear model.
     """
     goals: tuple[FurtherObjective[str], ...] = ()
     notes, sections = text, MpsSections()
@@ -219,7 +221,7 @@ def _own_names(features: ModelFeatures[str], names: Mapping[str, Mapping[str, st
 
 
 def _describe_failure(log: str, sent: str) -> str:
-    """Return HiGHS's message on a file, with the line; empty without a message, as in versions before 1.16."""
+    """Return HiGHS's message about a file, with the line; empty without a message, as in versions before 1.16."""
     match = COMPLAINT.search(log)
     if match is None:
         return ""
@@ -228,7 +230,7 @@ def _describe_failure(log: str, sent: str) -> str:
 
 
 def _split_ranges(text: str) -> str:
-    """Return an LP file with split rows: HiGHS rejects rows with two limits on their own lines."""
+    """Return an LP file with split rows, because HiGHS rejects two limits on lines of their own."""
     start = LP_ROWS.search(text)
     if start:
         end = LP_REST.search(text, start.end())
@@ -261,13 +263,18 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
 
 
 def _read_notes(text: str) -> dict[str, dict[str, str]]:
-    """Read the comments: own names by substitute, of variables, rows, and the model (whose substitute is empty)."""
+    """Read the own names of variables, rows and the model from the comments, by substitute.
+
+    The substitute of the model is empty.
+    """
     names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}, "objective": {}}
     for what, stand_in, name in NOTE.findall(text):
         try:
             names[what][stand_in] = str(json.loads(name))
         except ValueError:
-            raise MilpError(f"a comment gives a {what}'s name in a form that is not JSON: mend or remove it") from None
+            raise MilpError(
+                f"a comment gives a {what}'s name in a form that is not JSON: correct or remove the comment"
+            ) from None
     return names
 
 
@@ -276,7 +283,7 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     try:
         columns, rows = list(lp.col_names_), list(lp.row_names_)
     except UnicodeDecodeError:
-        raise MilpError("a name is no text in UTF-8: rename it") from None
+        raise MilpError("a name is not a text in UTF-8: rename it") from None
     kinds = list(lp.integrality_) or [_KINDS.kContinuous] * lp.num_col_
     semi = tuple(
         SemiContinuous(name)
@@ -303,7 +310,7 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
 
 
 def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
-    """Return the quadratic terms of the objective; HiGHS holds the lower triangle of Q in x'Qx / 2."""
+    """Return the quadratic terms of the objective. HiGHS holds the lower triangle of Q in x'Qx / 2."""
     if not hessian.dim_:
         return ()
     names = [variable.name for variable in milp.variables]
@@ -355,7 +362,7 @@ def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class CheckedMps:
-    """Names of an MPS file, and its further objectives."""
+    """Names of an MPS file, and the objectives after its first one."""
 
     rows: set[str]
     columns: set[str]
@@ -363,11 +370,11 @@ class CheckedMps:
 
 
 def check_mps(text: str) -> CheckedMps:
-    """Raise an error with the number and content of the line for a damaged file; return its names and objectives.
+    """Check an MPS file and return its names and objectives. An error names the number and the content of the line.
 
-    An N row after the first one is an objective with weight 0: it is computed and not optimised.
+    An N row after the first one is an objective with weight 0, which is computed but not optimised.
 
-    This check ignores sections that it does not know, such as those of quadratic terms.
+    Unknown sections, such as those of quadratic terms, are not checked.
     """
     check = _MpsCheck()
     for number, line in enumerate(text.splitlines(), 1):
@@ -396,12 +403,12 @@ class _MpsCheck:
     def __init__(self) -> None:
         self.section, self.sections = "", set[str]()
         self.rows, self.columns = set[str](), set[str]()
-        # Objectives after the first: coefficients by column.
+        # Coefficients by column of the objectives after the first one.
         self.further: dict[str, dict[str, float]] = {}
         self.has_objective = False
 
     def read_header(self, line: str) -> str:
-        """Read the first line of a section; return an error message, or an empty text."""
+        """Read the first line of a section. Return an error message, or an empty text."""
         word = line.split()[0].upper()
         if word not in ORDER and not word.isalpha():
             return "not a section"
@@ -414,7 +421,7 @@ class _MpsCheck:
         return ""
 
     def read_line(self, line: str) -> str:
-        """Read a line of the current section; an error in its words counts only if its fixed fields are wrong too."""
+        """Read a line of the current section. Errors in its words count only if its fixed fields are wrong too."""
         check = {
             "ROWS": self._row,
             "COLUMNS": self._column,
@@ -428,7 +435,7 @@ class _MpsCheck:
             return ""
         complaint = check(line.split())
         between = "".join(line[end:start] for (_, end), (start, _) in pairwise(FIXED))
-        # Fixed-column files allow names with spaces.
+        # Files with fixed columns allow names with spaces.
         if complaint and not between.strip():
             fields = [line[start:end].strip() for start, end in FIXED]
             if not check([field for field in fields if field]):

@@ -29,7 +29,7 @@ class ChangedPart(StrEnum):
 
 @dataclass(frozen=True)
 class ModelChange:
-    """The new value of one part of a model.
+    """New value of one part of a model.
 
     Raises:
         MilpError: A value is not a number, ``low`` is above ``high``, or a coefficient is not one finite number.
@@ -38,20 +38,20 @@ class ModelChange:
     part: ChangedPart
     # Name of the row, variable or objective.
     subject: str
-    # Variable of the coefficient; empty for limits and bounds.
+    # Variable of the coefficient. Empty for limits and bounds.
     variable: str = ""
-    # Lower limit, ``-inf`` for none; or the new value of a coefficient.
+    # Lower limit, ``-inf`` for none, or the new coefficient.
     low: float = -INFINITY
-    # Upper limit, ``inf`` for none; or the new value of a coefficient.
+    # Upper limit, ``inf`` for none, or the new coefficient.
     high: float = INFINITY
 
     def __post_init__(self) -> None:
         if isnan(self.low) or isnan(self.high):
-            raise MilpError(f"the new value of {quoted(self.name)} is no number")
+            raise MilpError(f"the new value of {quoted(self.name)} is not a number")
         if self.low > self.high or self.low == INFINITY or self.high == -INFINITY:
             raise MilpError(
                 f"{quoted(self.name)}: its least value {number(self.low)} would be above its largest value "
-                f"{number(self.high)}; expected limits that some value meets"
+                f"{number(self.high)}; expected a range that contains a value"
             )
         if self.is_coefficient and not (self.low == self.high and isfinite(self.low)):
             raise MilpError(f"{quoted(self.name)}: a coefficient must be a finite number")
@@ -63,18 +63,18 @@ class ModelChange:
 
     @property
     def target(self) -> tuple[str, str, str]:
-        """Part that the change replaces; only one change per target can hold."""
+        """Part that the change replaces. A set of changes has at most one change per target."""
         return str(self.part), self.subject, self.variable
 
     @property
     def name(self) -> str:
-        """Name for removing the change."""
+        """Name that removes the change."""
         if self.variable:
             return f"{self.subject}[{self.variable}]"
         return self.subject
 
     def to_plain(self) -> dict[str, Any]:
-        """Return plain data for JSON; infinite limits are None."""
+        """Return plain data for JSON. Infinite limits are None."""
         low, high = (value if isfinite(value) else None for value in (self.low, self.high))
         return {"part": str(self.part), "subject": self.subject, "variable": self.variable, "low": low, "high": high}
 
@@ -124,11 +124,11 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
 
 
 def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
-    """Return a model with new limits, bounds and coefficients; rows without limits are removed.
+    """Return a model with new limits, bounds and coefficients. Rows without limits are removed.
 
     Args:
         milp: Model; it is not modified.
-        changes: Changes, at most one per target; costs of objectives other than the model's own are ignored.
+        changes: Changes, at most one per target. Costs of objectives other than the model's own are ignored.
 
     Raises:
         MilpError: A change names a part that the model does not have.
@@ -156,7 +156,7 @@ def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
 
 
 def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list[Row]:
-    """Return the changed rows: none without limits, two for a row with two limits."""
+    """Return the changed rows: none without limits, and two for a row with two limits."""
     row_changes = [change for change in changes if change.subject == row.name]
     values = {change.variable: change.low for change in row_changes if change.part is ChangedPart.COEFFICIENT}
     if values:
@@ -181,5 +181,5 @@ def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list
 
 
 def _merge_terms(terms: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
-    """Return terms with new values, without terms that become 0."""
+    """Return terms with new values, without those that become 0."""
     return {name: value for name, value in {**terms, **values}.items() if value or name not in values}

@@ -1,4 +1,4 @@
-"""Solve a file and print the result in a terminal."""
+"""Command ``oragent solve``: solve a file and print the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,11 +26,11 @@ from oragent.milp.solving import solve
 # Relative difference up to which the optima of two solvers agree.
 CONFIRMED = 1e-6
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
-# Seconds of an explanation or inverse without a limit.
+# Maximum seconds of an explanation or inverse if no limit is given.
 EXPLAIN_S = 60.0
 # Spaces between two columns of a table.
 GUTTER = 3
-# Maximum number of variables, rows, or sentences per topic in the terminal; the page and the files have all.
+# Maximum number of variables, rows, or sentences per topic in the terminal. The page and the files contain all.
 SHOWN_ROWS = 60
 
 
@@ -41,14 +41,14 @@ class SolveFileRequest:
     path: Path
     # Whether to explain the solution in sentences.
     explain: bool = False
-    # JSON file of a point, for the least change of the objective that makes the point optimal.
+    # JSON file of a point. The least change of the objective that makes the point optimal is computed.
     point: Path | None = None
     # File for the solution: ``.csv``, ``.json`` or ``.sol``.
     out: Path | None = None
     # Name of a back end.
     solver: str = "highs"
     options: SolverOptions = field(default_factory=SolverOptions)
-    # Name of a second back end for a comparison; empty for none.
+    # Name of a second back end for comparison. Empty for none.
     confirm: str = ""
 
 
@@ -84,10 +84,10 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
 
 
 def compare_solutions(milp: Milp, first: Solution, second: Solution) -> str:
-    """Return one line on the agreement of two solvers.
+    """Return one line about the agreement of two solvers.
 
     Raises:
-        MilpError: The solvers contradict each other: one proves what the other's point or proof excludes.
+        MilpError: The solvers contradict each other: one proves a fact that excludes the other's point or proof.
     """
     names = f"{first.solver} and {second.solver}"
     proven = {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
@@ -122,7 +122,10 @@ def _proven_span(milp: Milp, solution: Solution) -> tuple[float, float] | None:
 
 
 def _inverse_of_file(request: SolveFileRequest, milp: Milp) -> Inverse:
-    """Return the objective change that makes the point of a file optimal; ``MilpError`` starts with the file's name."""
+    """Return the change of the objective that makes the point of a file optimal.
+
+    ``MilpError`` starts with the file's name.
+    """
     assert request.point is not None
     point = read_point(request.point)
     limit_s = request.options.seconds or EXPLAIN_S
@@ -148,7 +151,7 @@ def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) ->
 
 
 def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
-    """Print a solution as tables; untrusted names are escaped."""
+    """Print a solution as tables. Untrusted names are escaped."""
     _print_headline(milp, solution, console)
     if solution.status.has_point:
         tables = _variable_tables(milp, solution, console.width)
@@ -239,9 +242,11 @@ def _format_range(interval: ValueRange | None) -> str:
 
 
 def _layout_tables(heads: Sequence[str], lines: Sequence[Sequence[str]], width: int) -> list[Table]:
-    """Lay out tables within the width of a terminal: excess columns go into a further table with the names again.
+    """Lay out tables within the width of a terminal.
 
-    Figures are never split; a name longer than half of the width continues in the next line.
+    Columns that do not fit go into a further table, with the names again.
+
+    Figures are never split. A name longer than half of the width continues on the next line.
     """
     columns = [(head, [line[index] for line in lines]) for index, head in enumerate(heads)]
     columns = [column for column in columns if any(column[1])]

@@ -16,7 +16,7 @@ from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers.protocol import Solver, SolverOptions, SolverStatus
 from oragent.milp.solvers.registry import find_solver
 
-# Node limit of one check of an integer model; without bounds the search may not end.
+# Node limit of one check of an integer model. Without limits, a check may never end.
 NODES = 2_000
 # Time limit of one check, in seconds.
 CHECK_S = 10.0
@@ -43,11 +43,11 @@ Parts = tuple[ModelPart, ...]
 
 @dataclass(frozen=True)
 class InfeasibleSubset:
-    """Parts of a model that no point satisfies together, given the integrality of variables."""
+    """Parts of a model that no point satisfies together, given that integer variables are integer."""
 
     # Rows, then bounds, in the order of the model.
     parts: tuple[ModelPart, ...]
-    # True if removing any part makes the rest feasible; False if a check reached its limit.
+    # True if removing any part makes the rest feasible. False if a check reached its limit.
     irreducible: bool
 
     @property
@@ -61,14 +61,14 @@ def conflict(
 ) -> InfeasibleSubset:
     """Find an irreducible infeasible set of rows and bounds, also for integer models.
 
-    Deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) with bisection of the candidates (Junker
-    2004, "QuickXplain"). Each test is a solve without an objective.
+    Deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) with bisection of the candidates (Junker 2004,
+    "QuickXplain"). Each check is a solve without an objective.
 
     Args:
         milp: An infeasible model.
-        limit_s: Seconds for all checks; parts that are not decided by then remain in the set.
+        limit_s: Seconds for all checks. Parts that are undecided by then remain in the set.
         solver: Name of the back end of the checks.
-        options: Limits of one check; by default those of this module.
+        options: Limits of one check; by default ``NODES`` and ``CHECK_S``.
 
     Raises:
         MilpError: The model has a feasible point, or its infeasibility was not proven.
@@ -81,17 +81,19 @@ def conflict(
     finder = _Finder(milp, arrays, until, back_end, limits)
     relaxed = _Finder(milp, arrays.without_integrality(), until, back_end, limits)
     parts = finder.parts
-    # Linear checks are fast and reduce the number of integer checks.
+    # Checks of the relaxation are fast and reduce the number of integer checks.
     if relaxed.is_infeasible(parts):
         parts = relaxed.find_needed((), parts)
     if not finder.is_infeasible(parts):
-        raise MilpError("no conflict: the model was not shown to be infeasible; solve it first, longer where unknown")
+        raise MilpError(
+            "no conflict: the model was not proven infeasible; solve it first, with more time if its status is unknown"
+        )
     needed = set(finder.find_needed((), parts))
     return InfeasibleSubset(tuple(part for part in finder.parts if part in needed), finder.certain)
 
 
 class _Finder:
-    """Runs the checks, and records whether all of them were decided."""
+    """Runs the checks and records whether all of them were decided."""
 
     def __init__(self, milp: Milp, arrays: Arrays, until: float, back_end: Solver, limits: SolverOptions) -> None:
         self._arrays = arrays
@@ -150,7 +152,7 @@ class _Finder:
 class Nearest:
     """Point with the least total violation of rows."""
 
-    # ``feasible`` if the total is not proven to be the least, ``infeasible`` if no change is enough.
+    # ``feasible`` if the total is not proven to be the least; ``infeasible`` if no change is enough.
     status: SolveStatus
     # Sum of all violations; None without a point.
     total: float | None = None
@@ -170,15 +172,15 @@ def nearest(
 ) -> Nearest:
     """Find the least total change of right-hand sides that makes a model feasible.
 
-    Each selected row gets a violation with a cost of 1 per unit, "elastic programming" (Brown & Graves 1975); bounds,
+    Each selected row gets a violation with a cost of 1 per unit, "elastic programming" (Brown & Graves 1975). Bounds,
     integrality and the other rows remain hard.
 
     Args:
         milp: The model; its objective is ignored.
-        rows: Names of the rows that may be violated; None for all.
-        limit_s: Seconds; None for no limit.
+        rows: Names of the rows that may be violated; None means all.
+        limit_s: Seconds; None means no limit.
         solver: Name of the back end.
-        options: Further limits; its ``seconds`` replace ``limit_s`` if they are given.
+        options: Further limits. Its ``seconds``, if given, replace ``limit_s``.
 
     Raises:
         MilpError: A name is not the name of a row.

@@ -1,4 +1,4 @@
-"""Tables of a solution's values by index: ``ship[Köln,Lager]`` is a cell of a table of depots by shops.
+"""Tables of a solution's values by index. For example, ``ship[Köln,Lager]`` is a cell of a table of depots by shops.
 
 Tables are laid out for a page, or for a terminal of a given width.
 """
@@ -14,18 +14,18 @@ from rich.cells import cell_len, set_cell_size
 from oragent.milp.model import Variable
 from oragent.milp.plain import figure, plain
 
-# Values below it are shown as 0.
+# Smaller absolute values are shown as 0.
 NOISE = 1e-9
-# Limits of a name that is split into parts; a longer name is not split.
+# Maximum number of parts and characters of a name that is split. Longer names are not split.
 MOST_PARTS, MOST_CHARACTERS = 60, 400
-# Replacements of signs in names by PuLP.
+# Characters that PuLP replaces in names.
 PULP = str.maketrans("-+[] ->/", "________")
 BRACKETS = re.compile(r"(?P<family>[^\[(]*?)[_ ]*[\[(](?P<inside>.*)[\])]", re.DOTALL)
 PART = re.compile(r"\s*_*(?:'([^']*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|$)")
 NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 
 Index = tuple[str, ...]
-# Minimum number of lines of a table in a terminal: title, heads, two values, omission note.
+# Minimum number of lines of a table in a terminal: title, heads, two values, and the note about omitted values.
 LEAST_LINES = 5
 # Maximum number of columns of a table that is not transposed.
 HANDY = 6
@@ -47,9 +47,9 @@ class DecisionMember(NamedTuple):
 class DecisionFamily:
     """Variables with a common name and different indices."""
 
-    # Common name; without an index, the whole name of the variable.
+    # Common name. Without an index, it is the whole name of the variable.
     name: str
-    # Variable by indices; all have the same number of indices, ``()`` for none.
+    # Variable by its indices. All have the same number of indices, ``()`` for none.
     entries: Mapping[Index, str]
     # Values by variable.
     values: Mapping[str, float]
@@ -79,14 +79,14 @@ def group_families(
     labels: Iterable[str] = (),
     names: Mapping[str, str] | None = None,
 ) -> tuple[DecisionFamily, ...]:
-    """Group variables, or substitutes for rows, by the common parts of their names.
+    """Group variables, or substitutes for rows, by the common beginnings of their names.
 
     ``x[a,b]``, ``x_('a',_'b')``, ``x_a_b`` and ``x.a.b`` are read as ``x`` with the indices ``a`` and ``b``. If only
-    underscores separate the parts, known labels decide which parts belong together, and tables follow the order of the
+    underscores separate the parts, known labels decide which parts belong together, and tables have the order of the
     labels. A family with a single member is a variable without an index.
 
-    Labels are names in the data, in their original spelling; PuLP writes ``_`` for a space. ``names`` are parsed
-    instead of the variables' own names, such as the keys under which a program returned them.
+    Labels are names in the data in their original spelling; PuLP writes ``_`` for a space. ``names`` are parsed instead
+    of the variables' own names, for example the keys under which a program returned them.
     """
     label_of = _unique_labels(labels)
     groups: dict[tuple[str, int], dict[Index, DecisionMember]] = defaultdict(dict)
@@ -108,7 +108,7 @@ def group_families(
 
 
 def fold_family(family: DecisionFamily) -> DecisionFamily:
-    """Return a family of three indices as one of two, to show it as a table such as people by days and shifts."""
+    """Return a family of three indices as one of two, for a table such as people by days and shifts."""
     if family.index_count != 3:
         return family
     return replace(family, entries={(index[0], " ".join(index[1:])): name for index, name in family.entries.items()})
@@ -146,7 +146,7 @@ def _make_family(
 
 
 def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
-    """Return labels by the form in which PuLP writes them, without labels whose forms are equal."""
+    """Return labels by the form in which PuLP writes them. Labels with equal forms are left out."""
     label_of: dict[str, str] = {}
     double: set[str] = set()
     for label in labels:
@@ -157,10 +157,10 @@ def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
 
 
 def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | None:
-    """Return the common name and the indices of a name; None without a recognised index."""
+    """Return the common name and the indices of a name; None if no index is recognised."""
     if len(text) > MOST_CHARACTERS:
         return None
-    # Labels come first, because they may contain brackets and commas.
+    # Labels are tried first, because they may contain brackets and commas.
     labelled = _split_by_labels(_split_parts(text), label_of)
     if labelled is not None and ("_" not in labelled[0] or set(labelled[1]) & set(label_of.values())):
         return labelled
@@ -186,12 +186,12 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
 
 
 def _split_parts(text: str) -> list[str]:
-    """Split a name at underscores, or at points without underscores, such as ``stock.Pils.1``."""
+    """Split a name at underscores, or without underscores at points, as in ``stock.Pils.1``."""
     return text.split("_" if "_" in text or len(text) > MOST_CHARACTERS else ".")
 
 
 def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str, Index] | None:
-    """Read the end of a name as labels and numbers; the name is the shortest start that leaves only these."""
+    """Read the end of a name as labels and numbers. The name is the shortest beginning that leaves only these."""
     if len(parts) > MOST_PARTS:
         return None
     ends: dict[int, Index] = {len(parts): ()}
@@ -208,7 +208,7 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
 
 
 def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int], dict[Index, DecisionMember]]) -> None:
-    """Group names with the same first word and the same number of words, as a list or, if dense enough, as a table."""
+    """Group names with the same first word and the same number of words as a list or, if dense enough, as a table."""
     words = [_split_parts(member.text) for member in members]
     if len(members) == 1 or len({len(each) for each in words}) > 1 or len(words[0]) < 2:
         for member in members:
@@ -232,11 +232,11 @@ def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int],
 
 @dataclass(frozen=True)
 class Block:
-    """A table of values as texts."""
+    """Table of values as texts."""
 
     # Name of the family, with its unit.
     title: str
-    # Heads of the columns; may be empty texts.
+    # Heads of the columns, which may be empty.
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     # Number of leading columns with labels.
@@ -245,7 +245,7 @@ class Block:
     zeros: int = 0
 
     def omission_note(self, hidden: int = 0) -> str:
-        """Describe omitted values, hidden rows and zeros, in words; empty if nothing is omitted."""
+        """Describe omitted values, hidden rows and zeros in words; empty if nothing is omitted."""
         if hidden:
             parts = [f"and {hidden:,} more"]
         else:
@@ -258,9 +258,9 @@ class Block:
 def layout_families(
     families: Sequence[DecisionFamily], most_columns: int = 12, pivots: bool = False
 ) -> tuple[Block, ...]:
-    """Lay out families: those with two indices as tables of rows by columns, others as lists.
+    """Lay out families. Those with two indices are tables of rows by columns, others lists.
 
-    With ``pivots``, families with more indices are tables too: one index across, the others as labels of the rows.
+    With ``pivots``, families with more indices are tables too: one index is across, and the others label the rows.
     """
     single = [family for family in families if not family.index_count]
     tables = [
@@ -276,7 +276,7 @@ def layout_families(
 
 
 def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
-    """Return tables as text with a maximum number of lines and a maximum width."""
+    """Return tables as text within a number of lines and a width."""
     out: list[str] = []
     for index, table in enumerate(tables):
         waiting = len(tables) - index - 1
@@ -299,7 +299,7 @@ def _singles_block(families: Sequence[DecisionFamily]) -> Block:
 
 
 def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
-    """Return a table of rows by columns without rows and columns of zeros; None if a list is better."""
+    """Return a table of rows by columns, without rows and columns of zeros; None if a list is better."""
     if family.index_count != 2 or not family.nonzero_values:
         return None
     across, down = family.used_labels(1), family.used_labels(0)
@@ -350,7 +350,7 @@ def _family_title(family: DecisionFamily) -> str:
 
 
 def _block_lines(table: Block, width: int, room: int) -> list[str]:
-    """Return a table in at most the given number of lines; a table that is too wide becomes a list."""
+    """Return a table within a number of lines. A table that is too wide becomes a list."""
     sizes = [min(MOST_CELL, max(map(cell_len, column))) for column in zip(table.heads, *table.rows, strict=True)]
     if sum(sizes) + 2 * len(sizes) > width and table.labels == 1 and len(table.heads) > 3:
         return _block_lines(_unfold(table), width, room)
@@ -371,7 +371,7 @@ def _block_lines(table: Block, width: int, room: int) -> list[str]:
 
 
 def _unfold(table: Block) -> Block:
-    """Return a table of rows by columns as a list of its nonzero values."""
+    """Return the nonzero values of a table of rows by columns as a list."""
     cells = [(row[0], head, cell) for row in table.rows for head, cell in zip(table.heads[1:], row[1:], strict=True)]
     used = tuple(cell for cell in cells if cell[2] not in ("", "0"))
     zeros = sum(cell[2] == "0" for cell in cells)

@@ -1,4 +1,4 @@
-"""Explain a solution, or why there is none, in sentences, without a language model."""
+"""Explain a solution, or why there is no solution, in sentences without a language model."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ from oragent.milp.solving import ray
 
 # Maximum number of terms of a row in a sentence.
 TERMS = 6
-# Maximum number of conflict rows for which a single repair is computed.
+# Maximum number of rows in a conflict for which the repair of a single row is computed.
 ALONE = 20
 
 
@@ -45,10 +45,10 @@ class ModelRemark:
     text: str
 
 
-# Maximum number of sentences of one topic that are shown separately.
+# Maximum number of sentences of one topic that are not summarised.
 MOST_OF_TOPIC = 12
 FAMILY = re.compile(r"(?:[^\W\d_]+)?")
-# Maximum number of rows of a degenerate optimum for which one-sided slopes are solved.
+# Maximum number of rows at a degenerate optimum for which one-sided slopes are computed.
 KINKS = 10
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
@@ -61,17 +61,17 @@ def explain(
     solver: str = "highs",
     options: SolverOptions | None = None,
 ) -> tuple[ModelRemark, ...]:
-    """Explain binding rows and their duals, slack, and why there is no optimum.
+    """Explain binding rows with their duals, slack, and why there is no optimum.
 
     Args:
         milp: The model.
         solution: Result of solving the model.
         limit_s: Seconds for explaining infeasibility.
         solver: Name of the back end for explaining infeasibility.
-        options: Limits of one solve of it.
+        options: Limits of one solve for explaining infeasibility.
 
     Returns:
-        Sentences by topic; binding rows with the largest duals first.
+        Sentences by topic. Binding rows with the largest duals come first.
     """
     headline = ModelRemark(Topic.STATUS, "", _status_text(milp, solution))
     if solution.status is SolveStatus.INFEASIBLE:
@@ -84,7 +84,10 @@ def explain(
 
 
 def summarize_remarks(remarks: Sequence[ModelRemark], most: int = MOST_OF_TOPIC) -> list[ModelRemark]:
-    """Return the first remarks of each topic; if there are more, summarise all by name or by first word before them."""
+    """Return the first remarks of each topic.
+
+    If there are more, a summary of all by name or first word comes before them.
+    """
     short: list[ModelRemark] = []
     for topic in dict.fromkeys(remark.topic for remark in remarks):
         every = [remark for remark in remarks if remark.topic is topic]
@@ -147,7 +150,7 @@ def _row_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
 
 
 def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
-    """Describe the effect of one more unit: both slopes for linear programmes, both sources for integer ones."""
+    """Describe the effect of one more unit: both slopes for linear programmes, both sources for integer models."""
     if not milp.has_integers:
         if solution.sensitivity is None:
             return ""
@@ -194,7 +197,7 @@ def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: 
 
 
 def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
-    """Describe variables at a bound; for integer models, those at the same bound in the relaxation."""
+    """Describe variables at a bound; for integer models, those that are at the same bound in the relaxation."""
     prices = solution.relaxation or solution.sensitivity
     if prices is None:
         return
@@ -227,7 +230,7 @@ def _value_text(variable: Variable, value: float) -> str:
 
 
 def _entry_text(milp: Milp, variable: Variable, prices: Sensitivity) -> str:
-    """Return the objective coefficient at which a variable would leave its bound."""
+    """Describe the objective coefficient at which a variable would leave its bound."""
     now = milp.objective.terms.get(variable.name, 0.0)
     interval = prices.cost_ranges[variable.name]
     ends = [end for end in (interval.low, interval.high) if abs(end) < INFINITY]
@@ -265,7 +268,7 @@ def explain_infeasible(
 ) -> Iterator[ModelRemark]:
     """Describe the conflicting rows and bounds, and the right-hand sides that make the model feasible.
 
-    The limit in seconds applies to the conflict and to each question after it.
+    The limit in seconds applies to the conflict and to each computation after it.
     """
     try:
         subset = conflict(milp, limit_s, solver=solver, options=options)
@@ -292,7 +295,7 @@ def explain_infeasible(
 
 
 def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
-    """Describe the variables that grow without bound, and the gain of the objective."""
+    """Describe the variables that grow without bound, and how the objective improves."""
     direction = ray(milp)
     if direction is None:
         return

@@ -1,6 +1,6 @@
-"""Parts other than linear rows in MPS and LP files, in the forms of CPLEX and Gurobi.
+"""Nonlinear parts in MPS and LP files, in the forms of CPLEX and Gurobi.
 
-MPS: sections SOS, QCMATRIX and INDICATORS; further objectives as N rows, with weight and priority in a comment. LP:
+MPS: sections SOS, QCMATRIX and INDICATORS, and further objectives as N rows with weight and priority in a comment. LP:
 quadratic rows, ``b = 1 -> row``, SOS, general constraints, and several objectives. HiGHS writes the rest.
 """
 
@@ -22,7 +22,7 @@ from oragent.milp.linearise import linearise_milp
 from oragent.milp.model import Milp, Relation, Row, Sense, free_name
 from oragent.milp.plain import quoted
 
-# Fields of ``ModelFeatures`` that a format states itself; others are written as linear rows.
+# Fields of ``ModelFeatures`` that a format can express. Others are written as linear rows.
 NATIVE = {
     "mps": ("quadratic", "quadratic_rows", "indicators", "ordered_sets", "semi_continuous", "goals"),
     "lp": (
@@ -48,7 +48,7 @@ LP_ROWS = re.compile(r"^st\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ExtraRows:
-    """Rows of an MPS file that stand for other parts, by their names in the file."""
+    """Rows of an MPS file that represent other parts, by their names in the file."""
 
     quadratic: Mapping[str, QuadraticRow[str]]
     indicators: Mapping[str, Indicator[str]]
@@ -56,20 +56,20 @@ class ExtraRows:
 
     @property
     def names(self) -> Iterator[str]:
-        """Names of all of them."""
+        """Names of all these rows."""
         for part in (self.quadratic, self.indicators, self.goals):
             yield from part
 
 
 def split_features(milp: Milp, form: str) -> Milp:
-    """Return the model with those features alone that a format states; others become linear rows.
+    """Return the model with only those features that a format can express. The others become linear rows.
 
     Raises:
-        MilpError: A part can be written in neither way.
+        MilpError: A part cannot be written in either way.
     """
     kept = {name: getattr(milp.features, name) for name in NATIVE[form]}
     if any(goal.priority < 0 for goal in milp.features.goals):
-        raise MilpError("an objective comes after the model's own one, which the file would read as the own one")
+        raise MilpError("another objective has a lower priority than the model's own one, which a file cannot express")
     rest = {part.name: getattr(milp.features, part.name) for part in fields(milp.features) if part.name not in kept}
     if any(rest.values()):
         milp, _ = linearise_milp(replace(milp, features=ModelFeatures(**rest)))
@@ -96,7 +96,7 @@ def mps_with_features(body: str, extra: ExtraRows, sets: Iterable[OrderedSet[str
         facts = {key: getattr(goal, key) for key in sorted(GOAL_KEYS)}
         notes.append(f"* oragent goal {name} {json.dumps(facts)}\n")
         body = re.sub(rf"^ [LGE]  {re.escape(name)}\s*$", f" N  {name}", body, count=1, flags=re.MULTILINE)
-    # A row without limits and quadratic terms together are too much for some readers.
+    # Some readers do not support a row without limits together with quadratic terms.
     body = re.sub(r"^ N  idle_row\s*\n", "", body, count=1, flags=re.MULTILINE)
     body = re.sub(
         r"^    (\S+)\s+idle_row\s+1\n",
@@ -118,7 +118,7 @@ def _mps_sets(sets: Iterable[OrderedSet[str]]) -> Iterator[str]:
     for at, ordered in enumerate(sets):
         yield "SOS\n" if not at else ""
         name = _word(ordered.name)
-        # Some readers take "SOS" for the name of a vector, as in CPLEX's form.
+        # Some readers take "SOS" for the name of a vector, as in the format of CPLEX.
         yield f" S{ordered.kind} {free_name(f'set_{name}' if name.upper() == 'SOS' else name, taken)}\n"
         for member in ordered.order:
             yield f"    {member}  {_number(ordered.members[member])}\n"
@@ -154,7 +154,7 @@ def _word(name: str) -> str:
 
 @dataclass(frozen=True)
 class MpsSections:
-    """Sections of an MPS file that HiGHS does not read, as written in the file."""
+    """Sections of an MPS file that HiGHS does not read, in the form of the file."""
 
     sets: tuple[OrderedSet[str], ...] = ()
     # Quadratic terms by row.
@@ -167,10 +167,10 @@ class MpsSections:
 
 
 def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tuple[str, MpsSections]:
-    """Return an MPS file without the sections that HiGHS does not read, and these.
+    """Return an MPS file without the sections that HiGHS does not read, and these sections.
 
     Raises:
-        MilpError: A line of them is not as expected, or names something that the file does not have.
+        MilpError: A line of them is malformed, or names a row or column that the file does not have.
     """
     known_columns, known_rows = set(columns), set(rows)
     reader = _SectionReader(known_columns, known_rows)
@@ -202,7 +202,7 @@ class _SectionReader:
         self.conditions: dict[str, tuple[str, bool]] = {}
 
     def begin(self, words: list[str]) -> str:
-        """Read the first line of a section; return an error message, or an empty text."""
+        """Read the first line of a section. Return an error message, or an empty text."""
         if words[0].upper() != "QCMATRIX":
             return ""
         if len(words) != 2 or words[1] not in self._rows:
@@ -212,7 +212,7 @@ class _SectionReader:
         return ""
 
     def read(self, section: str, words: list[str]) -> str:
-        """Read a line of a section; return an error message, or an empty text."""
+        """Read a line of a section. Return an error message, or an empty text."""
         return {"SOS": self._set, "QCMATRIX": self._term, "INDICATORS": self._condition}[section](words)
 
     def _set(self, words: list[str]) -> str:
@@ -262,7 +262,7 @@ def _float(word: str) -> float:
 
 
 def with_sections(milp: Milp, sections: MpsSections) -> Milp:
-    """Return the model that HiGHS read with the parts of the other sections; names are those of the file.
+    """Return the model that HiGHS read with the parts of the other sections. Names are those of the file.
 
     Raises:
         MilpError: A row with two limits has quadratic terms or a condition.
@@ -294,20 +294,22 @@ def _taken_row(rows: dict[str, Row], name: str) -> Row:
 
 
 def read_goal_notes(text: str, goals: Iterable[FurtherObjective[str]]) -> tuple[FurtherObjective[str], ...]:
-    """Return further objectives with the weights and priorities of comments."""
+    """Return further objectives with the weights and priorities in the comments."""
     notes: dict[str, dict[str, object]] = {}
     for name, facts in GOAL_NOTE.findall(text):
         try:
             notes[name] = dict(json.loads(facts))
         except ValueError:
-            raise MilpError("a comment gives an objective in a form that is not JSON: mend or remove it") from None
+            raise MilpError(
+                "a comment gives an objective in a form that is not JSON: correct or remove the comment"
+            ) from None
         if notes[name].keys() != GOAL_KEYS:
             raise MilpError(f"the comment of objective {quoted(name)}: expected {', '.join(sorted(GOAL_KEYS))}")
     return tuple(replace(goal, **notes[goal.name]) if goal.name in notes else goal for goal in goals)  # type: ignore[arg-type]
 
 
 def lp_with_features(body: str, milp: Milp) -> str:
-    """Add the parts to an LP file that HiGHS wrote; the model's names are those of the file."""
+    """Add the parts to an LP file that HiGHS wrote. The model's names are those of the file."""
     features = milp.features
     rows = [_lp_row(part) for part in features.quadratic_rows] + [_lp_indicator(part) for part in features.indicators]
     if rows:
@@ -375,7 +377,10 @@ def _lp_general(features: ModelFeatures[str]) -> Iterator[str]:
 
 
 def _lp_objective(milp: Milp) -> str:
-    """Return the section of one objective, with each variable that no linear row has: its bounds would be ignored."""
+    """Return the section of one objective.
+
+    It includes each variable without a linear row, whose bounds would be ignored otherwise.
+    """
     used = {name for row in milp.rows for name in row.terms}
     costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}
     costs |= milp.objective.terms
@@ -396,9 +401,9 @@ def _lp_constant(value: float) -> str:
 
 
 def _lp_objectives(milp: Milp) -> str:
-    """Return the section of several objectives; the model's own comes first, with priority 0 and weight 1."""
+    """Return the section of several objectives. The model's own one comes first, with priority 0 and weight 1."""
     if milp.features.quadratic:
-        raise MilpError("an LP file holds a quadratic objective or several objectives, not both")
+        raise MilpError("an LP file can contain a quadratic objective or several objectives, but not both")
     lines = ["Maximize multi-objectives" if milp.sense is Sense.MAXIMIZE else "Minimize multi-objectives"]
     used = {name for row in milp.rows for name in row.terms}
     costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}

@@ -1,6 +1,6 @@
-"""Parts of a model other than linear rows: quadratic terms, logic, curves, soft rows and further objectives.
+"""Nonlinear parts of a model: quadratic terms, logic, curves, soft rows and further objectives.
 
-Every part refers to variables by key: by name in a ``Milp``, by position in ``Arrays``.
+Every part refers to variables by key, which is the name in a ``Milp`` and the position in ``Arrays``.
 """
 
 import math
@@ -20,7 +20,7 @@ NewKey = TypeVar("NewKey", bound=Hashable)
 PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
 # Function that returns the value of a variable by its key.
 Lookup = Callable[[Key], float]
-# Unknown keys of a file are errors.
+# Unknown keys in a file are errors.
 STRICT = ConfigDict(extra="forbid")
 
 
@@ -60,7 +60,7 @@ class QuadraticTerm(Generic[Key]):
 
 @dataclass(frozen=True)
 class QuadraticRow(Generic[Key]):
-    """A constraint with quadratic terms."""
+    """Constraint with quadratic terms."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -128,7 +128,7 @@ class Indicator(Generic[Key]):
 
 @dataclass(frozen=True)
 class OrderedSet(Generic[Key]):
-    """A special ordered set: at most one nonzero member (kind 1), or at most two adjacent ones (kind 2)."""
+    """Special ordered set: at most one nonzero member (kind 1), or at most two adjacent ones (kind 2)."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -158,7 +158,7 @@ class OrderedSet(Generic[Key]):
         return OrderedSet(self.name, self.kind, {key(name): weight for name, weight in self.members.items()})
 
     def violation(self, value: Lookup[Key]) -> float:
-        """Return the largest value that must be 0 and is not."""
+        """Return the largest absolute value that must be 0."""
         sizes = [abs(value(member)) for member in self.order]
         ends = [sum(sizes[at : at + self.kind]) for at in range(len(sizes))]
         if not ends:
@@ -169,7 +169,7 @@ class OrderedSet(Generic[Key]):
 
 @dataclass(frozen=True)
 class SemiContinuous(Generic[Key]):
-    """A variable that is 0 or between its bounds."""
+    """Variable that is 0 or between its bounds."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -186,7 +186,7 @@ class SemiContinuous(Generic[Key]):
 
 @dataclass(frozen=True)
 class PiecewiseLinear(Generic[Key]):
-    """A variable that is a piecewise linear function of another one, defined between the first and the last point."""
+    """Variable that is a piecewise linear function of another one, defined between the first and the last point."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -230,7 +230,7 @@ class PiecewiseLinear(Generic[Key]):
 
 @dataclass(frozen=True)
 class Absolute(Generic[Key]):
-    """A variable that is the absolute value of another one."""
+    """Variable that is the absolute value of another one."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -257,7 +257,7 @@ class Absolute(Generic[Key]):
 
 @dataclass(frozen=True)
 class Extreme(Generic[Key]):
-    """A variable that is the largest or smallest of others and of a constant."""
+    """Variable that is the largest or smallest of others and of a constant."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -266,7 +266,7 @@ class Extreme(Generic[Key]):
     inputs: tuple[Key, ...]
     # True for the largest, False for the smallest.
     largest: bool
-    # None for no constant.
+    # None means no constant.
     constant: float | None = None
 
     def __post_init__(self) -> None:
@@ -293,7 +293,7 @@ class Extreme(Generic[Key]):
 
 @dataclass(frozen=True)
 class BinaryProduct(Generic[Key]):
-    """A variable that is the product of binary variables: 1 if all of them are 1."""
+    """Variable that is the product of binary variables: 1 if all of them are 1."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -323,30 +323,30 @@ class BinaryProduct(Generic[Key]):
 
 @dataclass(frozen=True)
 class SoftRow(Generic[Key]):
-    """A row of the model that may be violated at a penalty, in the objective's unit per unit of the row."""
+    """Row of the model that may be violated at a penalty, in the objective's unit per unit of the row."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     # Key of the row.
     row: Key
-    # Penalty per unit below the right-hand side; None forbids it.
+    # Penalty per unit below the right-hand side. None forbids it.
     below: float | None = None
-    # Penalty per unit above the right-hand side; None forbids it.
+    # Penalty per unit above the right-hand side. None forbids it.
     above: float | None = None
 
     def __post_init__(self) -> None:
         for price in (self.below, self.above):
             if price is not None and check_finite(price, "the price of a soft row") < 0:
-                raise MilpError(f"soft row {quoted(str(self.row))}: a price below 0; expected at least 0")
+                raise MilpError(f"soft row {quoted(str(self.row))}: a negative penalty; expected at least 0")
 
 
 @dataclass(frozen=True)
 class FurtherObjective(Generic[Key]):
-    """A further objective.
+    """An objective in addition to the model's own.
 
     Objectives of the same priority are summed with their weights. Higher priorities are optimised first, and later
-    objectives may worsen them by at most ``slack``. The model's own objective has priority 0 and weight 1.
-    An objective of weight 0 is only computed.
+    objectives may worsen them by at most ``slack``. The model's own objective has priority 0 and weight 1. An objective
+    with weight 0 is only computed.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -357,7 +357,7 @@ class FurtherObjective(Generic[Key]):
     constant: float = 0.0
     weight: float = 1.0
     priority: int = 0
-    # Share of its optimum that later objectives may give up.
+    # Share of its optimum by which later objectives may worsen it.
     slack: float = 0.0
 
     def __post_init__(self) -> None:
@@ -382,7 +382,7 @@ class FurtherObjective(Generic[Key]):
 
 
 class FeaturePart(Protocol[PartKey]):
-    """A named part of a model that a point can violate."""
+    """Named part of a model that a point can violate."""
 
     @property
     def name(self) -> str:
@@ -400,7 +400,7 @@ class FeaturePart(Protocol[PartKey]):
 
 @dataclass(frozen=True)
 class ModelFeatures(Generic[Key]):
-    """All parts of a model other than linear rows; empty for a linear model."""
+    """All nonlinear parts of a model; empty for a linear model."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -422,7 +422,7 @@ class ModelFeatures(Generic[Key]):
 
     @property
     def is_linear(self) -> bool:
-        """Return True if the only parts are further objectives of weight 0, which are computed and not optimised."""
+        """Return True if the only parts are further objectives with weight 0, which are computed but not optimised."""
         others = any(getattr(self, each.name) for each in fields(self) if each.name != "goals")
         return not others and not any(goal.weight for goal in self.goals)
 

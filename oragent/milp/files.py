@@ -1,4 +1,4 @@
-"""Read models and points from untrusted files; write models and solutions."""
+"""Readers of models and points from untrusted files, and writers of models and solutions."""
 
 import csv
 import gzip
@@ -27,28 +27,28 @@ from oragent.milp.solution import Solution
 # Maximum size of a file, in bytes.
 LARGEST = 64 << 20
 CHILD = "import sys; from oragent.milp.files import read_stdin; sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
-# CPU seconds of a reading process; one second per megabyte is added.
+# CPU seconds of a reading process, plus one second per megabyte.
 PATIENCE_S = 10.0
 
 
 # Memory limit of a reading process, in bytes.
 MEMORY = 4 << 30
-# Exit code for a text that is not a model; any other code means that the reader crashed.
+# Exit code for a text that is not a model. Any other code means that the reader crashed.
 REFUSED = 3
 ENDINGS = (".csv", ".json", ".sol")
 PACKED = ".gz"
-# Window size by which zlib expects a gzip header.
+# Window size that makes zlib expect a gzip header.
 GZIP = 31
 
 
 def read(path: Path) -> Milp:
-    """Read a model from ``.json``, ``.mps`` or ``.lp``; MPS and LP files may be compressed: ``.mps.gz``, ``.lp.gz``.
+    """Read a model from ``.json``, ``.mps``, ``.lp``, or a compressed ``.mps.gz`` or ``.lp.gz``.
 
-    A separate process with limits parses MPS and LP files, because an invalid file can keep HiGHS's reader running
+    MPS and LP files are parsed in a separate process with limits, because an invalid file can make HiGHS's reader run
     without end.
 
     Raises:
-        MilpError: The file is missing, empty, too large, binary, or has no model; the message starts with its name.
+        MilpError: The file is missing, empty, too large, binary, or not a model. The message starts with its name.
     """
     form, content = _form_of(path), read_bytes(path, "a model")
     with _naming_file(path):
@@ -59,7 +59,7 @@ def read(path: Path) -> Milp:
 
 
 def read_point(path: Path) -> dict[str, float]:
-    """Read the values of a point by variable: a ``.sol`` file, JSON numbers by name, or a ``solution.json``."""
+    """Read the values of a point by variable from a ``.sol`` file, JSON numbers by name, or a ``solution.json``."""
     content = read_bytes(path, "a point")
     with _naming_file(path):
         if path.suffix.lower() == ".sol":
@@ -69,7 +69,7 @@ def read_point(path: Path) -> dict[str, float]:
 
 @contextmanager
 def _naming_file(path: Path) -> Iterator[None]:
-    """Put the name of the file at the start of error messages."""
+    """Add the name of the file to the beginning of error messages."""
     try:
         yield
     except MilpError as problem:
@@ -85,10 +85,10 @@ def _form_of(path: Path) -> str:
 
 
 def read_bytes(path: Path, what: str) -> bytes:
-    """Read a text file of limited size; raise ``MilpError`` if it is missing, empty, too large or binary."""
+    """Read a text file of limited size. A missing, empty, too large or binary file raises ``MilpError``."""
     with _naming_file(path):
         try:
-            # Reading a pipe may not end.
+            # Reading a pipe may never end.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise MilpError("not a regular file; expected a file to read")
             if path.stat().st_size > LARGEST:
@@ -120,7 +120,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def write(milp: Milp, path: Path) -> None:
-    """Write a model as ``.json``, ``.mps`` or ``.lp``, or compressed; only JSON keeps units and meanings.
+    """Write a model as ``.json``, ``.mps``, ``.lp``, or compressed. Only JSON keeps units and meanings.
 
     Raises:
         MilpError: The ending of the file's name is unknown.
@@ -153,12 +153,12 @@ def _read_in_child(content: bytes, form: str) -> Milp:
     if ended.returncode == REFUSED:
         raise MilpError(plain(ended.stderr.decode(errors="replace").strip(), 500))
     if ended.returncode:
-        raise MilpError(f"HiGHS's reader broke down on it (exit code {ended.returncode}): the file is broken")
+        raise MilpError(f"HiGHS's reader crashed (exit code {ended.returncode}): the file is broken")
     return from_json(ended.stdout)
 
 
 def read_stdin(form: str, seconds: int) -> int:
-    """Parse stdin within a limit of CPU seconds; write a one-line error to stderr, and suppress HiGHS's output."""
+    """Parse stdin within a limit of CPU seconds. Write a one-line error to stderr, and suppress HiGHS's output."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     answer = os.dup(1)
@@ -174,7 +174,7 @@ def read_stdin(form: str, seconds: int) -> int:
 
 
 def check_ending(path: Path) -> None:
-    """Raise an error if the ending of a file's name is no known format; call it before a long search."""
+    """Raise an error if the ending of a file's name is unknown. Call it before a long search."""
     if path.suffix.lower() not in ENDINGS:
         raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in {', '.join(ENDINGS)} for the solution")
 
@@ -182,7 +182,7 @@ def check_ending(path: Path) -> None:
 def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
     """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
 
-    A ``.sol`` file contains substitutes for names that an LP file does not allow; comments give the own names.
+    A ``.sol`` file contains substitutes for names that an LP file does not allow. Comments contain the own names.
 
     Raises:
         MilpError: The ending is unknown, the solution has no point, or the file cannot be written.
@@ -190,7 +190,7 @@ def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
     check_ending(path)
     form = path.suffix.lower()
     if form != ".json" and not solution.status.has_point:
-        raise MilpError(f"{plain(str(path), 200)} not written: the model is {solution.status}, there are no values")
+        raise MilpError(f"{plain(str(path), 200)} not written: the model is {solution.status} and has no values")
     write = {".csv": _csv_text, ".json": _json_text, ".sol": _sol_text}[form]
     try:
         files.replace_file(path, write(milp, solution))

@@ -27,7 +27,7 @@ def solve_general(
 
     Args:
         milp: The model.
-        limit_s: Wall-clock seconds; None for no limit.
+        limit_s: Wall-clock seconds; None means no limit.
         gap: Relative gap at which the search stops.
         duals: Whether to compute duals and ranges of a linear model.
         start: Start point by variable.
@@ -47,10 +47,10 @@ def solve_general(
 
 
 def _prove_convex(milp: Milp, solution: Solution, limit_s: float | None, gap: float) -> Solution:
-    """Return the optimum within a box around a solution of HiGHS, if it lies strictly inside the box.
+    """Return the optimum in a box around a solution of HiGHS, if it is strictly inside the box.
 
-    HiGHS solves only convex quadratic models, so an optimum inside the box is the optimum of the model. Its bound
-    is infinite if a variable has no bound and its reduced cost is not exactly zero.
+    HiGHS solves only convex quadratic models, so an optimum inside the box is the optimum of the model. The bound is
+    infinite if a variable has no bound and its reduced cost is not exactly zero.
     """
     sides = {name: BOX * (1.0 + abs(value)) for name, value in solution.values.items()}
     variables = []

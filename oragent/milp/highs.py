@@ -14,15 +14,15 @@ from oragent.milp.model import Sense
 
 # Option of HiGHS that is on by default.
 JUMP = "mip_heuristic_run_feasibility_jump"
-# Number of variables up to which feasibility jump is off: branching takes 1 to 2 ms, the jump 10 ms.
+# Maximum number of variables at which feasibility jump is off. Branching takes 1 to 2 ms, the jump 10 ms.
 SMALL = 100
-# Solvers made in advance; each is used once.
+# Solvers made in advance. Each is used once.
 _PREPARED: list[Any] = []
 # Number of threads of the last solve in this process.
 _THREADS_IN_USE = [1]
 
 _STATUS = highspy.HighsModelStatus
-# Tolerance for a bound that should be a whole number.
+# Tolerance for a bound that is expected to be a whole number.
 WHOLE = 1e-9
 # Variable types by integer + 2 * semi-continuous.
 KINDS = (
@@ -46,7 +46,7 @@ def new_engine() -> Any:
 
 
 def prepare_engines(count: int) -> None:
-    """Make solvers in a process before it forks; each fork takes one, which halves the cost of a small solve."""
+    """Make solvers in a process before it forks. Each fork uses one, which halves the cost of a small solve."""
     _PREPARED.extend(_make_engine() for _ in range(count))
 
 
@@ -56,7 +56,7 @@ def needs_feasibility_jump(variables: int) -> bool:
 
 
 def _make_first_engine() -> Any:
-    """Make the first solver of a process; from version 1.16 HiGHS then prints a banner on standard output.
+    """Make the first solver of a process. Since version 1.16 HiGHS then prints a banner on standard output.
 
     Child processes answer on standard output, so it is redirected to the null device during this call.
     """
@@ -64,7 +64,7 @@ def _make_first_engine() -> Any:
     try:
         saved_stdout = os.dup(1)
     except OSError:
-        # Standard output is closed, so nothing can be printed.
+        # Standard output is closed, so no banner can appear.
         os.close(nowhere)
         return highspy.Highs()
     os.dup2(nowhere, 1)
@@ -82,7 +82,7 @@ VERSION: str = _make_first_engine().version()
 def _make_engine() -> Any:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
-    # If no thread can be started, HiGHS fails without a message for more than one.
+    # If no thread can be started, HiGHS fails without a message unless it is set to one thread.
     highs.setOptionValue("threads", 1)
     return highs
 
@@ -94,7 +94,7 @@ class SolverClaim(Enum):
     """Outcome that the solver claims; ``solve`` checks it."""
 
     OPTIMAL = auto()
-    # Infeasible or unbounded; another solve decides which.
+    # Infeasible or unbounded. Another solve decides which.
     NO_OPTIMUM = auto()
     # Stopped by a limit or by an error of the solver.
     STOPPED = auto()
@@ -113,11 +113,11 @@ class HighsRun:
     """Result of a call of HiGHS."""
 
     claim: SolverClaim
-    # ``(n,)`` values of a point that HiGHS considers feasible; None without one.
+    # ``(n,)`` values of a point that HiGHS considers feasible, or None.
     values: Vector | None
-    # Bound on the objective; infinite without one.
+    # Bound on the objective; infinite if unknown.
     bound: float
-    # ``(m,)`` d objective / d right-hand side; None for integer models.
+    # ``(m,)`` derivatives of the objective by the right-hand sides. None for integer models.
     row_duals: Vector | None
     # Solver with the basis, from which ranges can be computed.
     engine: Any
@@ -150,7 +150,7 @@ def run_highs(
         MilpError: The model has a feature that HiGHS does not support.
     """
     if arrays.features.parts or arrays.features.soft_rows or any(goal.weight for goal in arrays.features.goals):
-        raise MilpError("this needs linear rows and one objective: write the model with linear rows first")
+        raise MilpError("HiGHS needs linear rows and one objective: write the model with linear rows first")
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
     _set_threads(solver, threads)
@@ -170,17 +170,17 @@ def run_highs(
     if start is not None:
         solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
     solver.run()
-    # Without bounds the number of nodes may be infinite.
+    # Without bounds, the number of nodes may be infinite.
     if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:
         solver.setOptionValue(JUMP, True)
         solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
         solver.run()
     if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
-        # HiGHS reports "optimal" for a point that violates the model; presolve causes this.
+        # With presolve, HiGHS can report "optimal" for a point that violates the model.
         solver.setOptionValue("presolve", "off")
         solver.run()
     if start is not None and _contradicts_bound(solver, arrays, gap):
-        # HiGHS 1.16 may return a start with semi-continuous variables as the optimum.
+        # HiGHS 1.16 may return a start point with semi-continuous variables as the optimum.
         solver.clearSolver()
         solver.run()
     claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
@@ -212,7 +212,7 @@ def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
 
 
 def _set_threads(solver: Any, threads: int) -> None:
-    """Set the number of threads; HiGHS refuses a solve if another number is in use in this process."""
+    """Set the number of threads. HiGHS refuses a solve if the process already uses another number."""
     if threads != _THREADS_IN_USE[0]:
         highspy.Highs.resetGlobalScheduler(True)
         _THREADS_IN_USE[0] = threads
@@ -231,7 +231,7 @@ def quiet_engine() -> Any:
 
 def as_highs(arrays: Arrays) -> Any:
     """Return a model in HiGHS's form."""
-    # Ranges need coefficients.
+    # The computation of ranges needs at least one coefficient.
     if arrays.matrix.is_zero:
         arrays = arrays.with_idle_row([0])
     else:
@@ -281,7 +281,10 @@ def as_highs_model(arrays: Arrays) -> Any:
 
 
 def _with_whole_bounds(arrays: Arrays) -> Arrays:
-    """Round the bounds of integers: HiGHS 1.15 may return 2.5 for an integer from 0 to 2.5 and report it as optimal."""
+    """Round the bounds of integers.
+
+    For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
+    """
     low = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
     high = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
     return replace(arrays, low=low, high=high)

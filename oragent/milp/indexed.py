@@ -1,11 +1,14 @@
-"""Indexed models: sets, data, families of variables and rows, and objectives, stored in arrays and accessed by names.
+"""Indexed models: sets, data, families of variables and rows, and objectives.
 
-A family is a name, the index sets of its members, the key of each member (positions of its labels in these sets) and
+They are stored in arrays and accessed by names.
+
+A family has a name, the index sets of its members, the key of each member (positions of its labels in these sets) and
 the member's position in the model's arrays. Coefficients, bounds and right-hand sides are numbers or refer to cells of
 parameters (``oragent.milp.linked``).
 
-Make one with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.from_milp`` or
-``indexed_json.read_indexed``. ``model.to_arrays()`` is the solver's input; ``indexed_names.to_milp`` gives a ``Milp``.
+Create a model with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.from_milp`` or
+``indexed_json.read_indexed``. ``model.to_arrays()`` is the solver's input; ``indexed_names.to_milp`` returns a
+``Milp``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +44,7 @@ class IndexSet:
     labels: tuple[str, ...]
     # Whether ranges such as ``wk3..wk5`` are allowed.
     is_ordered: bool = False
-    # Whether the order is time.
+    # Whether the labels are ordered in time.
     is_time: bool = False
     # Whether the set was guessed from names of variables or rows.
     is_guessed: bool = False
@@ -60,7 +63,7 @@ class IndexSet:
 
 @dataclass(frozen=True)
 class SourceCell:
-    """Position in the file of a parameter's value; rows and columns count from 0."""
+    """Position of a parameter's value in its file. Rows and columns count from 0."""
 
     file: str
     sheet: str = ""
@@ -73,7 +76,7 @@ class Family:
     """Members with a common name, keyed by tuples of labels."""
 
     name: str
-    # Names of the index sets; a name may occur twice; empty for a single member.
+    # Names of the index sets. A name may occur twice; empty for a single member.
     sets: tuple[str, ...]
     # ``(k, d)`` position of each member's labels in its sets.
     keys: Keys
@@ -90,19 +93,19 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class ParameterFamily(Family):
-    """Data: values by tuple; ``positions`` are those in ``IndexedModel.cells``."""
+    """Data: values by key. ``positions`` are those in ``IndexedModel.cells``."""
 
     source: SourceCell | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class VariableFamily(Family):
-    """Variables; ``positions`` are columns."""
+    """Variables. ``positions`` are columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowFamily(Family):
-    """Constraints; ``positions`` are rows."""
+    """Constraints. ``positions`` are rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,49 +117,49 @@ class IndexedModel:
     parameters: tuple[ParameterFamily, ...]
     variables: tuple[VariableFamily, ...]
     rows: tuple[RowFamily, ...]
-    # Objectives; the first one is optimised, and those with a weight.
+    # Objectives. The first one is optimised, and all others with a weight.
     objectives: tuple[IndexedObjective, ...]
-    # Values of all parameters, one after the other.
+    # Values of all parameters, in order.
     cells: Vector
-    # ``(n,)`` bounds; infinite for none.
+    # ``(n,)`` lower bounds; infinite for none.
     low: LinkedVector
     high: LinkedVector
     # ``(n,)`` mask of integer columns.
     integer: NDArray[np.bool_]
-    # ``(m + 1,)`` position at which each row begins in the next two arrays, then their length.
+    # ``(m + 1,)`` start of each row in the next two arrays, followed by their length.
     starts: NDArray[np.int64]
-    # ``(nnz,)`` column of each entry
+    # ``(nnz,)`` column of each entry.
     columns: NDArray[np.int32]
-    # ``(nnz,)`` coefficient of each entry
+    # ``(nnz,)`` coefficient of each entry.
     entries: LinkedVector
-    # ``(m,)`` codes of ``RELATION_CODES``
+    # ``(m,)`` codes of ``RELATION_CODES``.
     relations: NDArray[np.int8]
-    # ``(m,)`` right-hand sides
+    # ``(m,)`` right-hand sides.
     rhs: LinkedVector
     meaning: str = ""
-    # Names that a flat file gave, if they differ from ``family[label, label]``; else empty.
+    # Names in a flat file, if they differ from ``family[label, label]``; else empty.
     flat_columns: tuple[str, ...] = field(default=(), repr=False)
     flat_rows: tuple[str, ...] = field(default=(), repr=False)
-    # Quadratic rows, logic, curves and soft rows, by column and row; its fields for objectives stay empty.
+    # Quadratic rows, logic, curves and soft rows, by column and row. Its fields for objectives stay empty.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+        """Return the number of rows and of columns."""
         return len(self.rhs), len(self.low)
 
     @cached_property
     def stages(self) -> tuple[IndexedObjective, ...]:
-        """Return the objectives in the order in which they are optimised, those of one priority as a weighted sum."""
+        """Return the objectives in the order in which they are optimised. Those of one priority form a weighted sum."""
         return rank_objectives(self.objectives)
 
     @property
     def objective(self) -> IndexedObjective:
-        """The objective that is optimised first; a weighted sum if several have its priority."""
+        """The objective that is optimised first. If several have its priority, it is their weighted sum."""
         return self.stages[0]
 
     def with_first_stage(self) -> Self:
-        """Return the model with the objective that is optimised first as its only one."""
+        """Return the model with only the objective that is optimised first."""
         return replace(self, objectives=(replace(self.objective, weight=0.0, priority=0, slack=0.0),))
 
     @cached_property
@@ -164,7 +167,7 @@ class IndexedModel:
         return {index_set.name: index_set for index_set in self.sets}
 
     def index_set(self, name: str) -> IndexSet:
-        """Return the index set with exactly that name; raise ``MilpError`` for an unknown name."""
+        """Return the index set with exactly this name. An unknown name raises ``MilpError``."""
         if name not in self._set_of:
             raise MilpError(f"the model has no set {quoted(name)}: it has {', '.join(map(quoted, self._set_of))}")
         return self._set_of[name]
@@ -176,7 +179,7 @@ class IndexedModel:
 
     @property
     def feature_counts(self) -> tuple[str, ...]:
-        """Return the number of features of each kind, such as ``indicators: 4``; empty for a linear model."""
+        """Return the number of features by kind, such as ``indicators: 4``; empty for a linear model."""
         parts = {part.name: getattr(self.features, part.name) for part in fields(self.features)}
         parts["quadratic"] = [term for goal in self.objectives for term in goal.quadratic]
         return tuple(f"{name.replace('_', ' ')}: {len(members)}" for name, members in parts.items() if members)
@@ -231,7 +234,7 @@ class IndexedModel:
         return self.rhs.evaluate(self.cells)
 
     def to_arrays(self, objective: IndexedObjective | None = None) -> Arrays:
-        """Return the arrays for a solver, with the objective that is optimised first, or another one."""
+        """Return the arrays for a solver, with the given objective, or the one that is optimised first."""
         goal = objective or self.objective
         rhs = self.rhs_values
         return Arrays(
@@ -248,7 +251,7 @@ class IndexedModel:
         )
 
     def check(self) -> Self:
-        """Return the model; raise ``MilpError`` if names clash or array lengths do not match."""
+        """Return the model. Conflicting names or array lengths raise ``MilpError``."""
         rows, columns = self.shape
         if not columns:
             raise MilpError("the model has no variable: a model decides something, so add at least one")
@@ -272,7 +275,10 @@ class IndexedModel:
 
 
 def product_keys(sizes: Sequence[int]) -> Keys:
-    """Return the ``(k, d)`` keys of the product of sets of these sizes, last set fastest; one empty key for none."""
+    """Return the ``(k, d)`` keys of the product of sets with these sizes.
+
+    The last set varies fastest; without sets, there is one empty key.
+    """
     if not sizes:
         return np.zeros((1, 0), dtype=np.int32)
     grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)
@@ -280,10 +286,10 @@ def product_keys(sizes: Sequence[int]) -> Keys:
 
 
 def _check_features(model: IndexedModel) -> None:
-    """Raise an error for features with columns or rows outside of the model, or with fields of objectives."""
+    """Raise an error for features with columns or rows outside of the model, or with objectives."""
     features, (rows, columns) = model.features, model.shape
     if features.quadratic or features.goals:
-        raise MilpError("features of the model hold terms of an objective: state them with the objective")
+        raise MilpError("features of the model contain terms of an objective: add them to the objective")
     named = [*features.keys(), *(key for goal in model.objectives for term in goal.quadratic for key in term.keys)]
     if any(not 0 <= column < columns for column in named):
         raise MilpError(f"a feature names a column beyond the {columns} of the model: the model is damaged")
@@ -314,4 +320,4 @@ def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], 
     positions = [family.positions for family in families]
     every = np.sort(np.concatenate(positions)) if positions else np.zeros(0, dtype=np.int64)
     if len(every) != count or not np.array_equal(every, np.arange(count)):
-        raise MilpError(f"the families of {kind} do not hold each of {count} positions once: the model is damaged")
+        raise MilpError(f"the families of {kind} do not contain each of {count} positions once: the model is damaged")

@@ -1,4 +1,4 @@
-"""A builder of indexed models, for programs that capture, formulate or edit them.
+"""Builder of indexed models, for programs that capture, formulate or edit them.
 
 A transport model of two depots and three cities::
 
@@ -13,9 +13,10 @@ A transport model of two depots and three cities::
     builder.set_objective("cost", "minimize", ship, builder.cells("cost", builder.keys("ship")), unit="EUR")
     model = builder.build()
 
-``keys`` are tuples of labels, one a member; left out, a family has a member for each element of the product of its
-sets, the last set fastest. Figures (bounds, coefficients, right-hand sides) are one number, one a member, a mapping by
-tuple, or cells of a parameter (``builder.cells(name, keys)``, also ``2 * cells``, ``-cells``, ``cells + 1``).
+``keys`` are tuples of labels, one per member. Without them, a family has a member for each element of the product of
+its sets, of which the last varies fastest. Figures (bounds, coefficients, right-hand sides) are one number, one number
+per member, a mapping by key, or cells of a parameter (``builder.cells(name, keys)``, also ``2 * cells``, ``-cells``,
+``cells + 1``).
 """
 
 import itertools
@@ -43,13 +44,13 @@ from oragent.milp.plain import quoted
 
 Label = str | int | float
 Key = tuple[Label, ...]
-# One number, one a member, by tuple, or cells of a parameter.
+# One number, one per member, a mapping by key, or cells of a parameter.
 Given = float | Sequence[float] | Vector | Mapping[Key, float] | LinkedFigures
 NUMBERED = re.compile(r"(\D*)(\d+)\D*\Z")
 
 
 def looks_ordered(labels: Sequence[str]) -> bool:
-    """Return True if labels are numbers, or one text with rising numbers, such as ``wk1``, ``wk2``."""
+    """Return True if labels are numbers, or one text with increasing numbers, such as ``wk1``, ``wk2``."""
     parts = [NUMBERED.match(label) for label in labels]
     if len(labels) < 2 or not all(parts):
         return False
@@ -59,7 +60,7 @@ def looks_ordered(labels: Sequence[str]) -> bool:
 
 
 class IndexedModelBuilder:
-    """A model under construction; see the module for an example."""
+    """A model under construction. The docstring of the module has an example."""
 
     def __init__(self, name: str = "", meaning: str = "") -> None:
         self._name = name
@@ -90,7 +91,7 @@ class IndexedModelBuilder:
         is_guessed: bool = False,
         meaning: str = "",
     ) -> None:
-        """Add an index set; without ``is_ordered`` it is ordered if it means time or its labels look so."""
+        """Add an index set. Without ``is_ordered``, it is ordered if it is time or its labels look ordered."""
         require_name(name, "a set")
         if name in self._sets:
             raise MilpError(f"two sets have the name {quoted(name)}: rename one")
@@ -109,7 +110,7 @@ class IndexedModelBuilder:
         meaning: str = "",
         source: SourceCell | None = None,
     ) -> None:
-        """Add data; a mapping without ``keys`` gives the keys too."""
+        """Add data. A mapping without ``keys`` also defines the keys."""
         if keys is None and isinstance(values, Mapping):
             keys = list(values)
         places = self._place_keys(name, sets, keys, self._parameters)
@@ -136,7 +137,7 @@ class IndexedModelBuilder:
         meaning: str = "",
         is_guessed: bool = False,
     ) -> Positions:
-        """Add a family of variables and return its ``(k,)`` columns; a binary is an integer from 0 to 1."""
+        """Add a family of variables and return its ``(k,)`` columns. A binary variable is an integer from 0 to 1."""
         places = self._place_keys(name, sets, keys, self._variables)
         positions = np.arange(self._column_count, self._column_count + len(places))
         family = VariableFamily(name, tuple(sets), places, positions, unit, meaning, is_guessed)
@@ -166,16 +167,16 @@ class IndexedModelBuilder:
         """Add a family of rows and return its ``(k,)`` row numbers in the model.
 
         Args:
-            name: Of the family.
+            name: Name of the family.
             sets: Its index sets; none for a single row.
             relation: ``<=``, ``>=`` or ``=``.
-            rows: Of each entry its row, counted within this family; left out for a single row.
-            columns: Of each entry its column in the model. A column twice in a row is summed.
-            values: Of each entry its coefficient.
-            rhs: Of each row its right-hand side.
-            keys: Tuples of labels; left out for the product of the sets.
-            unit: Of the right-hand side.
-            meaning: One line for people.
+            rows: Row of each entry, counted within this family. Not needed for a single row.
+            columns: Column of each entry in the model. Entries with the same row and column are summed.
+            values: Coefficient of each entry.
+            rhs: Right-hand side of each row.
+            keys: Tuples of labels. Not needed for the product of the sets.
+            unit: Unit of the right-hand side.
+            meaning: Description for readers, one line.
             is_guessed: Whether the name and sets are a guess.
         """
         places = self._place_keys(name, sets, keys, self._rows)
@@ -184,10 +185,12 @@ class IndexedModelBuilder:
         column = np.asarray(columns, dtype=np.int64)
         row = np.zeros(len(column), dtype=np.int64) if rows is None else np.asarray(rows, dtype=np.int64)
         if len(row) != len(column):
-            raise MilpError(f"rows {quoted(name)}: {len(row)} row numbers for {len(column)} columns; expected as many")
+            raise MilpError(
+                f"rows {quoted(name)}: {len(row)} row numbers for {len(column)} columns; expected equal numbers"
+            )
         for figures, end, what in ((row, len(places), "row"), (column, self._column_count, "column")):
             if len(figures) and not 0 <= int(figures.min()) <= int(figures.max()) < end:
-                raise MilpError(f"rows {quoted(name)}: an entry names a {what} beyond the {end} that there are")
+                raise MilpError(f"rows {quoted(name)}: an entry names a {what} beyond the existing {end}")
         code = RELATION_CODES[check_choice(Relation, relation, f"rows {quoted(name)}: relation")]
         entries = self._figures(name, values, np.zeros((len(column), 0), dtype=np.int32), ())
         row, column, entries = _sort_entries(row, column, entries, self._column_count)
@@ -213,7 +216,7 @@ class IndexedModelBuilder:
         weight: float = 0.0,
         priority: int = 0,
     ) -> None:
-        """Add an objective, or terms to the one of that name; the first one is active."""
+        """Add an objective, or terms to the one of this name. The first objective is active."""
         column = np.asarray(columns, dtype=np.int64)
         figures = self._figures(name, values, np.zeros((len(column), 0), dtype=np.int32), ())
         direction = check_choice(Sense, sense, f"objective {quoted(name)}: sense")
@@ -222,9 +225,9 @@ class IndexedModelBuilder:
         self._objectives.append((goal, column, figures))
 
     def cells(self, parameter: str, keys: Iterable[Key] | Positions | None = None) -> LinkedFigures:
-        """Cells of a parameter as figures: of the given tuples of labels or places, or all in order."""
+        """Return cells of a parameter as figures: those with the given keys, or all in order."""
         if parameter not in self._parameters:
-            raise MilpError(f"no parameter {quoted(parameter)}: add it before its cells are used")
+            raise MilpError(f"unknown parameter {quoted(parameter)}: add it before its cells are used")
         family = self._parameters[parameter]
         if keys is None:
             places = np.arange(len(family))
@@ -241,7 +244,7 @@ class IndexedModelBuilder:
         return LinkedFigures(parameter, places, np.ones(len(places)), np.zeros(len(places)))
 
     def keys(self, family: str) -> list[tuple[str, ...]]:
-        """Tuples of labels of a family's members; variables are looked up first, then rows, then parameters."""
+        """Return the keys of a family's members. Variables are looked up first, then rows, then parameters."""
         for kind in (self._variables, self._rows, self._parameters):
             if family in kind:
                 found = kind[family]
@@ -249,10 +252,10 @@ class IndexedModelBuilder:
                 return [
                     tuple(of_set[at] for of_set, at in zip(labels, key, strict=True)) for key in found.keys.tolist()
                 ]
-        raise MilpError(f"no family {quoted(family)} yet: add it first")
+        raise MilpError(f"unknown family {quoted(family)}: add it first")
 
     def build(self) -> IndexedModel:
-        """Return the model; ``MilpError`` if it is not whole."""
+        """Return the model. An incomplete model raises ``MilpError``."""
         objectives = []
         names = list(dict.fromkeys(goal.name for goal, _, _ in self._objectives))
         for name in names:
@@ -320,7 +323,7 @@ class IndexedModelBuilder:
         found = [self._place_key(name, sets, key, lookups) for key in keys]
         places = np.array(found, dtype=np.int32).reshape(len(found), len(sets))
         if unique and len(np.unique(places, axis=0)) < len(places):
-            raise MilpError(f"{quoted(name)} has a key twice: keys tell its members apart")
+            raise MilpError(f"{quoted(name)} has a key twice: keys must be unique")
         return places
 
     def _place_key(self, name: str, sets: Sequence[str], key: object, lookups: list[dict[str, int]]) -> tuple[int, ...]:
@@ -341,7 +344,7 @@ class IndexedModelBuilder:
                 one = np.zeros(count, dtype=np.int64)
                 given = LinkedFigures(given.parameter, given.cells[one], given.factors[one], given.base[one])
             if len(given) != count:
-                raise MilpError(f"{quoted(name)}: {len(given)} cells for {count} figures; expected as many")
+                raise MilpError(f"{quoted(name)}: {len(given)} cells for {count} figures; expected equal numbers")
             offset = int(self._parameters[given.parameter].positions[0]) if len(given) else 0
             linked = np.flatnonzero(given.cells >= 0)
             return LinkedVector(
@@ -359,7 +362,9 @@ class IndexedModelBuilder:
             values = np.full(count, float(values.reshape(-1)[0]))
         values = values.reshape(-1)
         if len(values) != count:
-            raise MilpError(f"{quoted(name)}: {len(values)} figures for {count} members; expected as many, or one")
+            raise MilpError(
+                f"{quoted(name)}: {len(values)} figures for {count} members; expected one per member, or one for all"
+            )
         if is_bound:
             values = np.where(np.abs(values) >= NO_BOUND, np.copysign(np.inf, values), values)
         if np.isnan(values).any() or (np.isfinite(values) & (np.abs(values) > LARGEST)).any():
@@ -368,7 +373,7 @@ class IndexedModelBuilder:
 
 
 def label_text(label: Label) -> str:
-    """A label as text: whole floats as integers."""
+    """Return a label as text. Whole floats are written as integers."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
@@ -390,7 +395,7 @@ def _join(blocks: Sequence[LinkedVector]) -> LinkedVector:
 def _sort_entries(
     rows: Positions, columns: Positions, entries: LinkedVector, width: int
 ) -> tuple[Positions, Positions, LinkedVector]:
-    """Entries by row and column, those of one place summed."""
+    """Return entries sorted by row and column; entries with the same position are summed."""
     places, inverse = np.unique(rows * max(width, 1) + columns, return_inverse=True)
     base = np.bincount(inverse, entries.base, len(places)).astype(float)
     links = Links(inverse[entries.links.places].astype(np.int64), entries.links.cells, entries.links.factors)

@@ -1,4 +1,4 @@
-"""Read and write indexed models; flat files get families from their names."""
+"""Read and write indexed models. Models in flat files get families from their names."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from oragent.milp.plain import plain
 
 
 def read_indexed(path: Path) -> IndexedModel:
-    """Read a model of any form; a flat one gets families from its names and from the file of corrections next to it.
+    """Read a model of any form. A flat model gets families from its names and from the file of corrections next to it.
 
     Raises:
-        MilpError: The file holds no model; the line begins with its name.
+        MilpError: The file contains no model. The message begins with its name.
     """
     if path.suffix.lower() != ".json":
         return from_milp(read(path), read_corrections(path))
@@ -27,5 +27,5 @@ def read_indexed(path: Path) -> IndexedModel:
 
 
 def write_indexed(model: IndexedModel, path: Path) -> None:
-    """Write a model as JSON of version 2."""
+    """Write a model as JSON, version 2."""
     replace_file(path, indexed_to_json(model))

@@ -1,7 +1,7 @@
-"""Indexed models as JSON, version 2 of ``milp.json``; version 1, without families, reads too.
+"""Indexed models as JSON, version 2 of ``milp.json``. Version 1, without families, can be read too.
 
-Keys of a member are positions of labels in the family's sets; ``null`` for the product of the sets in order. Vectors
-have a number for all members or one a member, and ``links``: lists ``places``, ``cells`` and ``factors``.
+Keys of a member are positions of labels in the family's sets, or ``null`` for the product of the sets in order. A
+vector has one number for all members or one per member, and ``links``: lists ``places``, ``cells`` and ``factors``.
 """
 
 import json
@@ -44,12 +44,12 @@ LINKED = {"base", "places", "cells", "factors"}
 
 
 def indexed_to_json(model: IndexedModel) -> str:
-    """Write a model as JSON text of version 2."""
+    """Write a model as JSON text, version 2."""
     return json.dumps(indexed_to_dict(model), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def indexed_from_json(text: str | bytes, corrections: FamilyCorrections | None = None) -> IndexedModel:
-    """Read a model from JSON of version 2, or of version 1, whose families are guessed from names and corrected."""
+    """Read a model from JSON of version 2 or 1. Families of version 1 are guessed from names and then corrected."""
     data = load_json(text, "a model")
     if is_version_2(data):
         return indexed_from_dict(data)
@@ -57,12 +57,12 @@ def indexed_from_json(text: str | bytes, corrections: FamilyCorrections | None =
 
 
 def is_version_2(data: object) -> bool:
-    """Return True if plain data claim a version, which version 1 does not."""
+    """Return True if plain data have a version, which version 1 does not."""
     return isinstance(data, Mapping) and "version" in data
 
 
 def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
-    """Turn a model into plain lists, dicts, texts and finite numbers."""
+    """Turn a model into lists, dicts, texts and finite numbers."""
     features = FEATURES.dump_python(model.features, mode="json", exclude_defaults=True)
     return {
         "version": VERSION,
@@ -93,7 +93,7 @@ def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
 
 
 def indexed_from_dict(data: object) -> IndexedModel:
-    """Build a model from what ``indexed_to_dict`` gives; ``MilpError`` if it does not describe one."""
+    """Build a model from the result of ``indexed_to_dict``. Other data raise ``MilpError``."""
     model = check_keys(data, "the model", TOP, NEEDED)
     if model["version"] != VERSION:
         raise MilpError(f"the model has version {plain(str(model['version']))}: expected {VERSION}, or no version")

@@ -1,7 +1,7 @@
 """Families from the names of a flat model, and the flat model of an indexed one.
 
-``ship[Lyon,Paris]``, ``ship(Lyon,Paris)`` and ``ship[1][2]`` give their labels; names without brackets do where one
-separator splits all names of a family into as many parts. Both are guesses and marked so. A file
+``ship[Lyon,Paris]``, ``ship(Lyon,Paris)`` and ``ship[1][2]`` contain their labels. Names without brackets do so if one
+separator splits all names of a family into the same number of parts. Both are guesses and marked as such. A file
 ``MODEL.families.yaml`` next to the model corrects them::
 
     separator: "_"                       # or "" to split no name
@@ -41,7 +41,7 @@ BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", 
 GROUPS = re.compile(r"[\])}][\[({]|,")
 SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
 SUFFIX = ".families.yaml"
-# Bytes of a file of corrections.
+# Maximum size of a file of corrections, in bytes.
 LARGEST_FILE = 1 << 20
 
 
@@ -58,14 +58,14 @@ class FamilyCorrections(BaseModel):
     """Corrections of guessed families, from a file next to the model."""
 
     model_config = ConfigDict(extra="forbid")
-    # Separator of names without brackets; empty to split none, None to detect it.
+    # Separator of names without brackets. An empty text splits none; None means that it is detected.
     separator: str | None = None
     # Corrections of sets, by guessed name.
     sets: dict[str, str | SetCorrection] = Field(default_factory=dict)
 
 
 def read_corrections(model_path: Path) -> FamilyCorrections:
-    """Read ``MODEL.families.yaml`` next to a model; no corrections without the file.
+    """Read ``MODEL.families.yaml`` next to a model; no corrections if there is no such file.
 
     Raises:
         MilpError: The file has the wrong form.
@@ -86,7 +86,7 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
 
 @dataclass
 class _Group:
-    """Names that share a stem and a number of labels."""
+    """Names with the same stem and number of labels."""
 
     stem: str
     # Labels of each member.
@@ -95,7 +95,7 @@ class _Group:
 
 
 def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
-    """Give a flat model families from its names; the parts that were guessed are marked."""
+    """Return a flat model with families from its names. Guessed parts are marked."""
     corrections = corrections or FamilyCorrections()
     variables = _group_names([variable.name for variable in milp.variables], corrections.separator)
     rows = _group_names([row.name for row in milp.rows], corrections.separator)
@@ -127,7 +127,10 @@ def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> Index
 
 
 def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
-    """The flat model under present data; ``flat`` chooses the names of the file that it came from, if any."""
+    """Return the flat model for the present data.
+
+    With ``flat``, it has the names of the file from which it was read.
+    """
     goal = flat_objective(model.objectives)
     arrays = model.to_arrays(goal)
     columns = model.flat_columns if flat and model.flat_columns else model.column_names
@@ -174,7 +177,7 @@ def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
 
 
 def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
-    """The objective and the further ones, with their weights and priorities."""
+    """Return the objective and the further ones, with their weights and priorities."""
     objective = milp.objective
     own = IndexedObjective(
         objective.name or "objective",
@@ -204,7 +207,7 @@ def _further_objective(goal: FurtherObjective[int], columns: int) -> IndexedObje
 
 
 def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:
-    """Features by name; objectives but for that of the flat model become further objectives, if they are linear."""
+    """Return features by name. Linear objectives other than that of the flat model become further objectives."""
     if len(model.objectives) == 1 and model.is_linear:
         return ModelFeatures()
     own = flat_objective(model.objectives)
@@ -223,7 +226,7 @@ def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[
 
 
 def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Stem and labels of a name with brackets at its end; None of any other."""
+    """Return the stem and the labels of a name with brackets at its end, or None for another name."""
     match = BRACKETS.match(name)
     if match is None or not match["stem"].strip():
         return None
@@ -235,7 +238,7 @@ def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _group_names(names: Sequence[str], separator: str | None) -> list[_Group]:
-    """Names by stem and number of labels, in order of their first members."""
+    """Return names by stem and number of labels, in the order of their first members."""
     groups: dict[tuple[str, int], _Group] = {}
     without: list[int] = []
     for position, name in enumerate(names):
@@ -257,7 +260,7 @@ def _add(groups: dict[tuple[str, int], _Group], stem: str, labels: tuple[str, ..
 def _split_rest(
     names: Sequence[str], rest: Sequence[int], separator: str | None, groups: dict[tuple[str, int], _Group]
 ) -> None:
-    """Split names without brackets at one separator, if it gives each family one number of parts."""
+    """Split names without brackets at one separator, if each family then has one number of parts."""
     candidates = SEPARATORS if separator is None else tuple(filter(None, [separator]))
     by_stem: dict[str, list[tuple[int, list[str]]]] = {}
     if candidates:
@@ -284,12 +287,12 @@ def _split_rest(
 
 
 def _without_clashes(groups: list[_Group]) -> list[_Group]:
-    """The groups with a name each and with keys that differ within a group."""
+    """Return the groups with unique names, and with unique keys within a group."""
     taken = {group.stem for group in groups}
     seen: set[str] = set()
     for group in groups:
         if len(set(group.labels)) < len(group.labels):
-            # Members that labels do not tell apart: number them.
+            # The labels of some members are equal, so the members are numbered.
             group.labels = [(*labels, str(number)) for number, labels in enumerate(group.labels, 1)]
         if group.stem in seen:
             number = 2
@@ -302,7 +305,7 @@ def _without_clashes(groups: list[_Group]) -> list[_Group]:
 
 
 class _SetPool:
-    """Index sets that several families share: a set holds the labels of every place whose labels it includes."""
+    """Index sets that several families share. A set is used for every key part whose labels it contains."""
 
     def __init__(self, corrections: FamilyCorrections) -> None:
         self._corrections = corrections
@@ -310,7 +313,7 @@ class _SetPool:
         self._set_at: dict[tuple[str, int], IndexSet] = {}
 
     def learn(self, groups: Sequence[_Group]) -> None:
-        """Make the sets of all places of all groups, the largest first."""
+        """Create the sets for all key parts of all groups, the largest first."""
         places: list[tuple[tuple[str, int], tuple[str, ...]]] = []
         for number, group in enumerate(groups):
             for position, labels in enumerate(zip(*group.labels, strict=True)):
@@ -331,7 +334,7 @@ class _SetPool:
         self.sets = list(by_labels.values())
 
     def of_group(self, group: _Group) -> tuple[tuple[str, ...], Keys]:
-        """Names of the sets of a group, and the keys of its members."""
+        """Return the names of the sets of a group, and the keys of its members."""
         number, width = self._group_number[id(group)], len(group.labels[0])
         sets = [self._set_at[number, position] for position in range(width)]
         lookups = [index_set.position_of for index_set in sets]
@@ -340,7 +343,7 @@ class _SetPool:
 
     @staticmethod
     def _holder(labels: tuple[str, ...], chosen: Sequence[tuple[str, ...]]) -> int | None:
-        """The chosen labels that include these; numbers alone must be the same ones, as they may count anything."""
+        """Return the set that contains these labels. Numbers must be equal, because they can count anything."""
         members = set(labels)
         is_numbers = all(label.isdigit() for label in labels)
         for index, candidate in enumerate(chosen):
@@ -381,7 +384,7 @@ class _SetPool:
 
 
 def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Labels that are one text with numbers in the order of the numbers; others as they came."""
+    """Return labels that are one text with numbers in the order of the numbers; other labels keep their order."""
     parts = [NUMBERED.match(label) for label in labels]
     if all(parts) and len({part.group(1) for part in parts if part}) == 1:
         return tuple(sorted(labels, key=lambda label: int(NUMBERED.match(label).group(2))))  # type: ignore[union-attr]
@@ -389,7 +392,7 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _shared(texts: Mapping[int, str] | Sequence[str]) -> str:
-    """A text that all members share; empty if they differ."""
+    """Return the text that all members share; empty if they differ."""
     different = set(texts)
     return str(different.pop()) if len(different) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""The objective that makes a point optimal, and one-sided slopes of right-hand sides."""
+"""Objective that makes a point optimal, and one-sided slopes of right-hand sides."""
 
 import time
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from oragent.milp.solving import breaches, point_vector, solve
 ROUNDS = 200
 
 
-# Step sizes relative to the right-hand side, or to 1.
+# Step sizes, relative to the right-hand side or to 1.
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
@@ -28,7 +28,7 @@ STEPS = (1e-2, 1e-3, 1e-4, 1e-5)
 class Inverse:
     """Least change of the objective that makes a point optimal."""
 
-    # ``optimal`` if the change is proven to be the least, ``unknown`` if the cuts did not finish.
+    # ``optimal`` if the change is proven to be the least; ``unknown`` if the cuts did not finish.
     status: SolveStatus
     # Sum of the absolute changes; None if unknown.
     change: float | None = None
@@ -44,18 +44,18 @@ def inverse(
     solver: str = "highs",
     options: SolverOptions | None = None,
 ) -> Inverse:
-    """Find the least change of objective coefficients under which a feasible point is optimal.
+    """Find the least change of objective coefficients that makes a feasible point optimal.
 
     Linear programmes are solved exactly by duality (Ahuja & Orlin 2001, doi:10.1287/opre.49.5.771.10607), integer
-    models by cuts (Wang 2009, doi:10.1016/j.orl.2008.12.001): each better point adds a cut, after which it is no
+    models by cuts (Wang 2009, doi:10.1016/j.orl.2008.12.001). Each better point adds a cut, after which it is no
     better. HiGHS solves the linear programmes of the least change.
 
     Args:
         milp: The model.
-        values: The point; a variable without a value is 0.
+        values: The point. A variable without a value is 0.
         limit_s: Seconds for the cuts of an integer model.
         solver: Name of the back end that searches for better points of an integer model.
-        options: Limits of one search; its gap is not used, as a cut needs an optimum.
+        options: Limits of one search. Its gap is not used, because a cut needs an optimum.
 
     Raises:
         MilpError: The point names an unknown variable or violates the model.
@@ -63,7 +63,7 @@ def inverse(
     point = point_vector(milp, values)
     broken = breaches(milp, values)
     if broken:
-        raise MilpError(f"no objective makes the point optimal: it breaks {broken[0].sentence}; mend the point first")
+        raise MilpError(f"no objective makes the point optimal: it breaks {broken[0].sentence}; use a feasible point")
     arrays = Arrays.from_milp(milp)
     if arrays.integer.any():
         back_end = find_solver(solver)
@@ -82,8 +82,8 @@ def inverse(
 def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
     """Return the costs nearest to the model's that combine the rows and bounds that are tight at the point.
 
-    Columns: ``m`` row prices, ``n`` bound prices, ``n`` raises, ``n`` cuts of costs; a row for every variable:
-    matrix' prices + bound prices - raises + cuts = cost, for a minimisation.
+    Columns: ``m`` row prices, ``n`` bound prices, ``n`` raises, ``n`` cuts of costs. There is a row for every variable;
+    for a minimisation it is matrix' prices + bound prices - raises + cuts = cost.
     """
     count = len(point)
     low, high = _price_signs(arrays.activities_at(point), arrays.row_low, arrays.row_high)
@@ -98,9 +98,9 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
 
 
 def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, row_high: Vector) -> Vector | None:
-    """Return the steps with the least sum that satisfy the rows: ``n`` columns increase, the last ``n`` decrease.
+    """Return the steps with the least sum that satisfy the rows. The last ``2 n`` columns are increases and decreases.
 
-    The preceding columns have no cost and are ``free`` between their bounds.
+    The columns before them have no cost and are ``free`` between their bounds.
     """
     before, width = len(free[0]), matrix.width
     count = (width - before) // 2
@@ -121,7 +121,7 @@ def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector,
 
 def _by_cuts(arrays: Arrays, point: Vector, limit_s: float, back_end: Solver, options: SolverOptions) -> Vector | None:
     until = time.perf_counter() + limit_s
-    # Directions from the point to better points that were found.
+    # Directions from the point to better points found so far.
     directions: list[Vector] = []
     cost = arrays.cost
     for _ in range(ROUNDS):
@@ -163,15 +163,15 @@ def _cheapest_costs(arrays: Arrays, directions: Vector) -> Vector | None:
 class Slope:
     """Change of the optimum to one side."""
 
-    # Slope: d objective / d right-hand side.
+    # Slope: derivative of the objective by the right-hand side.
     rate: float
-    # Right-hand side up to which the slope is proven to hold.
+    # Right-hand side up to which the slope is proven.
     until: float
 
 
 @dataclass(frozen=True)
 class Marginal:
-    """Slopes towards larger and smaller right-hand sides; None without an optimum or if unknown."""
+    """Slopes towards larger and smaller right-hand sides. None without an optimum, or if unknown."""
 
     more: Slope | None
     less: Slope | None
@@ -199,7 +199,7 @@ def marginal(milp: Milp, solution: Solution, row: str) -> Marginal:
 
 
 def _slope_beside(milp: Milp, row: str, side: float) -> Slope | None:
-    """Return the slope to one side, from the dual of a model whose range includes the original right-hand side."""
+    """Return the slope to one side, which is the dual of a model whose range includes the original right-hand side."""
     rhs = milp.row(row).rhs
     for step in STEPS:
         moved = rhs + side * step * max(1.0, abs(rhs))

@@ -1,6 +1,6 @@
-"""Replace the parts of a model that a solver cannot handle by linear rows and binary variables.
+"""Linear rows and binary variables that replace the parts of a model that a solver does not support.
 
-Indicators take their constants from bounds that the rows imply, so that the constants stay small.
+Indicators take their constants from bounds that the rows imply, which keeps the constants small.
 """
 
 import math
@@ -28,7 +28,7 @@ from oragent.milp.solvers.registry import solvers_able
 from oragent.milp.tightening import implied_bounds
 
 Terms = Mapping[int, float]
-# Larger bounds give constants that solvers cannot handle.
+# Larger bounds give constants that are too large for solvers.
 LARGEST_CONSTANT = 1e9
 # Tolerance for negative eigenvalues, relative to the largest eigenvalue.
 CURVATURE = 1e-9
@@ -36,7 +36,7 @@ CURVATURE = 1e-9
 
 @dataclass(frozen=True)
 class Linearised:
-    """A model with auxiliary columns and rows after the original ones."""
+    """A model whose auxiliary columns and rows follow the original ones."""
 
     arrays: Arrays
     # Names of the auxiliary columns and rows.
@@ -47,15 +47,15 @@ class Linearised:
 
 
 def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str] = ()) -> Linearised:
-    """Replace all features that a solver with these abilities does not support; further objectives are kept.
+    """Replace all features that a solver with these abilities does not support. Further objectives are kept.
 
     Args:
         arrays: The model.
         abilities: Abilities of the solver.
-        names: Names of the columns, for messages; numbers by default.
+        names: Names of the columns for messages; numbers by default.
 
     Raises:
-        MilpError: A part cannot be written with linear rows, for instance because a variable has no bound.
+        MilpError: A part cannot be written with linear rows, for example because a variable has no bound.
     """
     if arrays.features.is_linear:
         return Linearised(replace(arrays, features=ModelFeatures()))
@@ -81,11 +81,11 @@ def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str
 
 
 def linearise_milp(milp: Milp, *, keeps_square: bool = False) -> tuple[Milp, tuple[str, ...]]:
-    """Return a model with linear rows only, and one line for each replaced part; further objectives are removed.
+    """Return a model with only linear rows, and one line for each replaced part. Further objectives are removed.
 
     Args:
         milp: The model.
-        keeps_square: Whether a quadratic objective is kept.
+        keeps_square: Whether to keep a quadratic objective.
 
     Raises:
         MilpError: A part cannot be written with linear rows.
@@ -184,7 +184,7 @@ class _Builder:
         return self.add_column(name, 0.0, 1.0, integer=True)
 
     def add_row(self, name: str, terms: Iterable[tuple[int, float]], relation: Relation, rhs: float) -> None:
-        """Add a row; coefficients of the same column are added."""
+        """Add a row. Coefficients of the same column are summed."""
         total: dict[int, float] = {}
         for column, value in terms:
             total[column] = total.get(column, 0.0) + value
@@ -259,7 +259,7 @@ class _Builder:
         self.notes.append(f"piecewise linear {quoted(part.name)}: {len(weights)} weights, neighbours only")
 
     def add_semi_continuous(self, column: int) -> None:
-        """Write "0 or from low to high" with a binary variable, if the solver does not support it."""
+        """Write "0 or from low to high" with a binary variable, unless the solver supports it."""
         low, high = self.low[column], self.high[column]
         if low <= 0 <= high:
             return
@@ -279,7 +279,7 @@ class _Builder:
         self.notes.append(f"semi-continuous {quoted(name)}: 1 binary variable, 2 rows")
 
     def add_ordered_set(self, part: OrderedSet[int]) -> None:
-        """Write a special ordered set with one binary variable for each position, if the solver does not support it."""
+        """Write a special ordered set with one binary variable per position, unless the solver supports it."""
         if Ability.ORDERED_SETS in self.abilities:
             self.sets.append(part)
             return
@@ -302,7 +302,7 @@ class _Builder:
         self.notes.append(f"{what}: {count} binary variables")
 
     def add_indicator(self, part: Indicator[int]) -> None:
-        """Write "binary = 1 implies row" with a constant from the bounds, if the solver does not support it."""
+        """Write "binary = 1 implies row" with a constant from the bounds, unless the solver supports it."""
         if Ability.INDICATORS in self.abilities:
             self.indicators.append(part)
             return
@@ -323,13 +323,13 @@ class _Builder:
         # The row always holds.
         if constant <= 0:
             return
-        # Sum <= rhs + constant (1 - b), and the mirror image.
+        # Sum <= rhs + constant (1 - b), or the same for the other relation.
         coefficient, shift = (constant, constant) if part.active else (-constant, 0.0)
         terms = [*part.terms.items(), (part.binary, sign * coefficient)]
         self.add_row(f"{part.name} {relation}", terms, relation, part.rhs + sign * shift)
 
     def add_quadratic(self) -> None:
-        """Keep quadratic terms that the solver supports; write products with a binary variable as rows."""
+        """Keep quadratic terms that the solver supports. Write products with a binary variable as rows."""
         features = self.arrays.features
         if features.quadratic:
             if self._keeps_objective():
@@ -445,7 +445,7 @@ class _Builder:
 
 
 def is_convex(quadratic: Iterable[QuadraticTerm[int]], sign: float) -> bool:
-    """Return True if the terms times a sign have no direction of negative curvature, within rounding."""
+    """Return True if the terms times a sign have no negative curvature, within rounding."""
     terms = list(quadratic)
     used = sorted({column for term in terms for column in (term.first, term.second)})
     position = {column: index for index, column in enumerate(used)}

@@ -15,13 +15,13 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """References to data cells: ``factors[k]`` times cell ``cells[k]`` is added to the figure at ``places[k]``."""
+    """References to data cells. ``factors[k]`` times cell ``cells[k]`` is added to the figure at ``places[k]``."""
 
-    # ``(k,)`` positions in the vector; a position may occur several times.
+    # ``(k,)`` positions in the vector. A position may occur several times.
     places: Positions
     # ``(k,)`` positions in the vector of all cells of the model.
     cells: Positions
-    # ``(k,)``
+    # ``(k,)`` factors.
     factors: Vector
 
     @classmethod
@@ -54,7 +54,7 @@ class Links:
 class LinkedVector:
     """Figures of a model: numbers, to which factors times data cells are added."""
 
-    # ``(n,)`` part that does not depend on data; may be infinite.
+    # ``(n,)`` part that does not depend on data. It may be infinite.
     base: Vector
     links: Links
 
@@ -81,7 +81,7 @@ class LinkedVector:
         return np.asarray(self.base + added)
 
     def with_values(self, places: Positions, values: Vector | float) -> Self:
-        """Return the vector with numbers at some positions, without their references."""
+        """Return the vector with numbers at some positions, which then have no references."""
         base = self.base.copy()
         base[places] = values
         replaced = np.zeros(len(base), dtype=bool)
@@ -105,14 +105,14 @@ class LinkedVector:
 class LinkedFigures:
     """Figures for a builder: numbers plus factors times cells of one parameter.
 
-    ``IndexedModelBuilder.cells`` makes them; ``-figures``, ``2 * figures`` and ``figures + 3`` give others.
+    ``IndexedModelBuilder.cells`` creates them; ``-figures``, ``2 * figures`` and ``figures + 3`` create others.
     """
 
     # Name of the parameter.
     parameter: str
-    # ``(k,)`` positions among the parameter's cells; -1 for a figure without a reference.
+    # ``(k,)`` positions among the parameter's cells. -1 means a figure without a reference.
     cells: Positions
-    # ``(k,)``
+    # ``(k,)`` factors.
     factors: Vector
     # ``(k,)`` constants that are added.
     base: Vector

@@ -1,7 +1,8 @@
-"""Reader of LP files of Gurobi and CPLEX, for parts that HiGHS's reader rejects.
+"""Reader of LP files of Gurobi and CPLEX with parts that HiGHS's reader rejects.
 
-Names with brackets, ranges, semi-continuous variables, special ordered sets, quadratic terms, indicators, several
-objectives, and general constraints (MIN, MAX, ABS, AND, OR, PWL). The format: CPLEX's and Gurobi's reference manuals.
+These parts are names with brackets, ranges, semi-continuous variables, special ordered sets, quadratic terms,
+indicators, several objectives, and general constraints (MIN, MAX, ABS, AND, OR, PWL). The reference manuals of CPLEX
+and Gurobi define the format.
 """
 
 import math
@@ -220,7 +221,7 @@ class _LpReader:
         raise self._error(token, "a number")
 
     def _label(self) -> str:
-        """Read a name and a colon, if they come next."""
+        """Read a name and a colon, if they are next."""
         if self._peek().kind == "name" and self._peek(1).text == ":":
             name = self._take().text
             self.at += 1
@@ -416,7 +417,7 @@ class _LpReader:
         self._add_general(name, word.upper(), output, arguments, constants)
 
     def _arguments(self, rest: str) -> tuple[list[str], list[float]]:
-        """Read variables and numbers up to the closing bracket; a bracket or comma may directly follow a name."""
+        """Read variables and numbers up to the closing bracket. A bracket or comma may directly follow a name."""
         names: list[str] = []
         constants: list[float] = []
         words, sign = [rest] if rest else [], 1.0
@@ -467,7 +468,7 @@ class _LpReader:
             yield x, y
 
     def _sense_of(self, words: dict[str, float]) -> Sense:
-        """Return the sense of an objective: a negative weight, also -0, reverses that of the file."""
+        """Return the sense of an objective. A negative weight, also -0, reverses the sense of the file."""
         if math.copysign(1.0, words.get("weight", 1.0)) > 0:
             return self.sense
         return Sense.MINIMIZE if self.sense is Sense.MAXIMIZE else Sense.MAXIMIZE

@@ -1,4 +1,4 @@
-"""A model in mathematical notation, as LaTeX (needs ``amsmath`` and ``amssymb``) and as HTML with MathML."""
+"""Model in mathematical notation, as LaTeX (needs ``amsmath`` and ``amssymb``) and as HTML with MathML."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ class Word(Enum):
     # Untrusted name.
     NAME = auto()
     NUMBER = auto()
-    # + or -
+    # ``+`` or ``-``.
     SIGN = auto()
-    # <=, >=, =, in
+    # ``<=``, ``>=``, ``=`` or "in".
     RELATION = auto()
-    # Z, or {0, 1}
+    # The set Z, or {0, 1}.
     SET = auto()
     # Fixed words: min, max, subject to.
     TEXT = auto()
@@ -66,12 +66,12 @@ LATEX_SYMBOLS = {
     "-": "-",
 }
 MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
-# All other tokens are ``mi``.
+# Tags of kinds of tokens. All other kinds are ``mi``.
 MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}
 
 
 def formula_lines(milp: Milp) -> Iterator[tuple[str, list[FormulaToken]]]:
-    """Return the lines for objective, rows and domains of variables; each row has its untrusted name and its tokens."""
+    """Return the lines for objective, rows and domains of variables. Each row has its untrusted name and its tokens."""
     goal = FormulaToken(Word.TEXT, "min" if milp.sense is Sense.MINIMIZE else "max")
     yield "", [goal, *_sum_tokens(milp.objective.terms, milp.objective.constant)]
     for row in milp.rows:
@@ -145,7 +145,7 @@ def _latex_text(name: str) -> str:
 def to_mathml(milp: Milp) -> str:
     """Write a model as HTML paragraphs, one per line of the model, with the name of the row at the end.
 
-    Each term is a separate ``<math>`` element, so that a browser breaks long lines between terms.
+    Each term is its own ``<math>`` element, so that a browser breaks long lines between terms.
     """
     milp.require_linear("this form in MathML")
     paragraphs = []
@@ -160,7 +160,7 @@ def to_mathml(milp: Milp) -> str:
 
 
 def _split_terms(tokens: Sequence[FormulaToken]) -> Iterator[list[FormulaToken]]:
-    """Return the tokens up to each sign or relation, before which a line may break."""
+    """Return the tokens up to each sign or relation. A line may break before it."""
     part: list[FormulaToken] = []
     for token in tokens:
         begins = token.word in (Word.SIGN, Word.RELATION) and part and part[-1].word is not Word.RELATION

@@ -1,6 +1,6 @@
-"""A linear optimisation model with continuous and integer variables as data, and names that other formats allow.
+"""Linear optimisation model with continuous and integer variables as data, and names that other formats allow.
 
-Every part is validated when it is built: a ``Milp`` object is well formed, but it may be infeasible or unbounded.
+Every part is validated when it is created. A ``Milp`` is therefore well formed, but it may be infeasible or unbounded.
 """
 
 import re
@@ -28,7 +28,7 @@ from oragent.milp.model_values import require_name as require_name
 from oragent.milp.model_values import require_text as require_text
 from oragent.milp.plain import number, quoted
 
-# Excludes "e1", which parsers read as part of a number.
+# "e1" is excluded, because parsers read it as part of a number.
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 RESERVED = re.compile(
     "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"
@@ -48,7 +48,7 @@ class Variable:
         MilpError: The name is empty, a bound is not a number, or ``low`` is above ``high``.
     """
 
-    # Name; unique among the variables of the model; any text.
+    # Name, which is unique among the variables of the model. Any text.
     name: str
     # Lower bound; ``-inf`` without a bound.
     low: float = 0.0
@@ -61,13 +61,13 @@ class Variable:
     meaning: str = ""
 
     def __post_init__(self) -> None:
-        # Models have up to millions of variables, and texts of errors are expensive.
+        # Models have up to millions of variables, and composing texts of errors takes time.
         if not self._is_plain:
             self._check()
 
     @property
     def _is_plain(self) -> bool:
-        """Return True if all parts have their final types and values."""
+        """True if all parts have their final types and values."""
         low, high = self.low, self.high
         return (
             type(low) is float
@@ -89,8 +89,8 @@ class Variable:
             object.__setattr__(self, side, check_bound(getattr(self, side), f"{where}: bound {side}"))
         if self.low > self.high or self.low == INFINITY or self.high == -INFINITY:
             raise MilpError(
-                f"{where}: its least value {number(self.low)} is above its largest value {number(self.high)}: swap or "
-                "mend the bounds"
+                f"{where}: its least value {number(self.low)} is above its largest value {number(self.high)}: "
+                "swap or correct the bounds"
             )
         object.__setattr__(self, "kind", check_choice(VariableKind, self.kind, f"{where}: kind"))
         require_text((self.unit, self.meaning), where)
@@ -119,7 +119,7 @@ class Row:
         MilpError: The name is empty, or a figure is not a finite number.
     """
 
-    # Name; unique among the rows of the model; any text.
+    # Name, which is unique among the rows of the model. Any text.
     name: str
     # Coefficient by variable name; may be empty, as in ``0 <= 5``.
     terms: Mapping[str, float] = field(hash=False)
@@ -168,7 +168,7 @@ class Objective:
 
     # Coefficients by variable; may be empty.
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
-    # Added to the terms.
+    # Constant that is added to the terms.
     constant: float = 0.0
     # Unit, such as ``EUR``; may be empty.
     unit: str = ""
@@ -191,7 +191,7 @@ class Milp:
     """A mixed-integer linear programme.
 
     Raises:
-        MilpError: There is no variable, a name occurs twice, or a term names an unknown variable.
+        MilpError: The model has no variable, a name occurs twice, or a term names an unknown variable.
     """
 
     # Variables in display order; at least one.
@@ -212,7 +212,7 @@ class Milp:
         object.__setattr__(self, "rows", tuple(self.rows))
         object.__setattr__(self, "sense", check_choice(Sense, self.sense, "the model: sense"))
         if not self.variables:
-            raise MilpError("the model has no variable: a model decides something, so name at least one")
+            raise MilpError("the model has no variable; expected at least one")
         check_unique((variable.name for variable in self.variables), "variables")
         check_unique((row.name for row in self.rows), "rows")
         names = {variable.name for variable in self.variables}
@@ -228,7 +228,7 @@ class Milp:
         rows = {row.name for row in self.rows}
         for soft in self.features.soft_rows:
             if soft.row not in rows:
-                raise MilpError(f"soft row {quoted(soft.row)}: no row of the model; expected the name of one")
+                raise MilpError(f"soft row {quoted(soft.row)}: the model has no such row; expected the name of a row")
         check_unique(
             [*(part.name for part in self.features.parts), *(goal.name for goal in self.features.goals)], "features"
         )
@@ -253,7 +253,9 @@ class Milp:
     def require_linear(self, what: str) -> None:
         """Raise ``MilpError`` unless the model has only linear rows and one linear objective."""
         if not self.features.is_linear:
-            raise MilpError(f"{what} holds linear rows only: write the model with linear rows first (linearise_milp)")
+            raise MilpError(
+                f"{what} supports only linear rows: write the model with linear rows first (linearise_milp)"
+            )
 
     @cached_property
     def _parts_by_name(self) -> "_PartsByName":
@@ -278,11 +280,11 @@ class Milp:
         return replace(self, rows=rows)
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of a name; raise ``MilpError`` for an unknown name."""
+        """Return the variable of a name. An unknown name raises ``MilpError``."""
         return _find_named(self._parts_by_name.variables, name, "variable")
 
     def row(self, name: str) -> Row:
-        """Return the row of a name; raise ``MilpError`` for an unknown name."""
+        """Return the row of a name. An unknown name raises ``MilpError``."""
         return _find_named(self._parts_by_name.rows, name, "row")
 
 
@@ -305,12 +307,14 @@ def _check_known(terms: Mapping[str, float], names: set[str], where: str) -> Non
         return
     for name in terms:
         if name not in names:
-            raise MilpError(f"{where} uses {quoted(str(name))}, no variable of the model: declare or rename it")
+            raise MilpError(
+                f"{where} uses {quoted(str(name))}, which is not a variable of the model: declare or rename it"
+            )
 
 
 @dataclass(frozen=True)
 class SafeNaming:
-    """Substitutes by own name, for names that need one."""
+    """Substitutes for names, by own name."""
 
     variables: Mapping[str, str]
     rows: Mapping[str, str]
@@ -328,13 +332,13 @@ class SafeNaming:
         return rename_milp(milp, self.variables, self.rows)
 
     def undo(self, milp: Milp) -> Milp:
-        """Return a model with its own names; substitutes that it does not have are ignored."""
+        """Return a model with its own names. Substitutes that it does not have are ignored."""
         back = [{theirs: name for name, theirs in names.items()} for names in (self.variables, self.rows)]
         return rename_milp(milp, *back)
 
 
 def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -> Milp:
-    """Return the same model with other names; raise ``MilpError`` if two names become equal."""
+    """Return the same model with other names. If two names become equal, raise ``MilpError``."""
 
     def rename_terms(old: Mapping[str, float]) -> dict[str, float]:
         return {variables.get(name, name): value for name, value in old.items()}
@@ -349,7 +353,7 @@ def rename_milp(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str
 def scale_row(
     terms: Mapping[str, float], relation: Relation, rhs: float, digits: int
 ) -> tuple[Relation, float, tuple[tuple[str, float], ...]] | None:
-    """Scale a row so that its first coefficient is 1, to compare rows; None for a row without terms."""
+    """Scale a row so that its first coefficient is 1, to compare rows. Return None for a row without terms."""
     ordered = sorted((name, value) for name, value in terms.items() if value)
     if not ordered:
         return None
@@ -366,7 +370,7 @@ def round_digits(value: float, digits: int) -> float:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return an unused name, and mark it as used."""
+    """Return an unused name and mark it as used."""
     while name in taken:
         name += "'"
     taken.add(name)
@@ -394,7 +398,7 @@ def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
 
 
 def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
-    """Return names with only letters, digits and underscores."""
+    """Return unique names of letters, digits and underscores."""
     identifiers: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"

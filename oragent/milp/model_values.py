@@ -12,14 +12,14 @@ from oragent.milp.plain import number, quoted
 INFINITY = math.inf
 # Largest coefficient that HiGHS accepts.
 LARGEST = 1e15
-# HiGHS treats a bound of this size as no bound.
+# HiGHS treats a bound of this size as infinite.
 NO_BOUND = 1e20
 
 Option = TypeVar("Option", bound=StrEnum)
 
 
 def check_finite(value: object, what: str) -> float:
-    """Return the number; raise an error with its name if it is not finite."""
+    """Return the number. If it is not finite, raise an error with its name."""
     number_value = _to_float(value, what)
     if not abs(number_value) <= LARGEST:
         raise MilpError(f"{what} is {number(number_value)}: expected a finite number, at most {LARGEST:g} in size")
@@ -27,7 +27,7 @@ def check_finite(value: object, what: str) -> float:
 
 
 def check_bound(value: object, what: str) -> float:
-    """Return the bound, infinite from ``NO_BOUND`` on; raise an error with its name if it is invalid."""
+    """Return the bound, which is infinite from ``NO_BOUND`` on. If it is invalid, raise an error with its name."""
     number_value = _to_float(value, what)
     if math.isnan(number_value):
         raise MilpError(f"{what} is nan: expected a number or infinity")
@@ -37,7 +37,7 @@ def check_bound(value: object, what: str) -> float:
 
 
 def check_terms(terms: object, where: str) -> dict[str, float]:
-    """Return a copy of the coefficients by variable name; raise an error if one is invalid."""
+    """Return a copy of the coefficients by variable name. An invalid one raises an error."""
     if not isinstance(terms, Mapping):
         raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
     what = f"{where}: the coefficient of"
@@ -58,7 +58,7 @@ def is_plain_text(text: object) -> bool:
 
 
 def check_choice(options: type[Option], value: object, what: str) -> Option:
-    """Return the enumeration member of a value; raise an error with all members for an unknown value."""
+    """Return the enumeration member of a value. An unknown value raises an error that lists all members."""
     try:
         return options(str(value))
     except ValueError:
@@ -81,7 +81,9 @@ def require_text(texts: Iterable[object], where: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise MilpError(f"{where}: {quoted(text)} holds half a character (a lone surrogate): remove it") from None
+            raise MilpError(
+                f"{where}: {quoted(text)} contains half a character (a lone surrogate): remove it"
+            ) from None
 
 
 def check_unique(names: Iterable[str], what: str) -> None:
@@ -89,7 +91,7 @@ def check_unique(names: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise MilpError(f"two {what} have the name {quoted(name)}: rename one, as names tell them apart")
+            raise MilpError(f"two {what} have the name {quoted(name)}: rename one, because names must be unique")
         seen.add(name)
 
 
@@ -118,7 +120,7 @@ class Sense(StrEnum):
 
 
 class VariableKind(StrEnum):
-    """Domain of a variable between its bounds; a binary variable is an integer from 0 to 1."""
+    """Domain of a variable between its bounds. A binary variable is an integer from 0 to 1."""
 
     CONTINUOUS = "continuous"
     INTEGER = "integer"

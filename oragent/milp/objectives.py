@@ -24,23 +24,27 @@ class IndexedObjective:
     constant: float = 0.0
     unit: str = ""
     meaning: str = ""
-    # Weight in the sum of its priority; 0 leaves it out, but the first objective of a model then has weight 1.
+    # Weight in the sum of its priority. 0 means that it is not optimised, except for the first objective, whose weight
+    # is then 1.
     weight: float = 0.0
-    # Priority; larger ones are optimised first.
+    # Priority. Larger ones are optimised first.
     priority: int = 0
-    # Share of its optimum that objectives of lower priority may give up.
+    # Share of its optimum by which objectives of lower priority may worsen it.
     slack: float = 0.0
     # Products of columns, added to the linear terms.
     quadratic: tuple[QuadraticTerm[int], ...] = ()
 
 
 def effective_weights(objectives: Sequence[IndexedObjective]) -> list[float]:
-    """Return the weight of each objective of a model; 0 for those that are not optimised."""
+    """Return the weight of each objective of a model; 0 for objectives that are not optimised."""
     return [goal.weight or float(position == 0) for position, goal in enumerate(objectives)]
 
 
 def rank_objectives(objectives: Sequence[IndexedObjective]) -> tuple[IndexedObjective, ...]:
-    """Return the weighted sum of each priority, the largest priority first; at least one for at least one objective."""
+    """Return the weighted sum of each priority, the largest priority first.
+
+    The list is empty only without objectives.
+    """
     members: dict[int, list[tuple[float, IndexedObjective]]] = defaultdict(list)
     for weight, goal in zip(effective_weights(objectives), objectives, strict=True):
         if weight:
@@ -49,7 +53,7 @@ def rank_objectives(objectives: Sequence[IndexedObjective]) -> tuple[IndexedObje
 
 
 def sum_objectives(parts: Sequence[tuple[float, IndexedObjective]]) -> IndexedObjective:
-    """Return the sum of weighted objectives in the sense of the first one; a single objective remains as it is.
+    """Return the sum of weighted objectives in the sense of the first one. A single objective stays as it is.
 
     An objective of the opposite sense is subtracted.
     """
@@ -90,9 +94,9 @@ def _sum_text(factors: Sequence[float], names: Sequence[str]) -> str:
 
 
 def flat_objective(objectives: Sequence[IndexedObjective]) -> IndexedObjective:
-    """Return the objective of the flat model, whose priority there is 0 and whose weight is 1.
+    """Return the objective of the flat model, which has priority 0 and weight 1 there.
 
-    With several priorities it is one of the lowest priority, as its slack then has no effect.
+    If there are several priorities, it has the lowest one, where its slack has no effect.
     """
     weights = effective_weights(objectives)
     lowest = min(goal.priority for weight, goal in zip(weights, objectives, strict=True) if weight)
@@ -101,7 +105,7 @@ def flat_objective(objectives: Sequence[IndexedObjective]) -> IndexedObjective:
 
 
 def further_objectives(objectives: Sequence[IndexedObjective]) -> list[IndexedObjective]:
-    """Return the other objectives, with weights and priorities relative to the objective of the flat model."""
+    """Return the other objectives, with weights and priorities relative to that of the flat model."""
     own = flat_objective(objectives)
     weight_of = dict(zip(map(id, objectives), effective_weights(objectives), strict=True))
     others = []

@@ -16,7 +16,7 @@ from oragent.milp.schedules.files import is_schedule, read_schedule
 from oragent.milp.scheduling import schedule_to_milp
 
 PROGRAM = ".py"
-# Names of models in the folder of a run; the first existing file is used.
+# Names of models in the folder of a run. The first existing file is used.
 MODELS_OF_RUN = ("milp.json", "model.json")
 # Maximum number of characters of a program's last error line.
 SHOWN = 300
@@ -32,10 +32,10 @@ def open_model(
             intervals; as a mixed-integer model), a Python program, or a run's folder. A program runs in the sandbox;
             its last solved model is returned.
         data_folder: Folder that a program may read; by default its own folder.
-        tell: Called with one line on the captured model and its comparison with the program's claim.
+        tell: Function that is called with one line on the captured model and its comparison with the program's claim.
 
     Raises:
-        MilpError: There is no model at the path; the message begins with the path.
+        MilpError: The path has no model. The message begins with the path.
         SandboxError: The sandbox failed.
     """
     if path.is_dir():
@@ -48,10 +48,10 @@ def open_model(
 
 
 def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) -> Milp:
-    """Read a flat model as ``open_model`` does; quadratic and logical parts of a file are kept.
+    """Read a flat model as ``open_model`` does. Quadratic and logical parts of a file are kept.
 
     Raises:
-        MilpError: There is no model at the path; the message begins with the path.
+        MilpError: The path has no model. The message begins with the path.
         SandboxError: The sandbox failed.
     """
     if path.is_dir():
@@ -77,7 +77,9 @@ def _model_of_run(folder: Path) -> Path:
     for name in MODELS_OF_RUN:
         if (folder / name).is_file():
             return folder / name
-    raise MilpError(f"{plain(str(folder), 200)}: no {' or '.join(MODELS_OF_RUN)} in this folder; expected a run's")
+    raise MilpError(
+        f"{plain(str(folder), 200)}: no {' or '.join(MODELS_OF_RUN)} in this folder; expected the folder of a run"
+    )
 
 
 def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) -> IndexedModel:

@@ -1,6 +1,6 @@
 """Safe display of untrusted names, and formats of figures.
 
-A model may come from a file or a generated program, so its names are untrusted: control characters can control a
+A model may come from a file or a generated program, so its names are untrusted. Control characters can control a
 terminal, and bidirectional marks can reorder displayed text.
 """
 
@@ -12,7 +12,7 @@ from oragent._base.text_format import escape_text as shown
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
-# Significant digits of a figure in a sentence; digits before the point are never rounded.
+# Significant digits of a figure in a sentence. Digits before the point are never rounded.
 DIGITS = 6
 
 
@@ -39,12 +39,12 @@ def number(value: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """Format a computed figure; floating-point noise around 0 becomes 0."""
+    """Format a computed figure. Floating-point noise around 0 becomes 0."""
     return number(value if abs(value) >= NOISE else 0.0)
 
 
 def amount(value: float) -> str:
-    """Format the value of a decision: thousands separators, at most four decimals, more for small values."""
+    """Format the value of a decision with thousands separators and at most four decimals, more for small values."""
     if not math.isfinite(value) or abs(value) >= 1e15:
         return number(value)
     if abs(value) >= 0.01 or abs(value) < NOISE:
@@ -53,7 +53,7 @@ def amount(value: float) -> str:
 
 
 def figure(value: float) -> str:
-    """Format a figure for a sentence: thousands separators, six significant digits, at least two decimals."""
+    """Format a figure for a sentence, with thousands separators and six significant digits, at least two decimals."""
     if abs(value) < NOISE:
         return "0"
     if not NOISE <= abs(value) < 1e15:

@@ -5,7 +5,7 @@ import re
 WORD = re.compile(r"[^\W\d]\w*\Z")
 LABEL = re.compile(r"(\w+|\d+\.\d+)\Z")
 KINDS = ("parameters", "variables", "rows")
-# Keywords of the syntax; a name that equals one is quoted.
+# Keywords of the syntax. A name that equals one is quoted.
 KEYWORDS = frozenset({"sum", "by", "except", "within", "then", "minimize", "maximize", "inf", *KINDS})
 # Keywords at the start of a change.
 VERBS = frozenset({"upper", "lower"})

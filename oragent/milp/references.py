@@ -1,7 +1,7 @@
-"""References in texts to figures of results, such as ``{r7.objective.difference}``; the program inserts the figures.
+"""References in texts to figures of results, such as ``{r7.objective.difference}``. The program inserts the figures.
 
-A path consists of field names and list positions only; no expression is evaluated. A figure with an
-interval is written "between LOW and HIGH", or "at least" and "at most" if one end is infinite.
+A path consists only of field names and list positions; no expression is evaluated. A figure with an interval is written
+"between LOW and HIGH", or "at least" and "at most" if one end is infinite.
 """
 
 import re
@@ -20,7 +20,7 @@ STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> object:
-    """Return the part of a result that a reference such as ``r7.objective.difference`` names; braces are optional.
+    """Return the part of a result for a reference such as ``r7.objective.difference``. Braces are optional.
 
     Raises:
         MilpError: The text is not a reference, or the result has no such part.
@@ -29,7 +29,7 @@ def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> objec
     if match is None:
         raise MilpError(f"{quoted(reference)} is not a reference: expected one such as {{r7.objective.difference}}")
     if match["id"] not in results:
-        raise MilpError(f"no result {quoted(match['id'])}: {nearest_names(match['id'], results)}")
+        raise MilpError(f"unknown result {quoted(match['id'])}: {nearest_names(match['id'], results)}")
     part: object = results[match["id"]]
     for name, position in STEP.findall(match["path"]):
         part = _step(part, name, position, reference)
@@ -51,7 +51,7 @@ def _step(part: object, name: str, place: str, reference: str) -> object:
 
 
 def format_part(part: object) -> str:
-    """Format a figure, number or text of a result; raise ``MilpError`` for a part with several values."""
+    """Format a figure, number or text of a result. A part with several values raises ``MilpError``."""
     if isinstance(part, Figure):
         return format_figure(part)
     if isinstance(part, bool):
@@ -64,7 +64,7 @@ def format_part(part: object) -> str:
         return plain(", ".join(part), 200)
     if part is None:
         return "unknown"
-    raise MilpError("a reference names a part with several figures: go on to one of them with a field or [place]")
+    raise MilpError("a reference names a part with several figures: add a field or [position] to choose one")
 
 
 def format_figure(figure: Figure) -> str:
@@ -84,5 +84,5 @@ def format_figure(figure: Figure) -> str:
 
 
 def fill_references(text: str, results: Mapping[str, AnyResult]) -> str:
-    """Replace each reference of a text by its figure; raise ``MilpError`` if a result has no such part."""
+    """Replace each reference in a text by its figure. If a result has no such part, raise ``MilpError``."""
     return REFERENCE.sub(lambda match: format_part(resolve_reference(match.group(), results)), text)

@@ -21,9 +21,9 @@ from oragent.milp.solving import solve
 
 INSTALL = 'pip install "operations-research-agents[solvers]"'
 STRICT = ConfigDict(extra="forbid", strict=False)
-# Largest time, in time units; CP-SAT adds such figures without overflow.
+# Largest time in time units. CP-SAT adds such figures without overflow.
 LARGEST_TIME = 1_000_000_000
-# Scale of weights: CP-SAT's objective has integer coefficients.
+# Scale of weights, because CP-SAT's objective has integer coefficients.
 WEIGHT_SCALE = 1_000
 
 
@@ -38,7 +38,7 @@ class ScheduleGoal(StrEnum):
 
 @dataclass(frozen=True)
 class Interval:
-    """A task of fixed duration without interruption; times are whole numbers of one unit."""
+    """A task of fixed duration without interruption. Times are whole numbers of one unit."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -46,9 +46,9 @@ class Interval:
     duration: int
     # Earliest start.
     release: int = 0
-    # Latest end; None for none.
+    # Latest end. None for none.
     deadline: int | None = None
-    # Due date for tardiness; None for none.
+    # Due date for tardiness. None for none.
     due: int | None = None
     weight: float = 1.0
 
@@ -72,7 +72,7 @@ class NoOverlap:
 
 @dataclass(frozen=True)
 class Cumulative:
-    """A shared resource; at any time the sum of demands is at most the capacity."""
+    """A shared resource. At any time, the sum of demands is at most the capacity."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -125,13 +125,15 @@ class SchedulingModel:
         used += [name for pair in self.precedences for name in (pair.before, pair.after)]
         for name in used:
             if name not in known:
-                raise MilpError(f"the schedule uses {quoted(name)}, which is no interval of it: declare or rename it")
+                raise MilpError(
+                    f"the schedule uses {quoted(name)}, which is not an interval of it: declare or rename it"
+                )
         for machine in self.machines:
             check_unique(machine.intervals, f"intervals of machine {quoted(machine.name)}")
 
     @property
     def horizon(self) -> int:
-        """Time by which an optimal schedule has ended, if there is a schedule and no deadline prevents waiting."""
+        """Time by which an optimal schedule has ended, if one exists and no deadline prevents waiting."""
         latest = max(interval.release for interval in self.intervals)
         work = sum(interval.duration for interval in self.intervals)
         return latest + work + sum(max(0, pair.delay) for pair in self.precedences)
@@ -139,13 +141,13 @@ class SchedulingModel:
 
 @dataclass(frozen=True)
 class SchedulingSolution:
-    """A checked schedule; ``starts`` is empty if none was found."""
+    """A checked schedule. ``starts`` is empty if no schedule was found."""
 
     status: SolveStatus
     # Start times by interval.
     starts: Mapping[str, int] = field(default_factory=dict)
     objective: float | None = None
-    # Bound: no schedule is better.
+    # Lower bound on the objective.
     bound: float | None = None
     limit: str = ""
     solver: str = ""
@@ -158,7 +160,7 @@ SCHEDULE: TypeAdapter[SchedulingModel] = TypeAdapter(SchedulingModel)
 
 
 def schedule_from_json(text: str | bytes) -> SchedulingModel:
-    """Read a schedule; ``MilpError`` names the first wrong part."""
+    """Read a schedule. ``MilpError`` names the first wrong part."""
     try:
         return SCHEDULE.validate_python(load_json(text, "a schedule"))
     except ValidationError as problem:
@@ -166,7 +168,7 @@ def schedule_from_json(text: str | bytes) -> SchedulingModel:
 
 
 def schedule_to_json(schedule: SchedulingModel) -> str:
-    """Write a schedule as JSON text; reading it gives an equal schedule."""
+    """Write a schedule as JSON text. Reading the text gives an equal schedule."""
     return SCHEDULE.dump_json(schedule, indent=1, exclude_defaults=True).decode() + "\n"
 
 
@@ -306,7 +308,7 @@ def _solve_with_cp_sat(schedule: SchedulingModel, options: SolverOptions) -> Sch
 
 
 def _add_cp_objective(model: Any, schedule: SchedulingModel, ends: Mapping[str, Any]) -> int:
-    """Add the objective and return the factor by which it is scaled."""
+    """Add the objective, and return the factor by which it is scaled."""
     if schedule.goal is ScheduleGoal.MAKESPAN:
         last = model.new_int_var(0, schedule.horizon, "")
         model.add_max_equality(last, list(ends.values()))
@@ -326,8 +328,8 @@ def schedule_to_milp(schedule: SchedulingModel) -> Milp:
     """Return a mixed-integer model of a schedule.
 
     Each pair of intervals on a machine has a binary variable for its order (Manne 1960, doi:10.1287/opre.8.2.219). The
-    load of a resource is checked at the start of each interval, because it increases only there; whether another
-    interval runs at that time takes two binary variables.
+    load of a resource is checked at the start of each interval, because it increases only there. Two binary variables
+    express whether another interval runs at that time.
     """
     build = _MilpBuilder(schedule)
     for pair in schedule.precedences:
@@ -343,7 +345,7 @@ def schedule_to_milp(schedule: SchedulingModel) -> Milp:
 
 
 class _MilpBuilder:
-    """Variables and rows of the mixed-integer model; the variable of an interval is its start."""
+    """Variables and rows of the mixed-integer model. The variable of an interval is its start."""
 
     def __init__(self, schedule: SchedulingModel) -> None:
         self.schedule = schedule
@@ -394,7 +396,7 @@ class _MilpBuilder:
             for other in names:
                 if other == name:
                     continue
-                # "not started" means that the interval starts after ``name`` does.
+                # "not started" means that the interval starts after ``name``.
                 not_started = self.add_binary(f"{resource.name}: {other} after the start of {name}")
                 ended = self.add_binary(f"{resource.name}: {other} ends before {name}")
                 self.add_not_before(other, name, 1.0, not_started, True)
@@ -418,7 +420,7 @@ class _MilpBuilder:
                     terms[late] = interval.weight
                     rest = interval.duration - interval.due
                     self.add(late, {late: 1.0, interval.name: -1.0}, Relation.AT_LEAST, rest)
-        # If all starts are whole numbers, a later start differs by at least one unit.
+        # If all starts are whole numbers, a later start is later by at least one unit.
         kinds = tuple(
             Variable(v.name, v.low, v.high, VariableKind.INTEGER) if v.name in self.duration else v
             for v in self.variables.values()

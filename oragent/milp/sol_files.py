@@ -1,6 +1,6 @@
-"""Solution files: read those of HiGHS, Gurobi, CPLEX, SCIP, CBC and MIPLIB; write those of the first four.
+"""Solution files: readers for HiGHS, Gurobi, CPLEX, SCIP, CBC and MIPLIB, and writers for the first four.
 
-Files are untrusted: they are read line by line with a limit of their size, and not with an XML parser.
+Files are untrusted. They are read line by line with a limit on their size, without an XML parser.
 """
 
 import html
@@ -34,14 +34,14 @@ DIALECTS = ("highs", "gurobi", "cplex", "scip", "miplib")
 
 @dataclass(frozen=True)
 class SolutionFile:
-    """Values of a solution file, not yet checked against a model."""
+    """Values of a solution file, which are not yet checked against a model."""
 
-    # Values by variable, with the names of the file's comments if there are any.
+    # Values by variable, with the names in the file's comments if there are any.
     values: Mapping[str, float]
     objective: float | None = None
-    # Status that the file claims; unknown without a claim.
+    # Status that the file claims. Unknown without a claim.
     status: SolveStatus = SolveStatus.UNKNOWN
-    # Whether variables that are not listed are 0, as in SCIP's files.
+    # True if variables that are not listed are 0, as in SCIP's files.
     is_sparse: bool = False
 
 
@@ -75,9 +75,10 @@ def write_sol(
 
     Args:
         values: Values by variable.
-        objective: Value of the objective; None to omit it.
+        objective: Value of the objective. None omits it.
         dialect: One of ``DIALECTS``.
-        stand_ins: Name in the file by own name, for names that the format does not allow; comments give the own names.
+        stand_ins: Name in the file by own name, for names that the format does not allow. Comments contain the own
+            names.
 
     Raises:
         MilpError: The dialect is unknown.
@@ -115,11 +116,11 @@ def _number(text: str, line: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise MilpError(f"{quoted(line)} has no number: the solution file is damaged") from None
+        raise MilpError(f"{quoted(line)} contains no number: the solution file is damaged") from None
 
 
 def _read_lines(text: str) -> tuple[dict[str, float], SolveStatus, bool]:
-    """Read lines of a name and a value; a first line without such a pair is a status."""
+    """Read lines of a name and a value. A first line of another form is a status."""
     values: dict[str, float] = {}
     status, is_sparse, is_cbc = SolveStatus.UNKNOWN, False, False
     for number, line in enumerate(text.splitlines(), 1):

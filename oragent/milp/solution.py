@@ -8,18 +8,18 @@ from enum import StrEnum
 from oragent._base.errors import MilpError
 from oragent.milp.model import Row
 
-# Slack up to which a row binds, relative to max(1, |right-hand side|).
+# Maximum slack of a binding row, relative to max(1, |right-hand side|).
 TIGHT = 1e-6
 
 
 class SolveStatus(StrEnum):
     """Result status of a solve."""
 
-    # Proven optimal: no feasible point is better.
+    # Proven optimal.
     OPTIMAL = "optimal"
-    # Proven infeasible: there is no feasible point.
+    # Proven infeasible.
     INFEASIBLE = "infeasible"
-    # Proven unbounded: there is a feasible point and a direction of unlimited improvement.
+    # Proven unbounded: the model has a feasible point and a direction of unlimited improvement.
     UNBOUNDED = "unbounded"
     # A feasible point with a gap to the bound.
     FEASIBLE = "feasible"
@@ -42,7 +42,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class ValueRange:
-    """Range from ``low`` to ``high``, both included; either may be infinite."""
+    """Range from ``low`` to ``high``, both included. Either may be infinite."""
 
     low: float
     high: float
@@ -55,10 +55,11 @@ class ValueRange:
 class Sensitivity:
     """Duals, reduced costs and ranges at the optimal basis of a linear programme.
 
-    All signs follow the model's own sense: a dual is d objective / d right-hand side, also for a maximisation.
+    All signs follow the model's own sense. A dual is the derivative of the objective by the right-hand side, also for a
+    maximisation.
     """
 
-    # Linear programme of the figures.
+    # Linear programme to which the figures belong.
     source: Source
     # Optimum of the linear programme.
     objective: float
@@ -66,22 +67,22 @@ class Sensitivity:
     duals: Mapping[str, float]
     # Reduced costs by variable, in objective units per unit of the active bound; 0 between bounds.
     reduced_costs: Mapping[str, float]
-    # Right-hand sides by row for which the dual holds, all else unchanged.
+    # Right-hand sides by row for which the dual holds, if nothing else changes.
     rhs_ranges: Mapping[str, ValueRange]
     # Coefficients by variable for which the values stay optimal.
     cost_ranges: Mapping[str, ValueRange]
-    # Bounds by variable at a bound for which the reduced cost holds.
+    # Bounds, by variable that is at a bound, for which the reduced cost holds.
     bound_ranges: Mapping[str, ValueRange]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of solving a model; every figure of the point is recomputed from its values."""
+    """Result of solving a model. Every figure of the point is recomputed from its values."""
 
     status: SolveStatus
-    # Objective of the point, in the model's own sense; None without a point.
+    # Objective of the point, in the model's own sense. None without a point.
     objective: float | None = None
-    # Proven bound of the objective: no feasible point is better; None if unknown.
+    # Proven bound, which no feasible point exceeds. None if unknown.
     bound: float | None = None
     # Gap between objective and bound, relative to max(1, |objective|).
     gap: float | None = None
@@ -91,7 +92,7 @@ class Solution:
     activities: Mapping[str, float] = field(default_factory=dict)
     # Distances of the left sides to the right sides, by row, at least 0.
     slacks: Mapping[str, float] = field(default_factory=dict)
-    # Sensitivity; for integer models with the integers fixed at their values.
+    # Sensitivity. For integer models, the integers are fixed at their values.
     sensitivity: Sensitivity | None = None
     # Sensitivity of the relaxation, for integer models.
     relaxation: Sensitivity | None = None
@@ -99,7 +100,7 @@ class Solution:
     seconds: float = 0.0
     # Name and version of the solver.
     solver: str = ""
-    # Additional note of one line, such as a wrong claim of the solver.
+    # Additional note of one line, for example about a wrong claim of the solver.
     note: str = ""
     # Values of further objectives by name.
     goals: Mapping[str, float] = field(default_factory=dict)
@@ -112,7 +113,7 @@ class Solution:
 
     @property
     def standing(self) -> str:
-        """Status in words, with the gap for a point that is not proven optimal."""
+        """Return the status in words, with the gap for a point that is not proven optimal."""
         if self.status is not SolveStatus.FEASIBLE or self.objective is None:
             return str(self.status)
         if self.bound is None or self.gap is None or not math.isfinite(self.bound):
@@ -123,7 +124,7 @@ class Solution:
 
     @property
     def optimum_span(self) -> tuple[float, float] | None:
-        """Return the range in which the optimum is proven to lie; None without a point or without a bound."""
+        """Return the range that is proven to contain the optimum. None without a point or a bound."""
         if self.objective is None or not self.status.has_point:
             return None
         bound = self.objective if self.status is SolveStatus.OPTIMAL else self.bound
@@ -167,13 +168,14 @@ def _percent_text(share: float) -> str:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Tolerance for accepting an objective as equal to a reference."""
+    """Tolerance within which an objective counts as equal to a reference."""
 
-    # Relative difference allowed.
+    # Maximum relative difference.
     rel: float
-    # Absolute difference allowed.
+    # Maximum absolute difference.
     abs: float = 0.0
-    # Lower limit of the magnitude that ``rel`` applies to, usually the reference; with 0 the larger of both figures.
+    # Minimum magnitude to which ``rel`` applies. Usually ``rel`` applies to the reference; with 0, to the larger of
+    # both figures.
     floor: float = 0.0
 
     def __post_init__(self) -> None:
@@ -209,7 +211,7 @@ class SolveVerdict(StrEnum):
     COMPILE_ERROR = "compile_error"
     TIMEOUT = "timeout"
     MEMORY = "memory"
-    # The problem is not linear, and the program refused it with the reason.
+    # The problem is not linear, and the program states this as the reason for its refusal.
     UNSUPPORTED = "unsupported"
     # The program ran without calling a solver.
     UNSOLVED = "unsolved"

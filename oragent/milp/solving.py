@@ -25,7 +25,7 @@ from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, Va
 from oragent.milp.solvers.protocol import Solver, SolverOptions
 
 BASIC = highspy.HighsBasisStatus.kBasic
-# Solved in advance in warm interpreters.
+# Model that warm interpreters solve in advance.
 WARM_UP = Milp(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
@@ -46,19 +46,19 @@ def solve(
 ) -> Solution:
     """Solve a model.
 
-    Values of integer variables are rounded, and the remaining linear programme is solved for the others. Objective,
-    activities and feasibility are computed from the values; the bound of a linear programme from its duals. An
-    unbounded model is proven by a feasible point and a direction, because the solver may report it as infeasible.
-    Parts that the solver does not support, such as indicators, are written as linear rows.
+    Values of integer variables are rounded, and then the linear programme of the other variables is solved. Objective,
+    activities and feasibility are computed from the values, and the bound of a linear programme from its duals. An
+    unbounded model is proven by a feasible point and a direction, because the solver may report it as infeasible. Parts
+    that the solver does not support, such as indicators, are written as linear rows.
 
     Args:
         milp: The model.
-        limit_s: Wall-clock seconds of the search; None for no limit.
-        gap: Relative gap at which the integer search stops; a gap wider than ``PROVEN`` gives the status ``feasible``.
-        duals: Whether to compute duals and ranges, by HiGHS; without them it is faster.
+        limit_s: Wall-clock seconds of the search. None means no limit.
+        gap: Relative gap at which the integer search stops. A gap wider than ``PROVEN`` gives the status ``feasible``.
+        duals: Whether to compute duals and ranges with HiGHS. Without them the function is faster.
         solver: Name of a back end (``oragent.milp.solvers``), or the back end.
-        options: Further limits; its ``seconds`` and ``gap`` replace the two arguments above.
-        start: Start point by variable, feasible or not; missing values are 0.
+        options: Further limits. Its ``seconds`` and ``gap`` replace the two arguments above.
+        start: Start point by variable, feasible or not. Missing values are 0.
 
     Raises:
         MilpError: The back end is unknown, not installed, or cannot solve such a model.
@@ -106,16 +106,16 @@ def _with_sensitivity(milp: Milp, arrays: Arrays, solution: Solution, solved: Ar
 
 
 def _run_of_engine(arrays: Arrays, solved: ArraySolution) -> HighsRun | None:
-    """Return HiGHS's result of a linear model's solve; None if another solver solved it."""
+    """Return HiGHS's result for a linear model, or None if another solver solved it."""
     if not isinstance(solved.engine, highspy.Highs) or solved.status is not SolveStatus.OPTIMAL:
         return None
     return HighsRun(SolverClaim.OPTIMAL, solved.values, -arrays.sense.sign * np.inf, solved.row_duals, solved.engine)
 
 
 def add_duals(milp: Milp, solution: Solution) -> Solution:
-    """Return the same solution at the same point, with its duals and ranges.
+    """Return the same solution with its duals and ranges.
 
-    A solution without a point is returned unchanged.
+    A solution without a point stays as it is.
     """
     if not solution.status.has_point:
         return solution
@@ -134,10 +134,10 @@ def add_duals(milp: Milp, solution: Solution) -> Solution:
 def evaluate_point(
     milp: Milp, values: Mapping[str, float], bound: float | None, *, duals: bool = True
 ) -> Solution | None:
-    """Recompute the objective of a claimed point; return None if the point is not feasible.
+    """Recompute the objective of a claimed point. Return None if the point is not feasible.
 
-    Integers are rounded, and a variable without a value is 0. ``bound`` is a bound that no feasible point exceeds; None
-    if unknown. Duals are computed with the integers fixed at the point.
+    Integers are rounded, and a variable without a value is 0. ``bound`` is a proven bound, or None. Duals are computed
+    with the integers fixed at the point.
     """
     arrays = Arrays.from_milp(milp)
     point = point_vector(milp, values)
@@ -182,9 +182,9 @@ def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
 
 
 def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
-    """Compute duals, reduced costs and ranges at the optimum of a linear programme; None without an optimal basis.
+    """Compute duals, reduced costs and ranges at the optimum of a linear programme, or None without an optimal basis.
 
-    The linear programme is the model, its relaxation, or the model with fixed integers; the model gives the names.
+    The linear programme is the model, its relaxation, or the model with fixed integers. The model gives the names.
     """
     if solved.claim is not SolverClaim.OPTIMAL or solved.values is None or solved.row_duals is None:
         return None
@@ -215,7 +215,10 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: So
 
 
 def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tuple[Vector, Vector]:
-    """Return right-hand sides for which each dual holds: up to the activity for a basic row, by ranging for others."""
+    """Return right-hand sides for which each dual holds.
+
+    For a basic row, they extend to the activity; for others, HiGHS computes them.
+    """
     count = len(arrays.row_low)
     lows, highs = np.array(ranging.row_bound_dn.value_)[:count], np.array(ranging.row_bound_up.value_)[:count]
     basic = np.array([stands == BASIC for stands in basis.row_status[:count]], dtype=bool)
@@ -235,15 +238,15 @@ def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str,
 class Breach:
     """Violation of a part of a model."""
 
-    # ``row``, ``bound``, ``integrality``, or ``feature`` such as an indicator
+    # ``row``, ``bound``, ``integrality``, or ``feature`` such as an indicator.
     part: str
     # Name of the row, variable or feature.
     name: str
     # The row's left side, the variable's value, or the violation of a feature.
     value: float
-    # ``<=``, ``>=`` or ``=``
+    # ``<=``, ``>=`` or ``=``.
     relation: str
-    # Right-hand side or bound; for integrality the nearest whole number.
+    # Right-hand side or bound. For integrality, it is the nearest whole number.
     limit: float
 
     @property
@@ -262,7 +265,7 @@ def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBL
 
     Args:
         milp: The model.
-        values: The point; missing values are 0.
+        values: The point. Missing values are 0.
         tolerance: Tolerance relative to the size of the summands, at least 1.
 
     Raises:
@@ -301,11 +304,13 @@ def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBL
 
 
 def point_vector(milp: Milp, values: Mapping[str, float]) -> Vector:
-    """Return a point in the order of the model's variables, ``(n,)``; raise ``MilpError`` for an unknown variable."""
+    """Return a point in the order of the model's variables, ``(n,)``. An unknown variable raises ``MilpError``."""
     names = {variable.name for variable in milp.variables}
     for name in values:
         if name not in names:
-            raise MilpError(f"the point has a value for {quoted(name)}, no variable of the model: remove or rename it")
+            raise MilpError(
+                f"the point has a value for {quoted(name)}, which is not a variable of the model: remove or rename it"
+            )
     return np.array([float(values.get(variable.name, 0.0)) for variable in milp.variables])
 
 
@@ -313,7 +318,7 @@ def ray(milp: Milp) -> Mapping[str, float] | None:
     """Return the direction of unlimited improvement of an unbounded model.
 
     Returns:
-        Step by variable, without zeros, scaled to a largest step of 1; None without such a direction.
+        Step by variable, without zeros, with largest step 1. None without such a direction.
     """
     direction = ray_of(Arrays.from_milp(milp))
     if direction is None:

@@ -6,17 +6,17 @@ from oragent.milp.arrays import Arrays, Vector
 
 # Maximum number of passes over all rows.
 PASSES = 4
-# Relative safety margin, so that rounding excludes no point.
+# Relative safety margin, so that rounding never excludes a point.
 ROOM = 1e-7
-# Tighter bounds would only contain rounding errors.
+# Larger implied bounds are ignored, because they may consist of rounding errors.
 LARGEST = 1e12
 
 
 def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
     """Return lower and upper bounds, ``(n,)`` each, at least as tight as the model's own.
 
-    A row with an upper limit bounds each of its variables through the minimum of the other terms. Soft rows imply
-    nothing, and a semi-continuous variable may be 0.
+    A row with an upper limit bounds each of its variables through the minimum of the other terms. Soft rows imply no
+    bounds, and a semi-continuous variable may be 0.
     """
     low, high = arrays.low.copy(), arrays.high.copy()
     semi = [part.variable for part in arrays.features.semi_continuous]

@@ -50,7 +50,7 @@ def test_mistakes_are_one_line(begun, tmp_path: Path, capsys, monkeypatch) -> No
     search(folder, None)
     with pytest.raises(ConfigError, match="has no long-term memory"):
         kept(tmp_path, capsys, add=folder.path)
-    with pytest.raises(ConfigError, match="is no family"):
+    with pytest.raises(ConfigError, match="is not a family"):
         kept(tmp_path, capsys, name="../../etc")
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)

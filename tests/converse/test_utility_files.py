@@ -120,9 +120,9 @@ def test_a_wrong_record_of_a_plain_list_is_too(tmp_path: Path, change: dict[str,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no JSON"),
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "a list of utilities, at least one"),
         ("[1]", "a list of utilities"),
         ("7", "a list of utilities"),
@@ -141,7 +141,7 @@ def test_another_file_is_told_in_one_line(tmp_path: Path, text: str, message: st
 def test_bytes_that_are_no_text_and_files_beyond_any_use_are_told(tmp_path: Path) -> None:
     path = tmp_path / "utilities.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="is no JSON"):
+    with pytest.raises(ConfigError, match="is not JSON"):
         read_utility_file(path, PROBLEM)
     path.write_bytes(b" " * 10_000_001)
     with pytest.raises(ConfigError, match="larger than 10 MB"):

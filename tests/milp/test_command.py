@@ -69,7 +69,7 @@ def test_what_would_make_a_point_optimal(point, told: list[str], tmp_path: Path)
     ("content", "told"),
     [
         ("", "empty"), ("[1]", "not a point"), ("{", "not JSON, line 1"), ('{"bands": "x"}', "the value of 'bands'"),
-        ('{"bands": NaN}', "NaN is no number"), ('{"x": 1}', "no variable of the model"), ('{"bands": 1}', "it breaks bound"),
+        ('{"bands": NaN}', "NaN is not a number"), ('{"x": 1}', "not a variable of the model"), ('{"bands": 1}', "it breaks bound"),
     ],
 )  # fmt: skip
 def test_a_file_that_holds_no_point_of_the_model_is_refused_in_one_line(

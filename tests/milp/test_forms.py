@@ -153,7 +153,7 @@ GOOD = to_dict(pharmacy())
         (json.dumps(GOOD | {"variables": [3]}), "variable 1 is a int"),
         (json.dumps(GOOD | {"variables": [{"name": "x", "lower": 1}]}), "unknown key 'lower': did you mean 'low'?"),
         (json.dumps(GOOD | {"sense": "max"}), "sense is 'max': expected one of"),
-        ('{"sense": NaN}', "NaN is no number of JSON"),
+        ('{"sense": NaN}', "NaN is not a number of JSON"),
         ('{"sense": 1, "sense": 2}', "the key 'sense' occurs twice"),
         ('{"sense": ' + "9" * 5000 + "}", "expected finite numbers"),
         (json.dumps(GOOD).replace("3000.0", "1e999"), "right-hand side is inf"),

@@ -180,8 +180,8 @@ class Leader:
 
     Attributes:
         p: Largest p-value of the tests against each other contestant, adjusted for their number. None without other
-            contestants or with too few pairs. limits: Smallest p-value that is possible with this number of pairs, as
-            text. Empty if small enough.
+            contestants or with too few pairs.
+        limits: Smallest p-value that is possible with this number of pairs, as text. Empty if small enough.
     """
 
     name: str

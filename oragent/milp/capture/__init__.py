@@ -1,7 +1,7 @@
 """Capture the models that an untrusted program solves: ``program.capture_program``.
 
-``stage`` runs a program in the sandbox with a recorder for each modelling library. ``reading`` turns what the
-recorders wrote into indexed models, within bounds.
+``stage`` runs a program in the sandbox with a recorder for each modelling library. ``reading`` turns the files of the
+recorders into indexed models, within limits.
 
-This file imports nothing: the sandbox imports ``stage`` and must not load the rest.
+This file imports nothing, because the sandbox imports ``stage`` and must not load the rest.
 """

@@ -1,4 +1,4 @@
-"""An indexed model from a captured one: families, sets, and data cells that its figures refer to."""
+"""Indexed model of a captured one: families, sets, and the data cells to which its figures refer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ UPPER = "_upper"
 
 @dataclass(frozen=True)
 class AssembledModel:
-    """An indexed model, and the position in it of each column of the program."""
+    """An indexed model, and the position in it of each column of the program's model."""
 
     model: IndexedModel
     # Names of parameters that were matched by their values.
@@ -100,7 +100,7 @@ def _further_objective(goal: FurtherObjective[int], count: int) -> IndexedObject
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the program if each member has a name."""
+    """Return the names in the program if each member has one."""
     if all(names) and len(set(names)) == len(names):
         return tuple(names)
     return ()
@@ -111,7 +111,7 @@ def _without_huge(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _split_ranges(read: ReadModel) -> ReadModel:
-    """Give rows with two limits a second row for the upper one, and remove rows without limits."""
+    """Give each row with two limits a second row for the upper one, and remove rows without limits."""
     low, high = _without_huge(read.row_low), _without_huge(read.row_high)
     if (low == np.inf).any() or (high == -np.inf).any():
         raise MilpError("not captured: a row has an infinite right-hand side")
@@ -198,7 +198,7 @@ def _link_data(
     variables: tuple[VariableFamily, ...],
     rows: tuple[RowFamily, ...],
 ) -> tuple[tuple[ParameterFamily, ...], NDArray[np.float64], dict[str, LinkedVector], tuple[str, ...]]:
-    """Return parameters, their cells, the figures that refer to them, and the names of those matched by value."""
+    """Return parameters, their cells, the figures that refer to them, and the names of parameters matched by value."""
     matcher = Matcher(read, pool, parts, variables, rows)
     found = matcher.match()
     parameters: list[ParameterFamily] = []
@@ -233,7 +233,7 @@ def _link_data(
 def _apply_links(
     read: ReadModel, vectors: dict[str, LinkedVector], first: dict[int, int], cells: NDArray[np.float64]
 ) -> None:
-    """Make figures refer to the cells that the framework itself names."""
+    """Link figures to the cells that the modelling library itself names."""
     links = read.links
     targets = np.array(links.targets, dtype=object)
     sizes = {number: len(read.tables[number].values) for number in first}

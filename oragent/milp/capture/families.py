@@ -23,7 +23,7 @@ class CapturedGroup:
     name: str
     labels: list[tuple[str, ...]] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    # Names of the index sets in the framework.
+    # Names of the index sets in the modelling library.
     given_sets: tuple[str, ...] = ()
     is_guessed: bool = False
 
@@ -41,14 +41,14 @@ def group_members(
     *,
     drops_counters: bool = False,
 ) -> list[CapturedGroup]:
-    """Group members into families; a member without a key makes its own.
+    """Group members into families. A member without a key forms its own family.
 
     Args:
         names: ``(k,)`` names of the members; may be empty.
         keys: ``(k,)`` family and labels.
         given_sets: Names of index sets by family.
-        default: Begins the name of a member that has none.
-        drops_counters: Whether to leave out of keys a counter that goes with a label, as ``enumerate`` gives them.
+        default: Beginning of the name of a member that has none.
+        drops_counters: Whether to drop counters, such as those of ``enumerate``, that accompany a label.
     """
     groups: dict[tuple[str, int], CapturedGroup] = {}
     for position, (name, key) in enumerate(zip(names, keys, strict=True)):
@@ -66,7 +66,7 @@ def group_members(
 
 
 def _drop_counters(group: CapturedGroup) -> None:
-    """Remove positions with whole numbers that distinguish the same members as a position with other labels."""
+    """Remove key parts with whole numbers if a part with other labels distinguishes the same members."""
     columns = list(zip(*group.labels, strict=True))
     texts = [column for column in columns if not all(label.isdigit() for label in column)]
     kept = []
@@ -103,7 +103,7 @@ def _without_clashes(groups: list[CapturedGroup]) -> list[CapturedGroup]:
 
 
 class SetPool:
-    """Index sets of a captured model: of the framework and the program first, else new ones."""
+    """Index sets of a captured model: first those of the library and the program, then new ones."""
 
     def __init__(self, model: ReadModel) -> None:
         self._given = {name: labels for name, labels in model.sets.items() if len(set(labels)) == len(labels)}
@@ -115,7 +115,7 @@ class SetPool:
         self._made: dict[str, IndexSet] = {}
 
     def resolve(self, groups: Sequence[CapturedGroup]) -> None:
-        """Choose the sets of all places of all groups: those of the framework, exact matches, then supersets."""
+        """Choose the sets of all key parts of all groups: those of the library, exact matches, then supersets."""
         waiting: list[tuple[CapturedGroup, int, tuple[str, ...]]] = []
         for group in groups:
             group_sets = list(group.given_sets) or [""] * group.width
@@ -136,7 +136,10 @@ class SetPool:
             group.given_sets = tuple(names)
 
     def find(self, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Return the used sets that contain all labels of a table's keys; None unless each position has one set."""
+        """Return the used sets that contain all labels of a table's keys.
+
+        None unless each key part has exactly one set.
+        """
         names = []
         for labels in zip(*keys, strict=True):
             different = set(labels)
@@ -159,9 +162,12 @@ class SetPool:
             self.used[name] = _index_set(name, self._given[name], is_guessed=False)
 
     def _superset(self, labels: tuple[str, ...]) -> str:
-        """Return the smallest used or program set that contains the labels; numbers may be counts of anything."""
+        """Return the smallest set that contains the labels.
+
+        For numbers, only used sets count, because numbers can count anything.
+        """
         members = set(labels)
-        # Array positions, which are part of any longer range.
+        # Positions in an array, which are part of any longer range.
         is_counted = labels == tuple(map(str, range(len(labels))))
         for candidates in (self.used, self._given):
             fitting = [name for name in candidates if members <= self._labels_of(name)]

@@ -1,4 +1,4 @@
-"""Install a recorder in a modelling library when a program imports it. Runs in the sandbox."""
+"""Import hooks that install a recorder when a program imports a modelling library. This code runs in the sandbox."""
 
 import importlib.abc
 import importlib.util
@@ -12,17 +12,17 @@ Install = Callable[[ModuleType], None]
 
 
 class ImportHook(importlib.abc.MetaPathFinder):
-    """Import finder that calls a function after another finder's import of a module."""
+    """Import finder that calls a function after the import of a module by another finder."""
 
     def __init__(self, installers: Mapping[str, Install]) -> None:
         self._installers = dict(installers)
-        # Modules that the other finders search now.
+        # Modules for which the other finders are searching now.
         self._searched: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the module's own spec with a loader that calls the installer."""
+        """Return the module's own spec with a loader that also calls the installer."""
         if fullname not in self._installers or fullname in self._searched:
             return None
         self._searched.add(fullname)
@@ -32,7 +32,7 @@ class ImportHook(importlib.abc.MetaPathFinder):
             self._searched.discard(fullname)
         if spec is None or spec.loader is None:
             return spec
-        # A program may search a module without importing it, so the installer stays until the import.
+        # A program may look up a module without importing it, so the installer is kept until the import.
         spec.loader = _InstallingLoader(spec.loader, lambda module: self._installers.pop(fullname, _nothing)(module))
         return spec
 
@@ -62,7 +62,7 @@ class _InstallingLoader(importlib.abc.Loader):
 
 
 def install_hooks(installers: Mapping[str, Install]) -> None:
-    """Call an installer after the import of its module, or at once if it is imported already."""
+    """Call each installer after the import of its module, or at once if the module is already imported."""
     waiting = {name: install for name, install in installers.items() if name not in sys.modules}
     for name, install in installers.items():
         if name not in waiting:

@@ -1,6 +1,6 @@
-"""Family and key of each column and row: from the framework, the program's containers, names, or loops.
+"""Family and key of each column and row, from the modelling library, the program's containers, names, or loops.
 
-Runs in the sandbox, at the moment of a solve.
+This code runs in the sandbox at the moment of a solve.
 """
 
 import re
@@ -17,7 +17,7 @@ MOST_MEMBERS = 2_000_000
 BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){}]+)[\])]\Z")
 # Characters that PuLP replaces in names.
 CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")
-# Default names of libraries.
+# Names that modelling libraries make automatically.
 AUTOMATIC = re.compile(r"(_C|c|C|R|r|x|auto_[cv]_)?\d+\Z")
 BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"), ("<", ">"))
 SEPARATORS = ("_", ",", "-", ".", " ", "__", ":", "|", "/")
@@ -37,14 +37,14 @@ def resolve_keys(
         names: ``(n,)`` names of the members in the framework.
         given: Keys by position that the framework supplies.
         scopes: Variables of the program.
-        position_of: Position of an object of the program in the model; None for no member of it.
+        position_of: Function that returns the position of an object of the program in the model, or None.
         places: Where each position was made.
     """
     keys: dict[int, MemberKey] = dict(given)
     if position_of is not None and len(keys) < len(names):
         for name, members in _containers(scopes, position_of):
             _take_container(keys, names, name, [pair for pair in members if pair[1] not in keys])
-    # Loops have the labels as they were before the framework changed names.
+    # Loops have the original labels; names may have been changed by the library.
     _take_loops(keys, names, places)
     _take_bracketed(keys, names)
     return [keys.get(position) for position in range(len(names))]
@@ -53,7 +53,7 @@ def resolve_keys(
 def _containers(
     scopes: Sequence[Mapping[str, Any]], position_of: PositionOf
 ) -> list[tuple[str, list[tuple[tuple[Any, ...], int]]]]:
-    """Return members by key of each of the program's containers, large ones first."""
+    """Return members by key for each of the program's containers, large containers first."""
     found = []
     seen: set[int] = set()
     for scope in scopes:
@@ -90,7 +90,7 @@ def _members(
     elif _is_program_object(value):
         items = ((None, item) for item in list(vars(value).values()))
         for _, item in items:
-            # Attributes of an object can be containers themselves.
+            # Attributes of an object may be containers too.
             yield from _members(item, key, position_of, depth - 2)
         return
     else:
@@ -121,7 +121,7 @@ def _take_container(
 
 
 def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
-    """Return the common stem of all names without the labels of their keys, or an empty text."""
+    """Return the common stem of all names without the labels of their keys; empty if they have none."""
     stems = {_stem(name, key) for name, key in zip(names, keys, strict=True)}
     if len(stems) == 1:
         return stems.pop()
@@ -129,13 +129,13 @@ def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
 
 
 def _stem(name: str, key: Sequence[str]) -> str:
-    """Return a name without the labels at its end, joined in one of the usual ways; empty if the end differs."""
+    """Return a name without the labels at its end, which are joined in a usual way; empty for another end."""
     if not key:
         return name
     bracketed = BRACKETED.match(name)
     if bracketed and _same_labels(bracketed["labels"], key):
         return bracketed["family"].strip()
-    # PuLP replaces each of some characters by one underscore, so that positions stay.
+    # PuLP replaces each special character by one underscore, so the length stays the same.
     cleaned = CLEANED_BY_PULP.sub("_", name)
     for ending in _endings(key):
         if len(name) > len(ending) and cleaned.endswith(CLEANED_BY_PULP.sub("_", ending)):
@@ -144,7 +144,7 @@ def _stem(name: str, key: Sequence[str]) -> str:
 
 
 def _endings(key: Sequence[str]) -> Iterator[str]:
-    """Yield the usual ways to write the labels of a key at the end of a name."""
+    """Yield the usual forms of the labels of a key at the end of a name."""
     for separator in (*SEPARATORS, ""):
         yield separator.join(key)
     quoted = [repr(label) for label in key]
@@ -162,7 +162,7 @@ def _same_labels(text: str, key: Sequence[str]) -> bool:
 
 
 def _take_bracketed(keys: dict[int, MemberKey], names: Sequence[str]) -> None:
-    """Read keys from names such as ``ship[Lyon, Paris]`` if all members of a family have the same number of labels."""
+    """Read keys from names such as ``ship[Lyon, Paris]``, if all members of a family have the same number of labels."""
     families: dict[str, list[tuple[int, list[str]]]] = {}
     for position, name in enumerate(names):
         match = None if position in keys else BRACKETED.match(name)
@@ -197,7 +197,7 @@ def _take_loops(keys: dict[int, MemberKey], names: Sequence[str], places: Mappin
 
 
 def _loop_keys(places: Sequence[Place]) -> list[tuple[str, ...]] | None:
-    """Return the loop variables' values that distinguish the members; redundant counters are removed."""
+    """Return the values of loop variables that distinguish the members, without redundant counters."""
     values = [place.values for place in places]
     kept = [at for at in range(len(values[0])) if all(_is_key_part(row[at]) for row in values)]
     count = len(values)

@@ -1,8 +1,8 @@
-"""Match figures of a captured model with the program's data by value.
+"""Match the figures of a captured model with the program's data by value.
 
-A program that computes ``sum(...) >= demand[c, w]`` leaves numbers in its rows and a dict ``demand``. Where all figures
-of a family equal the cells of one table under the same keys, and no other table does, they are taken to come from it.
-This is a guess, and the parameter is marked so.
+A program that computes ``sum(...) >= demand[c, w]`` leaves numbers in its rows and a dict ``demand``. If all figures of
+a family equal the cells of one table under the same keys, and of no other table, they are assumed to come from it. This
+is a guess, and the parameter is marked accordingly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from oragent.milp.capture.families import SetPool
 from oragent.milp.capture.reading import ReadModel
 from oragent.milp.indexed import Family, RowFamily, VariableFamily
 
-# Minimum number of different cells: constant figures would match too many tables.
+# Minimum number of different values, because constant figures would match too many tables.
 LEAST_DIFFERENT = 2
 SAME = 1e-12
 MOST_FAMILIES = 200
@@ -42,7 +42,7 @@ class _Target:
     name: str
     places: NDArray[np.int64]
     values: NDArray[np.float64]
-    # Names of the sets and ``(k,)`` positions in them, for each part of the key.
+    # Names of the sets, and ``(k,)`` positions in them, for each part of the key.
     sets: tuple[str, ...]
     keys: tuple[NDArray[np.int32], ...]
 
@@ -68,7 +68,7 @@ class Matcher:
         return self._sets[number]
 
     def match(self) -> list[MatchedFigures]:
-        """Return all figures that equal cells of exactly one table."""
+        """Return all figures that equal the cells of exactly one table."""
         linked = {target: np.zeros(len(part), dtype=bool) for target, part in self._parts.items()}
         for name, place in zip(self._read.links.targets, self._read.links.places, strict=True):
             if 0 <= place < len(linked[name]):
@@ -108,7 +108,10 @@ class Matcher:
         return _Target(name, family.positions, self._parts[name][family.positions], family.sets, keys)
 
     def _entry_targets(self) -> Iterator[_Target]:
-        """Return entries by family of rows and family of columns; a set of both is looked up by the column's label."""
+        """Return entries by family of rows and family of columns.
+
+        A set that both have is looked up by the column's label.
+        """
         read = self._read
         row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
         row_family, row_member = _membership(self._rows, len(read.rows))
@@ -147,7 +150,7 @@ class Matcher:
                     break
 
     def _look_up(self, number: int, sets: tuple[str, ...], target: _Target) -> NDArray[np.int64] | None:
-        """Return the ``(k,)`` cells of a table for the keys of the figures; None if a cell is missing."""
+        """Return the ``(k,)`` cells of a table for the keys of the figures, or None if a cell is missing."""
         if number not in self._places:
             keys = self._pool.keys_of(sets, self._read.tables[number].keys)
             self._places[number] = {key: place for place, key in enumerate(map(tuple, keys.tolist()))}
@@ -162,7 +165,7 @@ class Matcher:
         return np.array(cells, dtype=np.int64)
 
     def _are_same(self, matches: Sequence[MatchedFigures]) -> bool:
-        """Return True if there is one match, or all are copies of one table."""
+        """Return True if there is one match, or if all matches are copies of one table."""
         first = self._read.tables[matches[0].table]
         return all(
             self._read.tables[match.table].keys == first.keys
@@ -179,7 +182,7 @@ def _is_clear(sets: tuple[str, ...], of_target: tuple[str, ...]) -> bool:
 
 
 def _membership(families: Sequence[Family], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ``(count,)`` index of the family of each position, and its position in the family."""
+    """Return for each position the ``(count,)`` index of its family, and its position in the family."""
     family_of, member_of = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for number, family in enumerate(families):
         family_of[family.positions] = number

@@ -28,22 +28,22 @@ class Place(NamedTuple):
 
 @dataclass
 class PlaceLog:
-    """Places at which columns and rows of models were made, by model and position."""
+    """Source positions at which columns and rows were made, by model and position in the model."""
 
     # Only frames of files below this folder belong to the program.
     folder: str
     columns: dict[int, dict[int, Place]] = field(default_factory=dict)
     rows: dict[int, dict[int, Place]] = field(default_factory=dict)
-    # Positions of columns that get their index only at the solve.
+    # Source positions of columns that get their position in the model only at the solve.
     named_columns: dict[str, Place] = field(default_factory=dict)
-    # Frames by identity; the references keep a function's variables after it returns.
+    # Frames by ``id``. References keep the variables of a function after it returns.
     frames: dict[int, FrameType] = field(default_factory=dict)
     # Models are kept alive here, so that Python does not use their ``id`` for another object.
     _models: dict[int, Any] = field(default_factory=dict)
     _objects: dict[tuple[str, int], tuple[Any, Place]] = field(default_factory=dict)
 
     def note(self, kind: str, model: Any, first: int, count: int) -> None:
-        """Note that positions ``first`` to ``first + count - 1`` are made now."""
+        """Note that positions ``first`` to ``first + count - 1`` are made at the current source position."""
         if count <= 0:
             return
         self._models[id(model)] = model
@@ -62,25 +62,25 @@ class PlaceLog:
             (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})[position] = place
 
     def note_object(self, kind: str, made: Any) -> None:
-        """Note where an object is made; its index is known only at the solve."""
+        """Note the source position of an object. Its position in the model is known only at the solve."""
         place = self.current_place()
         if place is not None:
             self._objects[kind, id(made)] = (made, place)
 
     def line_name(self, kind: str, made: Any) -> str:
-        """Return a name for an object without a name, from the line that made it; empty for an unknown line."""
+        """Return a name for an object without one, made of its line number; empty if the line is unknown."""
         noted = self._objects.get((kind, id(made)))
         return f"line_{noted[1].line}" if noted else ""
 
     def place_object(self, kind: str, model: Any, made: Any, find: Callable[[Any], int | None]) -> None:
-        """Assign an index to an object that was noted."""
+        """Assign a position in the model to an object that was noted."""
         noted = self._objects.get((kind, id(made)))
         position = find(made) if noted else None
         if noted and position is not None and position >= 0:
             (self.columns if kind == "columns" else self.rows).setdefault(id(model), {})[position] = noted[1]
 
     def current_place(self) -> Place | None:
-        """Return the current position in the program; None outside of the program."""
+        """Return the current source position in the program; None outside of the program."""
         return self._place_of(reversed(list(self.program_frames())))
 
     def _place_of(self, frames: Iterable[FrameType]) -> Place | None:
@@ -112,7 +112,7 @@ class PlaceLog:
             frame = frame.f_back
 
     def variable_scopes(self) -> list[dict[str, Any]]:
-        """Return variables of the program's modules and functions, those of the caller first."""
+        """Return the variables of the program's modules and functions, those of the caller first."""
         frames = [*self.program_frames(), *self.frames.values()]
         scopes: dict[int, dict[str, Any]] = {}
         for frame in frames:

@@ -1,4 +1,4 @@
-"""Run an untrusted program in the sandbox and return its models, solved again outside of its process."""
+"""Run an untrusted program in the sandbox and return its models, which are solved again outside of its process."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ SOLUTION_FILES = ("solution.json", "solution.csv")
 LARGEST_PROGRAM = 4 << 20
 # Maximum bytes of the list of opened files.
 MOST_BYTES = 1 << 20
-# Maximum number of threads: solvers start one per processor.
+# Maximum number of threads. Solvers start one per processor.
 MOST_THREADS = 256
 PROGRAM_LIMITS = Limits(
     cpu_s=120.0,
@@ -48,7 +48,7 @@ SOLVES_NOTHING = "the program solved no model that can be captured: what it prin
 
 
 class ProgramOutcome(StrEnum):
-    """Result of a program."""
+    """Way in which a program ended."""
 
     ENDED = "ended"
     ERROR = "error"
@@ -57,21 +57,21 @@ class ProgramOutcome(StrEnum):
 
 
 class ClaimVerdict(StrEnum):
-    """Result of comparing a program's claim with the captured model, solved again."""
+    """Result of comparing a program's claim with an independent solve of the captured model."""
 
     # The claimed point is feasible and as good as the optimum.
     OPTIMAL = "optimal"
-    # The point is feasible, and a better point exists.
+    # The point is feasible, but a better one exists.
     WORSE = "worse"
-    # The point is feasible, and neither solve proved it optimal.
+    # The point is feasible, but neither solve proved it optimal.
     OPEN = "open"
     # The claimed point violates the model, or its objective differs from the claimed one.
     FALSE = "false"
-    # The program got no point; its status agrees with the second solve.
+    # The program has no point, and its status agrees with the independent solve.
     CONSISTENT = "consistent"
-    # The program got no point from the solver.
+    # The solver gave no point to the program.
     NO_CLAIM = "no claim"
-    # The model was not captured, or not solved again.
+    # The model was not captured, or not solved independently.
     UNVERIFIED = "unverified"
 
 
@@ -88,19 +88,19 @@ class ClaimedPoint:
 
 @dataclass(frozen=True)
 class CapturedModel:
-    """A model that a program solved; all fields except the claim are computed outside of its process."""
+    """A model that a program solved. All fields except the claim are computed outside of its process."""
 
     # Name and version of the library.
     framework: str
-    # Captured model; None for the reason in ``reason``.
+    # Captured model. None if it was not captured; ``reason`` then states why.
     model: IndexedModel | None
     claim: ClaimedPoint
     verdict: ClaimVerdict
-    # One line; empty if the verdict is sufficient.
+    # Explanation of the verdict in one line. Empty if none is needed.
     reason: str = ""
     # Recomputed objective of the claimed point; None without a feasible point.
     claimed_objective: float | None = None
-    # Status of the second solve; None if there was none.
+    # Recomputed objective of the claimed point. None without a feasible point.
     status: SolveStatus | None = None
     objective: float | None = None
     # Names of parameters that were matched with figures of the model by value.
@@ -119,7 +119,7 @@ class CapturedProgram:
     # Start and end of the output.
     stdout: str
     stderr: str
-    # Reason why the program was stopped or nothing is verified; empty for neither.
+    # Reason why the program was stopped, or why nothing is verified. Empty if neither holds.
     reason: str
     cpu_s: float = 0.0
     peak_mb: float = 0.0
@@ -146,25 +146,25 @@ def capture_program(
     works_in_folder: bool = False,
     files: Mapping[str, str] | None = None,
 ) -> CapturedProgram:
-    """Run a program in the sandbox, capture each model that it solves, and solve these again here.
+    """Run a program in the sandbox, capture each model that it solves, and solve these models again here.
 
     The program may read its data folder, start threads, and write into a folder that is deleted. It may start no
-    process and open no connection. It can forge the captured model, as it runs in the process that writes it. It
-    cannot forge what is computed here: the optimum of that model, and whether the claimed point is feasible.
+    process and open no connection. It runs in the process that writes the captured model, so it can forge that model.
+    It cannot forge what is computed here: the optimum of that model, and whether the claimed point is feasible.
 
     Args:
         path: The program, in Python.
-        data_folder: Folder whose content it finds in its working folder; that of the program by default.
-        arguments: Words of its command line.
+        data_folder: Folder whose content is in the program's working folder; by default the folder of the program.
+        arguments: Arguments of its command line.
         limits: Limits of the run.
         solve_s: Seconds for solving each captured model again; None for no solve.
-        sandbox: To run it in; one of its own by default.
-        works_in_folder: Whether the data folder is a copy for this run: the program works in it and may change it, and
-            sees no other folders than Python's.
+        sandbox: Sandbox in which it runs; by default a new one.
+        works_in_folder: Whether the data folder is a copy for this run. The program then works in it and may change it,
+            and sees no other folders than Python's.
         files: Texts that replace files of the data folder.
 
     Raises:
-        MilpError: The program cannot be read, or does not lie in the data folder.
+        MilpError: The program cannot be read, or is not in the data folder.
         SandboxError: The sandbox failed.
     """
     source = _read_program(path)
@@ -184,7 +184,7 @@ def capture_program(
         if works_in_folder:
             ended = box(command, warm_up=STAGE)
         else:
-            # as root_dir it stays readable where root becomes nobody
+            # As ``root_dir``, the folder stays readable when root becomes another user.
             ended = box(command, root_dir=folder, companion_folder=CompanionFolder(folder, (name, *(files or {}))))
     models = tuple(_read_models(ended, solve_s))
     reason = ended.reason
@@ -261,7 +261,7 @@ def _read_captured(content: bytes, point: bytes | None, solve_s: float | None) -
 
 
 def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> CapturedModel:
-    """Solve the model again and compare the program's claim with it."""
+    """Solve the model again and compare the program's claim with the result."""
     model = captured.model
     assert model is not None
     claim = captured.claim

@@ -1,4 +1,4 @@
-"""Read a recorder's untrusted files, with limits on size, number and type."""
+"""Read the untrusted files of a recorder, with limits on sizes, numbers and types."""
 
 import json
 import math
@@ -19,7 +19,7 @@ MOST_BYTES = 64 << 20
 MOST_MEMBERS = 3_000_000
 MOST_ENTRIES = 20_000_000
 MOST_TABLES = 1000
-# Maximum number of parts other than linear rows, and of terms in them.
+# Maximum number of nonlinear parts, and maximum number of terms in them.
 MOST_PARTS = 1_000_000
 LONGEST = 500
 LONGEST_UNIT = 20
@@ -43,7 +43,7 @@ class ReadTable:
 
 @dataclass(frozen=True)
 class ReadLinks:
-    """References of figures to cells of tables; one array element each."""
+    """References of figures to cells of tables, one element per reference in each array."""
 
     targets: list[str]
     places: NDArray[np.int64]
@@ -54,7 +54,7 @@ class ReadLinks:
 
 @dataclass(frozen=True)
 class ReadModel:
-    """A model of ``n`` columns and ``m`` rows as a recorder wrote it, with sizes and types checked."""
+    """A model of ``n`` columns and ``m`` rows as written by a recorder, with checked sizes and types."""
 
     framework: str
     name: str
@@ -109,12 +109,12 @@ def read_model(content: bytes) -> ReadModel:
         count, rows = len(data["columns"]), len(data["rows"])
         entries = len(data["indices"])
         if count > MOST_MEMBERS or rows > MOST_MEMBERS or entries > MOST_ENTRIES:
-            raise MilpError(f"{count:,} columns, {rows:,} rows, {entries:,} entries: more than are read")
+            raise MilpError(f"{count:,} columns, {rows:,} rows, {entries:,} entries: too many")
         starts, indices = _whole(data["starts"], rows + 1), _whole(data["indices"], entries)
         if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
             raise MilpError("the entries do not fit the rows")
         if entries and not 0 <= indices.min() <= indices.max() < count:
-            raise MilpError("an entry names a column that is not there")
+            raise MilpError("an entry names a column that does not exist")
         return ReadModel(
             framework=_text(data["framework"]),
             name=_text(data["name"]),
@@ -144,20 +144,20 @@ def read_model(content: bytes) -> ReadModel:
             is_schedule=data["is_schedule"] is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as problem:
-        raise MilpError(f"no model as a recorder writes it ({type(problem).__name__})") from None
+        raise MilpError(f"not a model written by a recorder ({type(problem).__name__})") from None
 
 
 def _features(data: Any, count: int) -> ModelFeatures[int]:
-    """Read parts other than linear rows, whose columns must exist; soft rows are not read."""
+    """Read nonlinear parts. Their columns must exist; soft rows are not read."""
     if not isinstance(data, Mapping) or _size(data, MOST_PARTS) < 0:
-        raise ValueError("more parts than are read")
+        raise ValueError("too many parts")
     try:
         features = FEATURES.validate_python(data)
     except ValidationError as problem:
         raise MilpError(validation_line(problem, "features")) from None
     named = list(features.keys())
     if features.soft_rows or any(not 0 <= column < count for column in named):
-        raise ValueError("a part names a column that is not there")
+        raise ValueError("a part names a column that does not exist")
     names = [*(part.name for part in features.parts), *(goal.name for goal in features.goals)]
     if any(len(name) > LONGEST for name in names):
         raise ValueError("a name is too long")
@@ -165,7 +165,7 @@ def _features(data: Any, count: int) -> ModelFeatures[int]:
 
 
 def _size(data: Any, room: int) -> int:
-    """Return the remaining room after counting nested lists and dicts; -1 if it is used up."""
+    """Return the remaining number of values after counting those in nested lists and dicts; -1 if it is exceeded."""
     waiting = [data]
     while waiting:
         part = waiting.pop()
@@ -178,7 +178,7 @@ def _size(data: Any, room: int) -> int:
 
 
 def read_point(content: bytes, count: int) -> ReadPoint:
-    """Read a claimed point for a number of columns; a point of another length has no values."""
+    """Read a claimed point for a number of columns. A point of another length has no values."""
     try:
         data = _load(content)
         values = None if data["values"] is None else _numbers(data["values"], count, finite=True)
@@ -190,32 +190,32 @@ def read_point(content: bytes, count: int) -> ReadPoint:
 
 def _load(content: bytes) -> Mapping[str, Any]:
     if len(content) > MOST_BYTES:
-        raise MilpError(f"{len(content):,} bytes; at most {MOST_BYTES:,} are read")
+        raise MilpError(f"{len(content):,} bytes; at most {MOST_BYTES:,} are allowed")
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
-        raise MilpError("no JSON") from None
+        raise MilpError("not JSON") from None
     if not isinstance(data, Mapping):
-        raise MilpError("no JSON object")
+        raise MilpError("not a JSON object")
     return data
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("no text")
+        raise TypeError("not a text")
     # A lone surrogate cannot be written to a file.
     return value[:LONGEST].encode("utf-8", "replace").decode()
 
 
 def _labels(values: Any) -> tuple[str, ...]:
     if not isinstance(values, list) or len(values) > MOST_MEMBERS:
-        raise TypeError("no labels")
+        raise TypeError("not labels")
     return tuple(_text(value) for value in values)
 
 
 def _finite(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("no finite number")
+        raise ValueError("not a finite number")
     return float(value)
 
 
@@ -223,7 +223,7 @@ def _numbers(values: Any, count: int, finite: bool = False) -> NDArray[np.float6
     if not isinstance(values, list) or len(values) != count:
         raise ValueError("a list of another length")
     if not all(isinstance(value, int | float) for value in values):
-        raise TypeError("no numbers")
+        raise TypeError("not numbers")
     array = np.array(values, dtype=float).reshape(count)
     if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
         raise ValueError("a figure is not finite")
@@ -233,7 +233,7 @@ def _numbers(values: Any, count: int, finite: bool = False) -> NDArray[np.float6
 def _whole(values: Any, count: int) -> NDArray[np.int64]:
     array = _numbers(values, count, finite=True)
     if (array != np.round(array)).any() or (np.abs(array) > 2**53).any():
-        raise ValueError("no whole numbers")
+        raise ValueError("not whole numbers")
     return array.astype(np.int64)
 
 

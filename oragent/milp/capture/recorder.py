@@ -1,4 +1,4 @@
-"""Write a snapshot of each model that a program solves, and of the returned point. Runs in the sandbox."""
+"""Recorder of each model that a program solves, and of the returned point. This code runs in the sandbox."""
 
 import json
 import math
@@ -28,16 +28,15 @@ POINT = ".point.json"
 class Recorder:
     """Records the solves of one program.
 
-    A process that runs one function of a program, rather than a whole program, gives no folder: install the recorder
-    of a library once (``recorders.from_pulp.install(pulp, recorder)``), call ``begin`` before each run, and read
-    ``files`` after it.
+    If the process runs single functions instead of a program, no folder is given. Install the recorder of a library
+    once (``recorders.from_pulp.install(pulp, recorder)``), call ``begin`` before each run, and read ``files`` after it.
 
     Args:
-        folder: Folder for the files; it is created. None keeps them in ``files``.
+        folder: Folder for the files, which is created. None keeps them in ``files``.
         program_folder: Folder of the program's files, whose frames belong to the program.
-        limit_s: CPU seconds of the process, after which it is killed.
-        gap: Relative gap at which each solve stops; None for the program's own.
-        is_confined: Whether the process may start no threads and open no files; solvers are set accordingly.
+        limit_s: CPU seconds after which the process is killed.
+        gap: Relative gap at which each solve stops. None means the gap of the program.
+        is_confined: Whether the process must not start threads or open files. Solvers are set accordingly.
     """
 
     def __init__(
@@ -52,11 +51,11 @@ class Recorder:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        # Texts by name of the file, if there is no folder: ``000001.json``, and the point in ``000001.point.json``.
+        # Texts by name of the file, if no folder is given: ``000001.json``, and the point in ``000001.point.json``.
         self.files: dict[str, str] = {}
         self._depth = 0
         self.is_confined = is_confined
-        # Reference to the last model, whose variables a function may return without it.
+        # Reference to the last model, because a function may return only variables of it.
         self.last_model: Any = None
         self.begin(limit_s, gap, program_folder)
 
@@ -70,7 +69,7 @@ class Recorder:
 
     @property
     def is_quiet(self) -> bool:
-        """True within a solve or a call that is already recorded, such as HiGHS under PuLP."""
+        """True during a solve or call that is already recorded, such as HiGHS under PuLP."""
         return self._depth > 0
 
     @contextmanager
@@ -83,12 +82,12 @@ class Recorder:
             self._depth -= 1
 
     def remaining_s(self) -> float:
-        """CPU seconds available for a solve that starts now; at least a second, or a tenth of a shorter limit."""
+        """CPU seconds for a solve that starts now: at least a second, or a tenth of a shorter limit."""
         least = min(1.0, 0.1 * self._limit_s)
         return max(least, 0.9 * (self._limit_s - time.process_time()))
 
     def record(self, framework: str, make: Callable[[], Snapshot]) -> int:
-        """Write a snapshot, or the reason why it failed; return its number."""
+        """Write a snapshot, or the reason why it failed. Return its number."""
         self.count += 1
         try:
             with self.quiet():
@@ -123,7 +122,7 @@ class Recorder:
             (self._folder / name).unlink(missing_ok=True)
 
     def claim(self, number: int, make: Callable[[], tuple[str, float | None, Sequence[float] | None]]) -> None:
-        """Write status, objective and values of the columns that the solver gave to the program."""
+        """Write the status, objective and values that the solver gave to the program."""
         if number not in self._sizes:
             return
         try:
@@ -143,7 +142,7 @@ class Recorder:
         row_of: PositionOf | None,
         given: tuple[dict[int, MemberKey], dict[int, MemberKey]] = ({}, {}),
     ) -> Snapshot:
-        """Add families, sets and data of the program to a snapshot."""
+        """Add families, sets and data from the program to a snapshot."""
         scopes = self.places.variable_scopes()
         columns, rows = (places.get(id(model), {}) for places in (self.places.columns, self.places.rows))
         snapshot.column_keys = resolve_keys(snapshot.columns, given[0], scopes, column_of, columns)
@@ -154,11 +153,11 @@ class Recorder:
         return snapshot
 
     def watch_additions(self, owner: Any, methods: Sequence[str], kind: str, count: Callable[[Any], int]) -> None:
-        """Note where the methods of a class add columns or rows.
+        """Watch the methods of a class that add columns or rows, and note their source positions.
 
         Args:
             owner: Class of the models.
-            methods: Names of methods; those that it does not have are passed over.
+            methods: Names of methods. Those that the class does not have are skipped.
             kind: "columns" or "rows".
             count: Number of columns or rows of a model.
         """
@@ -188,9 +187,9 @@ class Recorder:
         snapshot: Callable[..., Snapshot],
         claim: Callable[..., tuple[str, float | None, Sequence[float] | None]],
     ) -> None:
-        """Record the model at each call of an owner's methods, and the point after it.
+        """Wrap solving methods of a class: record the model at each call, and the point after it.
 
-        ``snapshot`` gets the arguments of the call, ``claim`` the result and these.
+        ``snapshot`` receives the arguments of the call. ``claim`` receives its result and the arguments.
         """
         for name in methods:
             original = getattr(owner, name, None)

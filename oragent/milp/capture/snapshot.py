@@ -1,7 +1,7 @@
-"""A model at the time of a solve, written by the recorders of the sandbox as lists of plain values.
+"""Model at the time of a solve. The recorders in the sandbox write it as lists of plain values.
 
-The file that a program leaves is a claim: the program runs in the process that writes it and can forge it.
-``reading`` reads it back within bounds.
+The file of a program is only a claim, because the program runs in the process that writes it and can forge it.
+``reading`` reads it within limits.
 """
 
 import json
@@ -22,15 +22,15 @@ class DataTable:
     name: str
     keys: list[list[str]]
     values: list[float]
-    # Names of the index sets, if the framework has them.
+    # Names of the index sets, if the modelling library has them.
     sets: list[str] = field(default_factory=list)
-    # True if coefficients refer to its cells by ``links``; False if they are compared by value.
+    # True if ``links`` connect coefficients with its cells. False if they are compared by value.
     is_linked: bool = False
 
 
 @dataclass
 class SnapshotLinks:
-    """References of figures to cells of tables, one per position in each list."""
+    """References of figures to cells of tables, one element per reference in each list."""
 
     # Kinds of figures: "cost", "rhs", "entry", "low" or "high".
     targets: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Snapshot:
     rows: list[str] = field(default_factory=list)
     row_low: list[float] = field(default_factory=list)
     row_high: list[float] = field(default_factory=list)
-    # ``(m + 1,)`` position at which each row begins in the next two lists.
+    # ``(m + 1,)`` start of each row in the next two lists.
     starts: list[int] = field(default_factory=lambda: [0])
     indices: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -78,21 +78,21 @@ class Snapshot:
     row_keys: list[MemberKey | None] = field(default_factory=list)
     # Labels by set name, from the framework or the program.
     sets: dict[str, list[str]] = field(default_factory=dict)
-    # Names of index sets by "variable" or "row" family, if the framework has them.
+    # Names of index sets by "variable" or "row" family, if the modelling library has them.
     family_sets: dict[str, dict[str, list[str]]] = field(default_factory=lambda: {"variables": {}, "rows": {}})
     tables: list[DataTable] = field(default_factory=list)
     links: SnapshotLinks = field(default_factory=SnapshotLinks)
-    # Parts other than linear rows, in the JSON form of ``oragent.milp.features.ModelFeatures`` by column.
+    # Nonlinear parts, in the JSON form of ``oragent.milp.features.ModelFeatures`` by column.
     features: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Units by family of variables, and of ``objective``, that the program defines in ``UNITS``.
     units: dict[str, str] = field(default_factory=dict)
-    # Whether the program's model has intervals, machines or cumulative resources.
+    # True if the program's model has intervals, machines or cumulative resources.
     is_schedule: bool = False
-    # Omitted parts of the model, one line each; if there are any, the snapshot is incomplete.
+    # Omitted parts of the model, one line each. If there are any, the snapshot is incomplete.
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # Number of parts by the name that the program gave them.
+        # Number of parts by the name that the program gives them.
         self._names: dict[str, int] = {}
 
     def add_column(self, name: str, low: float, high: float, integer: bool, cost: float = 0.0) -> int:
@@ -115,7 +115,7 @@ class Snapshot:
         return len(self.rows) - 1
 
     def add_feature(self, feature: str, /, **parts: Any) -> None:
-        """Add a part other than a linear row to a field of ``ModelFeatures``; names become unique."""
+        """Add a nonlinear part to a field of ``ModelFeatures``. Its name is made unique."""
         if "name" in parts:
             stem = str(parts["name"] or feature.rstrip("s"))
             count = self._names.get(stem, 0) + 1
@@ -129,7 +129,7 @@ class Snapshot:
     def add_quadratic_row(
         self, name: str, terms: dict[int, float], quadratic: list[dict[str, Any]], low: float, high: float
     ) -> None:
-        """Add a row with quadratic terms, as ``quadratic_term`` gives them, for each of its limits."""
+        """Add a quadratic row for each of its limits, with terms as ``quadratic_term`` returns them."""
         if low == high:
             sides = [("=", low)]
         else:
@@ -158,7 +158,7 @@ def quadratic_term(first: int, second: int, value: float) -> dict[str, Any]:
 
 
 def _to_plain(value: Any) -> Any:
-    """Convert numbers of numpy to Python numbers, and other values to text."""
+    """Convert numbers of numpy to Python's, and other values to text."""
     convert: Callable[[], Any] | None = getattr(value, "item", None)
     if convert is not None:
         return convert()

@@ -1,6 +1,6 @@
-"""Solve a snapshot in the sandbox, for programs whose library cannot solve such a model by HiGHS.
+"""Solve a snapshot in the sandbox, for programs whose library cannot solve such a model with HiGHS.
 
-It imports the solvers only when a model needs them: they may conflict with those of the program.
+Solvers are imported only when a model needs them, because they may conflict with those of the program.
 """
 
 import importlib
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from oragent.milp.capture.snapshot import Snapshot
 
-# Statuses of solutions with a point.
+# Statuses of solutions that have a point.
 WITH_POINT = ("optimal", "feasible")
 
 
 @dataclass(frozen=True)
 class SnapshotSolution:
-    """Solution of a snapshot, for the program; it is a claim like any other result of a program."""
+    """Solution of a snapshot for the program. Like any other result of a program, it is only a claim."""
 
     # ``optimal``, ``feasible``, ``infeasible``, ``unbounded`` or ``unknown``.
     status: str
@@ -29,7 +29,7 @@ def solve_snapshot(snapshot: Snapshot, seconds: float, gap: float | None) -> Sna
     Raises:
         MilpError: The snapshot is incomplete, or no installed solver can solve it.
     """
-    # The package first, as its parts import each other.
+    # Import the package first, because its parts import each other.
     importlib.import_module("oragent.milp")
     read_model = importlib.import_module("oragent.milp.capture.reading").read_model
     assemble = importlib.import_module("oragent.milp.capture.assembling").assemble

@@ -1,7 +1,7 @@
-"""The script that runs an untrusted program in the sandbox and records the models that it solves.
+"""Script that runs an untrusted program in the sandbox and records the models that it solves.
 
 Arguments are the program's path below the working folder, the CPU seconds of the process, and the arguments of the
-program. The program may start threads and no processes.
+program. The program may start threads but no processes.
 """
 
 import importlib
@@ -19,11 +19,11 @@ from oragent.sandbox.isolation import seccomp
 
 # Folder of recorded solves, below the working folder.
 SOLVES = ".oragent_solves"
-# File with the names of opened files, in that folder, and their maximum number.
+# File in that folder with the names of opened files, and their maximum number.
 OPENED = "opened.log"
 MOST_OPENED = 2000
 CAPTURE = "oragent.milp.capture"
-# Module whose import installs a recorder, by the module of ``recorders`` that has it.
+# Modelling libraries: the module whose import installs a recorder, by the module of ``recorders``.
 LIBRARIES = {
     "pulp": "from_pulp",
     "pyomo.opt.base.solvers": "from_pyomo",
@@ -40,7 +40,7 @@ LIBRARIES = {
 
 
 def main(arguments: list[str]) -> None:
-    """Run a program as if Python had been started with it."""
+    """Run a program as if Python were started with it."""
     program = Path.cwd() / arguments[0]
     _install_recorders(program, float(arguments[1]))
     sys.argv = [str(program), *arguments[2:]]
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _record_opened_files(folder: Path) -> None:
-    """Write the names of the files below a folder that the program opens, one per line."""
+    """Write the names of files below a folder that the program opens, one per line."""
     (folder / SOLVES).mkdir(exist_ok=True)
     target = os.open(folder / SOLVES / OPENED, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     prefix = f"{folder}{os.sep}"

@@ -1,4 +1,4 @@
-"""Sets and data from the variables of a program: lists of labels, and numbers by key. Runs in the sandbox."""
+"""Sets and data in the variables of a program: lists of labels, and numbers by key. This code runs in the sandbox."""
 
 import datetime
 from collections.abc import Hashable, Iterator, Mapping
@@ -27,7 +27,7 @@ def label_text(label: Any) -> str:
 
 
 def flat_key(key: Any) -> tuple[Any, ...]:
-    """Return a key as a tuple, nested tuples flattened."""
+    """Return a key as a flat tuple."""
     if isinstance(key, tuple):
         return tuple(part for item in key for part in flat_key(item))
     return (key,)
@@ -41,7 +41,7 @@ def is_label(value: Any) -> bool:
 
 
 def find_sets(scopes: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return labels by name of the program's lists, tuples, ranges, and keys of dicts."""
+    """Return labels by the name of the program's lists, tuples, ranges, and keys of dicts."""
     sets: dict[str, list[str]] = {}
     for scope in scopes:
         for name, value in list(scope.items()):
@@ -68,7 +68,7 @@ def _labels_of(value: Any) -> list[str]:
 
 
 def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
-    """Return numbers by key of the program's dicts, lists, arrays, series and data frames."""
+    """Return numbers by key from the program's dicts, lists, arrays, series and data frames."""
     tables: dict[tuple[str, tuple[str, ...]], DataTable] = {}
     room = MOST_VALUES
     for scope in scopes:
@@ -76,7 +76,7 @@ def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
             if name.startswith("_"):
                 continue
             for table in _tables_of(name, value):
-                # Data frames under several names may share the name of a column.
+                # Data frames under several names may have columns of the same name.
                 identity = table.name, tuple(table.keys[0])
                 if identity in tables or len(tables) >= MOST_TABLES or len(table.values) > room:
                     continue
@@ -104,7 +104,7 @@ def _tables_of(name: str, value: Any) -> Iterator[DataTable]:
 
 
 def _numbers(value: Any, key: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Return numbers by key; raise ValueError for other values."""
+    """Return numbers by key. Other values raise ValueError."""
     if type(value).__name__ == "Series":
         items: Iterator[tuple[Hashable, Any]] = iter(value.items())
     elif isinstance(value, Mapping):
@@ -112,7 +112,7 @@ def _numbers(value: Any, key: tuple[str, ...], depth: int) -> Iterator[tuple[tup
     elif isinstance(value, list | tuple) or type(value).__name__ == "ndarray":
         items = iter(enumerate(value)) if getattr(value, "ndim", 1) else iter(())
     elif isinstance(value, bool) or not _is_number(value):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     else:
         yield key, float(value)
         return

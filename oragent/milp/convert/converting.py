@@ -24,10 +24,10 @@ FORMS = (*FILES.values(), *SOURCES)
 
 
 def form_of(path: Path, form: str = "") -> str:
-    """Return the form to write: the given one, or that of the file's ending.
+    """Return the form to write: the given one, or the one of the file's ending.
 
     Raises:
-        MilpError: The form is unknown, or neither tells it.
+        MilpError: The form is unknown, or neither the form nor the ending names one.
     """
     chosen = form or FILES.get(path.suffix.lower(), "")
     if chosen not in FORMS:
@@ -42,10 +42,10 @@ def convert_model(model: IndexedModel, path: Path, form: str = "") -> None:
     Args:
         model: The model.
         path: The file.
-        form: One of ``FORMS``; that of the file's ending by default.
+        form: One of ``FORMS``; by default the one of the file's ending.
 
     Raises:
-        MilpError: The form is unknown, or the model has parts that it cannot hold.
+        MilpError: The form is unknown, or cannot contain a part of the model.
     """
     chosen = form_of(path, form)
     if chosen in SOURCES:
@@ -59,13 +59,13 @@ def convert_model(model: IndexedModel, path: Path, form: str = "") -> None:
 
 
 def write_source(model: IndexedModel, form: str) -> str:
-    """Return Python source for a modelling library, with loops over sets and data where the families allow it.
+    """Return Python source for a modelling library, with loops over sets and data if the families allow it.
 
     Raises:
-        MilpError: The form is no library of ``SOURCES``, or the library cannot have a part of the model.
+        MilpError: The form is not a library of ``SOURCES``, or the library does not support a part of the model.
     """
     if form not in SOURCES:
-        raise MilpError(f"{form!r} is no modelling library that can be written: expected {', '.join(SOURCES)}")
+        raise MilpError(f"{form!r} is not a modelling library that can be written; expected {', '.join(SOURCES)}")
     check_features(model, form)
     writer = SOURCES[form](StructureReader(model).read())
     if used_features(model):

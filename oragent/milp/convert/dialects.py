@@ -21,16 +21,16 @@ class PulpWriter(SourceWriter):
     infinity = "None"
 
     def head(self) -> str:
-        """Imports."""
+        """Write the imports."""
         return "import pulp"
 
     def begin(self) -> str:
-        """Make the empty problem."""
+        """Write the empty problem."""
         sense = "pulp.LpMaximize" if self.structure.is_maximized else "pulp.LpMinimize"
         return f"m = pulp.LpProblem({self.structure.name or 'model'!r}, {sense})"
 
     def variables_text(self, family: LoopVariables) -> str:
-        """Make variables by ``LpVariable.dicts``; bounds that differ are set one by one."""
+        """Write variables with ``LpVariable.dicts``. Bounds that differ are set one by one."""
         name = self.variable(family.name)
         category = "pulp.LpInteger" if family.is_integer else "pulp.LpContinuous"
         sides = (("lowBound", family.low), ("upBound", family.high))
@@ -58,24 +58,24 @@ class PulpWriter(SourceWriter):
         return "\n".join(lines)
 
     def objective_text(self, expression: str) -> str:
-        """Set the objective."""
+        """Write the objective."""
         return f"m += {expression}"
 
     def rows_text(self, rows: LoopRows) -> str:
-        """Add rows in loops, with names."""
+        """Write rows in loops, with names."""
         labels = "".join(f"_{{{self.name('loop', dim.variable)}}}" for dim in rows.dims)
         title = repr(rows.name) if not labels else "f" + repr(rows.name.replace("{", "{{").replace("}", "}}") + labels)
         return self.nested(rows, f"m += {self.relation(rows)}, {title}")
 
     def end(self) -> str:
-        """Solve and print."""
+        """Write the solve and the output."""
         return "m.solve()\nprint(pulp.LpStatus[m.status], pulp.value(m.objective))"
 
 
 class PyomoWriter(SourceWriter):
     """Source for Pyomo, with mutable parameters."""
 
-    # Attributes of the model, which do not hide Python functions.
+    # Attributes of the model cannot hide functions of Python.
     hidden_by_none = ("variables", "rows")
     total = "pe.quicksum"
     infinity = "None"
@@ -87,21 +87,21 @@ class PyomoWriter(SourceWriter):
         return super().name(kind, name)
 
     def head(self) -> str:
-        """Imports."""
+        """Write the imports."""
         return "import pyomo.environ as pe\n\nm = pe.ConcreteModel()"
 
     def begin(self) -> str:
-        """Name the model."""
+        """Write the model."""
         return f"m.name = {self.structure.name!r}" if self.structure.name else ""
 
     def set_text(self, name: str, labels: tuple[str, ...] | list[str]) -> str:  # type: ignore[override]  # one of them
-        """Define the labels of a set, as a list and as a set of the model."""
+        """Write the labels of a set as a list, and as a set of the model."""
         text = super().set_text(name, labels)
         identifier = self.name("set", name)
         return f"{text}\nm.{identifier} = pe.Set(initialize={identifier})"
 
     def parameter_text(self, name: str, values: dict[tuple[str, ...], float]) -> str:  # type: ignore[override]  # a dict
-        """Define data as a mutable parameter."""
+        """Write data as a mutable parameter."""
         identifier = self.name("data", name)
         sets = "".join(f"m.{self.name('set', part)}, " for part in self.structure.parameter_sets[name])
         initial = self.dict_text(values) if sets else number(values[()])
@@ -112,12 +112,12 @@ class PyomoWriter(SourceWriter):
         return f"m.{super().variable(name)}"
 
     def data(self, name: str) -> str:
-        """Return the expression for data: parameters belong to the model."""
+        """Return the expression for data. Parameters belong to the model."""
         identifier = super().data(name)
         return f"m.{identifier}" if name in self.structure.parameters else identifier
 
     def variables_text(self, family: LoopVariables) -> str:
-        """Make a component of variables."""
+        """Write a component of variables."""
         domain = "pe.Integers" if family.is_integer else "pe.Reals"
         low, high = self.figure(family.low), self.figure(family.high)
         bounds = f"({low}, {high})"
@@ -132,21 +132,21 @@ class PyomoWriter(SourceWriter):
         return "\n".join(lines)
 
     def objective_text(self, expression: str) -> str:
-        """Set the objective."""
+        """Write the objective."""
         sense = "pe.maximize" if self.structure.is_maximized else "pe.minimize"
         return f"m.{self.name('objective', 'objective')} = pe.Objective(expr={expression}, sense={sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
-        """Make a component of constraints."""
+        """Write a component of constraints."""
         name = f"m.{self.name('rows', rows.name)}"
         if not rows.dims:
             return f"{name} = pe.Constraint(expr={self.relation(rows)})"
         return f"{name} = pe.Constraint({self._sets(rows)}rule=lambda m{self._arguments(rows)}: {self.relation(rows)})"
 
     def end(self) -> str:
-        """Solve and print."""
+        """Write the solve and the output."""
         objective = self.name("objective", "objective")
-        # Pyomo's interface of HiGHS has no quadratic terms and no sets.
+        # Pyomo's interface to HiGHS supports neither quadratic terms nor sets.
         solver = "gurobi_direct" if self.has_features else "appsi_highs"
         return (
             f'result = pe.SolverFactory("{solver}").solve(m)\n'
@@ -168,15 +168,15 @@ class GurobiWriter(SourceWriter):
     total = "gp.quicksum"
 
     def head(self) -> str:
-        """Imports."""
+        """Write the imports."""
         return "import math\n\nimport gurobipy as gp"
 
     def begin(self) -> str:
-        """Make the empty model."""
+        """Write the empty model."""
         return f"m = gp.Model({self.structure.name!r})"
 
     def variables_text(self, family: LoopVariables) -> str:
-        """Make variables by ``addVars``."""
+        """Write variables with ``addVars``."""
         kind = "gp.GRB.INTEGER" if family.is_integer else "gp.GRB.CONTINUOUS"
         options = f"lb={self._bound(family, family.low)}, ub={self._bound(family, family.high)}, vtype={kind}"
         name = self.variable(family.name)
@@ -199,18 +199,18 @@ class GurobiWriter(SourceWriter):
         return f"{{{f'({key})' if len(family.dims) > 1 else key}: {self.figure(figure)} {self.comprehension(family)}}}"
 
     def objective_text(self, expression: str) -> str:
-        """Set the objective."""
+        """Write the objective."""
         sense = "gp.GRB.MAXIMIZE" if self.structure.is_maximized else "gp.GRB.MINIMIZE"
         return f"m.setObjective({expression}, {sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
-        """Add rows by ``addConstrs``."""
+        """Write rows with ``addConstrs``."""
         if not rows.dims:
             return f"m.addConstr({self.relation(rows)}, name={rows.name!r})"
         return f"m.addConstrs(({self.relation(rows)} {self.comprehension(rows)}), name={rows.name!r})"
 
     def end(self) -> str:
-        """Solve and print."""
+        """Write the solve and the output."""
         return 'm.optimize()\nprint("status", m.Status, "objective", m.ObjVal if m.SolCount else math.nan)'
 
 
@@ -220,15 +220,15 @@ class MathOptWriter(SourceWriter):
     total = "mathopt.fast_sum"
 
     def head(self) -> str:
-        """Imports."""
+        """Write the imports."""
         return "import math\n\nfrom ortools.math_opt.python import mathopt"
 
     def begin(self) -> str:
-        """Make the empty model."""
+        """Write the empty model."""
         return f"m = mathopt.Model(name={self.structure.name!r})"
 
     def variables_text(self, family: LoopVariables) -> str:
-        """Make a dict of variables."""
+        """Write a dict of variables."""
         name = self.variable(family.name)
         kind = f"is_integer={family.is_integer}"
         if family.integer_keys is not None:
@@ -250,16 +250,16 @@ class MathOptWriter(SourceWriter):
         return "f" + repr(f"{name.replace('{', '{{').replace('}', '}}')}[{labels}]")
 
     def objective_text(self, expression: str) -> str:
-        """Set the objective."""
+        """Write the objective."""
         return f"m.{'maximize' if self.structure.is_maximized else 'minimize'}({expression})"
 
     def rows_text(self, rows: LoopRows) -> str:
-        """Add rows in loops."""
+        """Write rows in loops."""
         title = self._title(rows.name, rows)
         return self.nested(rows, f"m.add_linear_constraint({self.relation(rows)}, name={title})")
 
     def end(self) -> str:
-        """Solve and print."""
+        """Write the solve and the output."""
         # OR-Tools' HiGHS crashes in processes that load other copies of SCIP or HiGHS.
         families = self.structure.variables
         is_mixed = any(family.is_integer or family.integer_keys for family in families)

@@ -57,7 +57,7 @@ def check_features(model: IndexedModel, form: str) -> None:
     else:
         hint = "convert to .lp or .json"
     parts = ", ".join(name.replace("_", " ") for name in lacking)
-    raise MilpError(f"source for {form} cannot have {parts}: {hint}")
+    raise MilpError(f"source for {form} does not support {parts}: {hint}")
 
 
 class FeatureWriter:
@@ -132,7 +132,7 @@ class FeatureWriter:
         weights = ", ".join(number(part.members[column]) for column in part.order)
         if self._form == "gurobipy":
             return f"m.addSOS(gp.GRB.SOS_TYPE{part.kind}, [{members}], [{weights}])"
-        # Only the order counts, and Pyomo takes no weight below 0.
+        # Only the order of the weights counts, and Pyomo accepts no weight below 0.
         rule = f"lambda m: ([{members}], {list(range(1, len(part.members) + 1))})"
         return f"m.{self._writer.name('rows', part.name)} = pe.SOSConstraint(rule={rule}, sos={part.kind})"
 

@@ -1,7 +1,7 @@
-"""Loops and data tables of an indexed model, from which readable source is written.
+"""Structure of an indexed model as loops and data tables, to write readable source.
 
-The entries between a family of rows and a family of variables are covered by terms such as
-``sum(ship[p, c, w] for c in CITIES)`` or ``stock[c, w one before]``. Other entries are written as a table.
+Terms such as ``sum(ship[p, c, w] for c in CITIES)`` or ``stock[c, w one before]`` cover the entries between a family of
+rows and a family of variables. Other entries are written as a table.
 """
 
 import itertools
@@ -15,9 +15,9 @@ from oragent.milp.indexed import Family, IndexedModel
 from oragent.milp.linked import LinkedVector
 
 Positions = NDArray[np.int64]
-# Maximum number of terms between a family of rows and one of variables; more are written as a table.
+# Maximum number of terms between a family of rows and one of variables. More entries are written as a table.
 MOST_TERMS = 4
-# Maximum number of distances in an ordered set, such as the week before.
+# Maximum number of offsets in an ordered set, such as the week before.
 MOST_OFFSETS = 3
 
 
@@ -44,7 +44,7 @@ class LoopDim:
 
 @dataclass(frozen=True)
 class BoundPart:
-    """Label of one part of a variable's key: a loop variable, or a label at a distance from it."""
+    """One part of a variable's key: a loop variable, or a label with an offset from it."""
 
     variable: str
     index_set: str
@@ -71,7 +71,10 @@ class TableTerm:
 
 @dataclass
 class LoopFamily:
-    """A family with its loops; ``keys`` is None if it has a member for each element of the product of its sets."""
+    """A family with its loops.
+
+    ``keys`` is None if the family has a member for each element of the product of its sets.
+    """
 
     name: str
     dims: tuple[LoopDim, ...]
@@ -80,7 +83,7 @@ class LoopFamily:
 
 @dataclass
 class LoopVariables(LoopFamily):
-    """Variables."""
+    """Family of variables as loops."""
 
     low: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
     high: WrittenFigure = field(default_factory=lambda: WrittenFigure(np.inf))
@@ -89,13 +92,13 @@ class LoopVariables(LoopFamily):
     integer_keys: list[tuple[str, ...]] | None = None
     # Objective coefficient; None for variables without a cost.
     cost: WrittenFigure | None = None
-    # True if a member is in no row and has no cost: some libraries omit such a variable.
+    # True if a member is in no row and has no cost. Some libraries omit such a variable.
     has_unused: bool = False
 
 
 @dataclass
 class LoopRows(LoopFamily):
-    """Rows of one relation."""
+    """Rows with the same relation."""
 
     relation: int = 0
     rhs: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
@@ -108,7 +111,7 @@ class ModelStructure:
 
     name: str
     sets: dict[str, tuple[str, ...]]
-    # Values by name and key; parameters first.
+    # Values by name and key. Parameters come first.
     parameters: dict[str, dict[tuple[str, ...], float]]
     tables: dict[str, dict[tuple[str, ...], float]]
     # Coefficients by name, key of the row and key of the variable.
@@ -169,7 +172,7 @@ class StructureReader:
         return tuple(dims)
 
     def _keys(self, family: Family, members: Positions) -> list[tuple[str, ...]] | None:
-        """Return unique keys of members; None if they are the product of the family's sets, in any order."""
+        """Return the keys of members, each once. None if they are the product of the family's sets, in any order."""
         sizes = [len(self._sets[name]) for name in family.sets]
         if len(members) == int(np.prod(sizes, dtype=np.int64)):
             return None
@@ -214,7 +217,7 @@ class StructureReader:
         places: Positions,
         parts: Mapping[str, tuple[str, Positions]],
     ) -> WrittenFigure:
-        """Return one number, a parameter's cell, or a table with the fewest distinguishing loop variables."""
+        """Return one number, a parameter's cell, or a table with as few loop variables as possible."""
         linked = self._parameter_figure(vector, places, parts)
         if linked is not None:
             return linked
@@ -245,7 +248,7 @@ class StructureReader:
     def _parameter_figure(
         self, vector: LinkedVector, places: Positions, parts: Mapping[str, tuple[str, Positions]]
     ) -> WrittenFigure | None:
-        """Return the parameter cell that all figures refer to, with one factor and no added number."""
+        """Return the parameter cell to which all figures refer, with one factor and without an added number."""
         links = vector.links
         if not len(links) or vector.base[places].any():
             return None
@@ -277,7 +280,7 @@ class StructureReader:
         return None
 
     def _read_rows(self, family: Family) -> Iterator[LoopRows]:
-        """Yield the family, or a part for each relation."""
+        """Yield the family as a whole, or one part per relation."""
         relations = self._model.relations[family.positions]
         for number, relation in enumerate(np.unique(relations).tolist()):
             members = np.flatnonzero(relations == relation)
@@ -316,7 +319,10 @@ class StructureReader:
     def _best_cover(
         self, rows: LoopRows, family: Family, members: Positions, variables: Family, entries: "_Entries"
     ) -> tuple[tuple[BoundPart, ...], NDArray[np.bool_]] | None:
-        """Return the loops that cover most entries, all of which exist; ties go to the fewest sums and shifts."""
+        """Return the loops that cover most entries and only existing ones.
+
+        Of equal ones, those with the fewest sums and offsets win.
+        """
         best: tuple[tuple[BoundPart, ...], NDArray[np.bool_]] | None = None
         best_score: tuple[int, int, int] = (0, 0, 0)
         codes = np.sort(entries.rows.astype(np.int64) * len(variables) + entries.columns)
@@ -338,7 +344,7 @@ class StructureReader:
     def _choices(
         self, rows: LoopRows, family: Family, variables: Family, entries: "_Entries"
     ) -> Iterator[tuple[BoundPart, ...]]:
-        """Return all ways to bind the parts of the variables' keys to the loops of the rows."""
+        """Return all ways to connect the parts of the variables' keys with the loops of the rows."""
         options: list[list[BoundPart]] = []
         taken = [dim.variable for dim in rows.dims]
         for at, name in enumerate(variables.sets):
@@ -370,7 +376,7 @@ class StructureReader:
         bound: Sequence[tuple[int, BoundPart]],
         most: int,
     ) -> Positions | None:
-        """Return codes of all pairs of row and variable that the bound parts select; None if there are too many."""
+        """Return codes of all pairs of row and variable that the connected parts select; None if there are too many."""
         place_of = {dim.variable: position for position, dim in enumerate(rows.dims)}
         row_codes, column_codes = np.zeros(len(members), dtype=np.int64), np.zeros(len(variables), dtype=np.int64)
         is_inside = np.ones(len(members), dtype=bool)
@@ -437,7 +443,7 @@ class _Entries:
 
 
 def _letters(names: Sequence[str]) -> dict[str, str]:
-    """Return a short loop variable for each set."""
+    """Return a short name of a loop variable for each set."""
     letters: dict[str, str] = {}
     for name in names:
         first = next((sign.lower() for sign in name if sign.isalpha() and sign.isascii()), "k")

@@ -1,4 +1,4 @@
-"""Write source of a model for a modelling library from its structure; each library has a dialect."""
+"""Writer of source for a modelling library from the structure of a model. Each library has a dialect."""
 
 import builtins
 import keyword
@@ -35,7 +35,7 @@ class SourceWriter(ABC):
 
     # Function for sums of terms.
     total = "sum"
-    # Kinds of names that may equal those of Python's functions.
+    # Kinds of names that may equal names of Python's functions.
     hidden_by_none: tuple[str, ...] = ()
     # Value of an infinite bound in a table.
     infinity = "math.inf"
@@ -44,7 +44,7 @@ class SourceWriter(ABC):
         self.structure = structure
         self._names: dict[tuple[str, str], str] = {}
         self._used = {*TAKEN.split(), *keyword.kwlist}
-        # Terms of the objective, and statements after the rows, for parts other than linear rows.
+        # Terms of the objective, and statements after the rows, for nonlinear parts.
         self.objective_terms: list[str] = []
         self.statements: list[str] = []
         self.has_features = False
@@ -64,7 +64,7 @@ class SourceWriter(ABC):
                 self.name("loop", dim.variable)
 
     def name(self, kind: str, name: str) -> str:
-        """Return the identifier for a name; equal names get the same identifier."""
+        """Return the identifier for a name. Equal names get the same identifier."""
         if (kind, name) not in self._names:
             text = re.sub(r"\W+", "_", name).strip("_") or kind
             if text[0].isdigit() or not text.isidentifier():
@@ -106,34 +106,34 @@ class SourceWriter(ABC):
 
     @abstractmethod
     def head(self) -> str:
-        """Imports."""
+        """Write the imports."""
 
     @abstractmethod
     def begin(self) -> str:
-        """Make the empty model."""
+        """Write the empty model."""
 
     @abstractmethod
     def variables_text(self, family: LoopVariables) -> str:
-        """Make a family of variables."""
+        """Write a family of variables."""
 
     @abstractmethod
     def rows_text(self, rows: LoopRows) -> str:
-        """Add a family of rows."""
+        """Write a family of rows."""
 
     @abstractmethod
     def objective_text(self, expression: str) -> str:
-        """Set the objective."""
+        """Write the objective."""
 
     @abstractmethod
     def end(self) -> str:
-        """Solve and print."""
+        """Write the solve and the output."""
 
     def set_text(self, name: str, labels: Sequence[str]) -> str:
-        """Define the labels of a set."""
+        """Write the labels of a set."""
         return f"{self.name('set', name)} = {_list_text([repr(label) for label in labels])}"
 
     def parameter_text(self, name: str, values: Mapping[tuple[str, ...], float]) -> str:
-        """Define data."""
+        """Write data."""
         if list(values) == [()]:
             return f"{self.name('data', name)} = {number(values[()])}"
         return f"{self.name('data', name)} = {self.dict_text(values)}"
@@ -167,11 +167,11 @@ class SourceWriter(ABC):
         return f"-{cell}" if figure.value == -1.0 else f"{number(figure.value)} * {cell}"
 
     def loop_key(self, variables: Sequence[str]) -> str:
-        """Return loop variables with commas between."""
+        """Return loop variables separated by commas."""
         return ", ".join(self.name("loop", variable) for variable in variables)
 
     def loops(self, family: LoopFamily) -> list[str]:
-        """Return the heads of the loops over a family's keys, without ``for``; empty for a single member."""
+        """Return the loops over a family's keys, without ``for``; empty for a single member."""
         if not family.dims:
             return []
         if family.keys is not None:
@@ -246,7 +246,7 @@ class SourceWriter(ABC):
         return f"{self.total}({product} {' '.join(loops or ['for _ in [0]'])}{condition})"
 
     def _part(self, part: BoundPart, at: int) -> tuple[str, str]:
-        """Return the loop that a part of a key needs, and the label."""
+        """Return the loop that a part of a key needs, and its label."""
         variable = self.name("loop", part.variable)
         if part.is_free:
             return f"for {variable} in {self.set_reference(part.index_set)}", variable
@@ -266,7 +266,7 @@ class SourceWriter(ABC):
 
 
 def number(value: float, infinity: str = "math.inf") -> str:
-    """Return a number as Python source: whole ones without a fraction."""
+    """Return a number as Python source, without a fraction if it is whole."""
     if math.isinf(value):
         if infinity == "None":
             return infinity
@@ -283,7 +283,7 @@ def _times(figure: str, reference: str) -> str:
 
 
 def _added(terms: Sequence[str]) -> str:
-    """Return the sum of terms, on a line each where one line is too long."""
+    """Return the sum of terms, on one line each if one line is too long for all."""
     line = " + ".join(terms).replace("+ -", "- ")
     if len(line) <= WIDTH or len(terms) < 2:
         return line

@@ -1,6 +1,6 @@
 """Families of problems: seeded generators of text, data, exact model and proven optimum.
 
-Tests and demonstrations need no external data: a family generates any number of problems with known answers.
+Tests and demonstrations need no external data, because a family generates any number of problems with known answers.
 """
 
 from oragent.milp.families import allocation, production

@@ -1,4 +1,4 @@
-"""Families of allocation problems: knapsack, covering, crews, investment, product configuration, transport, networks.
+"""Allocation problems: knapsack, covering, crews, investment, product configuration, transport, networks.
 
 Configuration is a multiple-choice knapsack (Sinha & Zoltners 1979, doi:10.1287/opre.27.3.503).
 """
@@ -25,7 +25,7 @@ CUSTOMERS = "Abel Boyd Cruz Dunn Ekman Ford Gray Hale Ibsen Jung Katz Lund custo
 
 
 def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
-    """Generate a knapsack problem: a van and ``size`` items, each to be taken or left."""
+    """Generate a knapsack problem: a van and ``size`` items, each of which is taken or left."""
     rng = instance_rng(seed, size)
     goods = take_names(GOODS, size)
     weight = {good: int(rng.integers(5, 50)) for good in goods}
@@ -72,7 +72,7 @@ def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
 def generate_crew_scheduling(seed: int, size: int = 6) -> FamilyInstance:
     """Generate a crew scheduling problem: ``size`` flights, and about four duties per flight.
 
-    Set partitioning: duties cover every flight exactly once.
+    Set partitioning: the chosen duties cover every flight exactly once.
     """
     rng = instance_rng(seed, size)
     flights = [f"F{number}" for number in range(1, size + 1)]
@@ -134,7 +134,7 @@ def generate_investment(seed: int, size: int = 3) -> FamilyInstance:
 
 
 def generate_configuration(seed: int, size: int = 3) -> FamilyInstance:
-    """Generate a configuration problem: ``size`` categories, on average five products each, some not available."""
+    """Generate a configuration problem with ``size`` categories of on average five products, some not available."""
     data = generate_products(seed, size, 5 * size)
     text = f"""
         A computer is put together from one product of each of {size} categories. The table `products` gives the
@@ -146,7 +146,7 @@ def generate_configuration(seed: int, size: int = 3) -> FamilyInstance:
 
 
 def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
-    """Return a catalogue of ``count`` products, at least one available per category, and a feasible budget."""
+    """Return a catalogue of ``count`` products, at least one of them available per category, and a feasible budget."""
     rng = instance_rng(seed, categories)
     if count < categories:
         raise MilpError(f"{count} products for {categories} categories: expected at least one each")
@@ -202,7 +202,7 @@ def build_configuration(data: Mapping[str, Any]) -> Milp:
 def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
     """Generate a transport problem: ``size`` shops and about half as many depots, at least two.
 
-    Hitchcock 1941; optima are integral.
+    Source: Hitchcock 1941. Optima are integral.
     """
     rng = instance_rng(seed, size)
     depots, shops = take_names(DEPOTS, size // 2 + 1), take_names(SHOPS, size)
@@ -227,7 +227,7 @@ def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
 def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
     """Generate an assignment problem: ``size`` workers and ``size`` tasks.
 
-    Kuhn 1955.
+    Source: Kuhn 1955.
     """
     rng = instance_rng(seed, size)
     workers, tasks = take_names(WORKERS, size), take_names(TASKS, size)
@@ -249,7 +249,7 @@ def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
 def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
     """Generate a location problem: ``size`` warehouse sites and twice as many customers.
 
-    Balinski 1965, without capacities.
+    Source: Balinski 1965. There are no capacities.
     """
     rng = instance_rng(seed, size)
     places, customers = take_names(PLACES, size), take_names(CUSTOMERS, 2 * size)
@@ -274,7 +274,7 @@ def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
 
 
 def generate_largest_flow(seed: int, size: int = 6) -> FamilyInstance:
-    """Generate a maximum flow problem (Ford & Fulkerson 1956, doi:10.4153/CJM-1956-045-5); ``size`` is at least two."""
+    """Generate a maximum flow problem (Ford & Fulkerson 1956, doi:10.4153/CJM-1956-045-5). ``size`` is at least two."""
     nodes, arcs = _random_network(seed, size, 3, 30)
     text = f"""
         Water flows through pipes between the stations {join_words(nodes)}. The table `pipes` gives, by the station
@@ -291,7 +291,7 @@ def generate_largest_flow(seed: int, size: int = 6) -> FamilyInstance:
 
 
 def generate_shortest_path(seed: int, size: int = 6) -> FamilyInstance:
-    """Generate a shortest path problem (Dijkstra 1959, doi:10.1007/BF01386390); ``size`` is at least two."""
+    """Generate a shortest path problem (Dijkstra 1959, doi:10.1007/BF01386390). ``size`` is at least two."""
     nodes, arcs = _random_network(seed, size, 2, 60)
     text = f"""
         A courier drives from {nodes[0]} to {nodes[-1]} over roads between the towns {join_words(nodes)}. The table
@@ -310,7 +310,7 @@ def generate_shortest_path(seed: int, size: int = 6) -> FamilyInstance:
 
 
 def _random_network(seed: int, size: int, low: int, high: int) -> tuple[list[str], dict[tuple[str, str], int]]:
-    """Return nodes, and arcs with one figure each; a chain through all nodes makes the last one reachable."""
+    """Return nodes, and arcs with one figure each. A chain through all nodes makes the last one reachable."""
     rng = instance_rng(seed, size, least=2)
     nodes = [f"N{number}" for number in range(1, size + 1)]
     arcs = {(nodes[place], nodes[place + 1]): int(rng.integers(low, high)) for place in range(size - 1)}
@@ -322,7 +322,7 @@ def _random_network(seed: int, size: int, low: int, high: int) -> tuple[list[str
 
 
 def _flow_balance(node: str, names: dict[tuple[str, str], str]) -> dict[str, float]:
-    """Return the inflow minus the outflow."""
+    """Return the inflow of a node minus its outflow."""
     return {name: 1.0 if arc[1] == node else -1.0 for arc, name in names.items() if node in arc}
 
 

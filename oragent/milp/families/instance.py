@@ -1,4 +1,4 @@
-"""A problem of a family: text, data, exact model, proven optimum."""
+"""Problem of a family: text, data, exact model, proven optimum."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class FamilyInstance:
 
     # Name in the form ``family-seed-size``.
     name: str
-    # Problem in words; it states every figure of ``data``, or names the table in backquotes.
+    # Problem in words. It states every figure of ``data``, or names the table in backquotes.
     text: str
     # Figures as plain lists, dicts, texts and numbers.
     data: Mapping[str, Any]
@@ -39,21 +39,21 @@ def instance_rng(seed: int, size: int, least: int = 1) -> np.random.Generator:
 
 
 def solve_instance(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> FamilyInstance:
-    """Solve a model to optimality and build the instance; raise ``MilpError`` if the solve fails."""
+    """Solve a model to optimality and build the instance. If the solve fails, raise ``MilpError``."""
     solution = solve(milp, duals=False)
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
-        raise MilpError(f"{family} with seed {seed} and size {size} ended {solution.status}: take another seed")
+        raise MilpError(f"{family} with seed {seed} and size {size} ended {solution.status}; use another seed")
     return FamilyInstance(f"{family}-{seed}-{size}", " ".join(text.split()), data, milp, solution.objective)
 
 
 def take_names(pool: str, count: int) -> list[str]:
-    """Return a number of unique names: the words of a pool, then the last words with numbers."""
+    """Return unique names: the words of a pool, then its last words with numbers."""
     words = pool.split()
     return [*words[:count], *(f"{words[-1]} {number}" for number in range(2, count - len(words) + 2))]
 
 
 def join_words(items: Sequence[str]) -> str:
-    """Join for a sentence: ``a, b and c``."""
+    """Join items for a sentence: ``a, b and c``."""
     if len(items) == 1:
         return items[0]
     return f"{', '.join(items[:-1])} and {items[-1]}"

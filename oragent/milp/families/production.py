@@ -1,4 +1,4 @@
-"""Families of production problems: mixes, blends, diets, lots, cutting patterns, setups."""
+"""Production problems: mixes, blends, diets, lots, cutting patterns, setups."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ JOBS = "red blue green white black amber violet grey job"
 def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
     """Generate a product mix: a workshop with ``size`` products and about half as many machines.
 
-    Dantzig 1963; a linear programme.
+    A linear programme (Dantzig 1963).
     """
     rng = instance_rng(seed, size)
     products, machines = take_names(PRODUCTS, size), take_names(MACHINES, size // 2 + 1)
@@ -57,7 +57,7 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
     octane = {crude: int(rng.integers(80, 105)) for crude in crudes}
     # Kilograms per hundred barrels.
     sulphur = {crude: int(rng.integers(2, 30)) for crude in crudes}
-    # The limits are set so that a blend in proportion to stock is feasible.
+    # The limits allow a blend in proportion to the stock.
     all_stock = sum(stock.values())
     barrels = int(all_stock * 0.6)
     least_octane = int(sum(octane[c] * stock[c] for c in crudes) / all_stock)
@@ -92,7 +92,7 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
 def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
     """Generate a diet problem: a canteen with ``size`` foods and about half as many nutrients.
 
-    Stigler 1945; a linear programme.
+    A linear programme (Stigler 1945).
     """
     rng = instance_rng(seed, size)
     foods, nutrients = take_names(FOODS, size), take_names(NUTRIENTS, size // 2 + 1)
@@ -118,7 +118,7 @@ def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
 def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
     """Generate a lot sizing problem over ``size`` months.
 
-    Wagner & Whitin 1958, doi:10.1287/mnsc.5.1.89.
+    Source: Wagner & Whitin 1958, doi:10.1287/mnsc.5.1.89.
     """
     rng = instance_rng(seed, size)
     months = range(1, size + 1)
@@ -153,7 +153,7 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
 def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
     """Generate a cutting stock problem: ``size`` widths to be cut from rolls of one width.
 
-    Gilmore & Gomory 1961, doi:10.1287/opre.9.6.849, with all maximal patterns.
+    Source: Gilmore & Gomory 1961, doi:10.1287/opre.9.6.849. The model has all maximal patterns.
     """
     rng = instance_rng(seed, size)
     widths = sorted((int(width) for width in rng.choice(range(18, 70), size, replace=False)), reverse=True)
@@ -177,7 +177,7 @@ def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
 
 
 def _maximal_patterns(room: int, widths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Return the patterns of one roll to which no piece can be added, with decreasing widths."""
+    """Return the patterns of one roll to which no piece can be added. Widths decrease within a pattern."""
     if len(widths) == 1:
         yield (room // widths[0],)
         return
@@ -190,7 +190,7 @@ def _maximal_patterns(room: int, widths: Sequence[int]) -> Iterator[tuple[int, .
 
 
 def generate_setups(seed: int, size: int = 4) -> FamilyInstance:
-    """Generate a setup problem of ``size`` jobs; four jobs take 0.1 s, seven may take 30 s.
+    """Generate a setup problem of ``size`` jobs. Four jobs take 0.1 s to solve, seven may take 30 s.
 
     Single-machine scheduling with the least weighted tardiness.
     """

@@ -50,17 +50,17 @@ from oragent.milp.operations.state import (
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import SolveStatus
 
-# Largest number of figures of one sweep.
+# Maximum number of figures in one sweep.
 MOST_FIGURES = 200
-# Relative distance from which two points count as different, and prices that count as none.
+# Two points differ if their relative distance exceeds this. Smaller prices count as 0.
 APART = 1e-4
 NOISE = 1e-7
-# Members that a search for other optima tries one by one.
+# Maximum number of members that the search for other optima tries one by one.
 MOST_DIRECTIONS = 50
 
 
 def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
-    """Solve the present scenario; a family's group has its total and how many members are not zero."""
+    """Solve the present scenario. The group of a family has its total and the number of nonzero members."""
     scenario = study.present
     outcome = study.solve(scenario)
     stages = study.stages(scenario)
@@ -101,12 +101,12 @@ def _used_families(scenario: ModelScenario, point: Vector | None) -> tuple[Group
 
 
 def whatif(study: ModelStudy, request: ops.WhatIfRequest) -> CompareResult:
-    """Solve with changes and compare; ``keep`` then makes them the state."""
+    """Solve with changes and compare. ``keep`` then makes the changes permanent."""
     return _try(study, tuple(request.changes))
 
 
 def whynot(study: ModelStudy, request: ops.WhyNotRequest) -> CompareResult:
-    """Solve with a change that the solution does not meet, and compare."""
+    """Solve with a change that the solution does not fulfil, and compare."""
     return _try(study, (request.change,))
 
 
@@ -117,7 +117,7 @@ def _try(study: ModelStudy, changes: Changes) -> CompareResult:
 
 
 def compare(study: ModelStudy, request: ops.CompareScenariosRequest) -> CompareResult:
-    """Compare two scenarios that were kept; ``base`` is one of them."""
+    """Compare two kept scenarios, one of which may be ``base``."""
     before, after = (study.scenario(study.named(name)) for name in (request.first, request.second))
     return _compare(study, before, after)
 
@@ -159,16 +159,16 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
 
 
 def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
-    """Solve again with each figure a step larger and a step smaller."""
+    """Solve again with each figure one step larger and one step smaller."""
     chosen = find_slice(study.present.model, request.reference, ["rows", "parameters"])
-    # A price is a difference of optima, so that one must exist.
+    # A price is a difference of optima, so an optimum must exist.
     study.point(study.present)
     members = price_members(study, chosen, request.step)
     return solved(study, study.present, PriceResult(step=request.step, members=members))
 
 
 def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
-    """Solve for several figures; the state stays as it is."""
+    """Solve for several figures. The state does not change."""
     if len(request.numbers) > MOST_FIGURES:
         raise MilpError(f"{len(request.numbers)} figures; expected at most {MOST_FIGURES}")
     present = study.present
@@ -195,7 +195,7 @@ def _solve_arrays(study: ModelStudy, scenario: ModelScenario, arrays: Arrays) ->
 
 
 def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
-    """Find the most or the least of an expression, with the objective within a distance of its optimum."""
+    """Find the most or the least of an expression while the objective stays within a distance of its optimum."""
     scenario = study.present
     model, arrays = scenario.model, scenario.known.arrays
     terms = evaluate_expression(model, request.expression)
@@ -211,7 +211,7 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
         raise MilpError(f"the {request.direction} is not known ({found.status}): allow a longer solve")
     low, high = found.span()
     if limits[1] != limits[0]:
-        # The optimum is not proven, so that the distance may begin at any figure up to its bound.
+        # If the optimum is not proven, the distance counts from any figure up to its bound.
         tight = (
             None
             if limits[1] is None
@@ -235,7 +235,7 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
 def _objective_limits(
     study: ModelStudy, scenario: ModelScenario, request: ops.ExtremeRequest
 ) -> tuple[float | None, float | None]:
-    """The worst objective that is allowed: counted from the best point known, and from the bound of the optimum."""
+    """Return the worst allowed objective, counted from the best known point and from the bound of the optimum."""
     if request.within is None:
         return None, None
     study.point(scenario)
@@ -255,14 +255,14 @@ def _objective_limits(
 
 
 def _with_objective_limit(goal: Arrays, arrays: Arrays, worst: float | None) -> Arrays:
-    """A model with other costs in which the objective of the first model is at least as good as a figure."""
+    """Return a model with other costs, in which the objective of the first model is at least as good as a figure."""
     return goal if worst is None else limit_objective(goal, arrays, worst)
 
 
 def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> AlternativesResult:
-    """Find the best solutions that differ in binary variables; without such variables, other optima.
+    """Find the best solutions that differ in binary variables, or without such variables, other optima.
 
-    The search for other optima of models without binary variables is not complete.
+    For models without binary variables, the search may not find all optima.
     """
     scenario = study.present
     first = study.point(scenario)
@@ -306,14 +306,14 @@ def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> Alterna
 
 
 def _without_point(arrays: Arrays, binary: np.ndarray, point: Vector) -> Arrays:
-    """The model without the points that have these values of all binary variables."""
+    """Return the model without the points that have these values of all binary variables."""
     ones = binary & (point > 0.5)
     signs = np.where(ones, -1.0, np.where(binary, 1.0, 0.0))
     return with_row(arrays, signs, 1.0 - float(ones.sum()), np.inf)
 
 
 def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vector]) -> Vector | None:
-    """An optimum that differs from all points: members that are used as little, others as much as possible."""
+    """Return an optimum that differs from all points: some members are as small, others as large as possible."""
     arrays, outcome = scenario.known.arrays, scenario.known.outcome
     if arrays.integer.any():
         face = limit_objective(arrays, arrays, arrays.worth_at(points[0]))
@@ -339,7 +339,10 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
 
 
 def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
-    """All optima of a linear model: rows and bounds with a price stay at their limits (complementary slackness)."""
+    """Return the model of all optima of a linear model.
+
+    Rows and bounds with a price are fixed at their limits (complementary slackness).
+    """
     reduced = arrays.cost - duals @ arrays.matrix
     scale = NOISE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
     towards_low = arrays.sense.sign * reduced > scale
@@ -356,7 +359,7 @@ def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
 
 
 def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
-    """Trade one objective for another: the first is optimised under limits of the second, then the second in turn."""
+    """Trade one objective for another. The first is optimised under limits of the second, then the second."""
     scenario = study.present
     first, second = (find_objective(scenario.model, name) for name in (request.first, request.second))
     if first is second:
@@ -393,7 +396,7 @@ def _is_same(one: FrontierEntry, two: FrontierEntry) -> bool:
 def _with_objective(
     arrays: Arrays, cost: Vector, constant: float, sense: Sense, quadratic: tuple[QuadraticTerm[int], ...] = ()
 ) -> Arrays:
-    """The model with another objective."""
+    """Return the model with another objective."""
     if arrays.features.soft_rows:
         raise MilpError(SOFT)
     features = arrays.features
@@ -405,10 +408,10 @@ def _with_objective(
 
 
 def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
-    """The point that is best in one objective, then in another, and whether both are proven."""
+    """Return the point that is best in one objective, then in another, and whether both are proven."""
     found, _ = _solve_arrays(study, scenario, first)
     if found.point is None or found.objective is None:
-        raise MilpError(f"no frontier: a step of it is {found.status}; solve each objective alone first")
+        raise MilpError(f"no frontier: one of its solves is {found.status}; solve each objective alone first")
     base = _with_objective(first, second.cost, second.constant, second.sense, second.features.quadratic)
     again, _ = _solve_arrays(study, scenario, limit_objective(base, first, found.objective))
     proven = found.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL

@@ -16,10 +16,10 @@ from oragent.milp.plain import number, quoted
 
 
 def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel) -> IndexedModel:
-    """The model with a change; ``base`` is the model before all changes, whose bounds ``free`` restores.
+    """Return the model with a change. ``base`` is the model before all changes, whose bounds ``free`` restores.
 
     Raises:
-        MilpError: The change names nothing in the model, or its figures make no sense there.
+        MilpError: The change names a part that the model does not have, or its figures are not possible there.
     """
     if isinstance(change, ops.AssignChange):
         changed = _assign(model, change)
@@ -44,7 +44,7 @@ def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel)
 
 
 def apply_changes(model: IndexedModel, changes: Sequence[ops.AnyChange], base: IndexedModel) -> IndexedModel:
-    """The model with several changes, one after the other."""
+    """Return the model with several changes, one after the other."""
     for change in changes:
         model = apply_change(model, change, base)
     return model
@@ -155,7 +155,7 @@ def _set_coefficients(model: IndexedModel, change: ops.AssignChange) -> IndexedM
     goals = [goal for goal in model.objectives if fold(goal.name) == fold(target.of)]
     families = [family for family in model.rows if fold(family.name) == fold(target.of)]
     if goals and families:
-        raise MilpError(f"{quoted(target.of)} fits an objective and a family of rows: rename one")
+        raise MilpError(f"{quoted(target.of)} names an objective and a family of rows: rename one")
     if goals:
         goal = goals[0]
         values = _new_figures(goal.cost.evaluate(model.cells)[columns], change)
@@ -182,7 +182,7 @@ def _set_entries(model: IndexedModel, family: RowFamily, columns: Positions, cha
 
 
 def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
-    """The model without some rows; families without members go too."""
+    """Return the model without some rows. Families without members are removed too."""
     kept = np.ones(model.shape[0], dtype=bool)
     kept[rows] = False
     entry_kept = kept[model.matrix.row_indices]
@@ -254,7 +254,7 @@ def _unranked(goal: IndexedObjective) -> IndexedObjective:
 
 
 def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedModel:
-    """The model with the objectives of the change first, in order; all others are only computed."""
+    """Return the model with the objectives of the change first, in order. All others are only computed."""
     ranked: list[IndexedObjective] = []
     chosen: list[IndexedObjective] = []
     for number_left, stage in zip(range(len(change.stages) - 1, -1, -1), change.stages, strict=True):

@@ -20,10 +20,10 @@ from oragent.milp.operations.results import DiffEntry, DiffResult, Figure, Inver
 from oragent.milp.operations.slices import fold
 from oragent.milp.operations.state import ModelScenario, ModelStudy, objective_change, solved
 
-# Breaches, coefficients or differences that one result lists.
+# Maximum number of breaches, coefficients or differences in one result.
 SHOWN = 100
 SHOWN_DIFFERENCES = 5
-# Seconds, a cap, for the cuts of an inverse problem.
+# Maximum seconds for the cuts of an inverse problem.
 CAP_S = 60.0
 
 
@@ -37,7 +37,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     found = find_inverse(milp, point, limits.seconds or CAP_S, solver=limits.solver, options=limits.options())
     unit = scenario.model.objective.unit
     if found.change is None:
-        raise MilpError("not settled within the limit: allow a longer solve with --time")
+        raise MilpError("not proven within the limit: allow a longer solve with --time")
     return InverseResult(
         scenario=study.label(study.changes),
         change=Figure.exact(found.change, unit),
@@ -68,7 +68,10 @@ def diff(study: ModelStudy, request: ops.DiffRequest) -> DiffResult:
 def diff_entries(
     study: ModelStudy, scenario: ModelScenario, other: IndexedModel, *, with_effects: bool = True
 ) -> list[DiffEntry]:
-    """The differences between a scenario's model and another one, each with its effect on the optimum if asked for."""
+    """Return the differences between a scenario's model and another one.
+
+    If requested, each has its effect on the optimum.
+    """
     model = scenario.model
     entries = _set_entries(model, other)
     for kind, of in (("parameters", "data"), ("variables", "variables"), ("rows", "rows")):
@@ -86,7 +89,7 @@ def diff_entries(
 
 
 def _objective_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
-    """Objectives that are optimised in only one of the models, or in another order; their constants."""
+    """Return objectives that are optimised in only one of the models or in another order, and differing constants."""
     mine, theirs = (
         [f"{goal.sense} {goal.name}" for goal in one.stages if goal.cost.evaluate(one.cells).any() or goal.quadratic]
         for one in (model, other)
@@ -107,7 +110,7 @@ def _objective_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEnt
 
 
 def _feature_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
-    """Features, by name of their variables, that only one of the models has."""
+    """Return features, by names of their variables, that only one of the models has."""
     entries = []
     mine, theirs = (to_milp(one, flat=False).features for one in (model, other))
     for part in fields(mine):
@@ -143,7 +146,7 @@ def _set_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
 def _family_entries(
     study: ModelStudy | None, scenario: ModelScenario, other: IndexedModel, mine: Family, theirs: Family
 ) -> list[DiffEntry]:
-    """Members added or removed, and figures that differ for the members that both have."""
+    """Return members that were added or removed, and figures that differ for members of both models."""
     model = scenario.model
     first = {model.labels_of(mine, position): position for position in range(len(mine))}
     second = {other.labels_of(theirs, position): position for position in range(len(theirs))}
@@ -181,7 +184,7 @@ def _finite(value: float) -> float | None:
 def _figures(
     model: IndexedModel, other: IndexedModel, of: str, mine: np.ndarray, theirs: np.ndarray
 ) -> list[tuple[str, Vector, Vector]]:
-    """For each kind of figure the values of the shared members in both models."""
+    """Return the values of the shared members in both models, by kind of figure."""
     if of == "data":
         return [("data", model.cells[mine], other.cells[theirs])]
     if of == "rows":
@@ -195,7 +198,7 @@ def _figures(
 
 
 def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np.ndarray, values: Vector) -> Figure:
-    """The effect on the optimum of one kind of figure of one family taking the values of the other model."""
+    """Return the effect on the optimum if one kind of figure of one family takes the values of the other model."""
     model = scenario.model
     if what == "data":
         cells = model.cells.copy()
@@ -217,7 +220,7 @@ def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np
 def _coefficient_entries(
     scenario: ModelScenario, other: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
 ) -> list[DiffEntry]:
-    """Rows of a family whose coefficients or relation differ."""
+    """Return rows of a family whose coefficients or relation differ."""
     model = scenario.model
     changed = []
     for mine, theirs in zip(positions[0].tolist(), positions[1].tolist(), strict=True):

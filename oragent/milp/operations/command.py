@@ -1,4 +1,4 @@
-"""The command ``oragent model``: lines of operations on the model of a file."""
+"""Command ``oragent model``: lines of operations on the model of a file."""
 
 import json
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ def run_lines(
     *,
     scenario: str = "",
 ) -> list[AnyResult]:
-    """Run lines on the model of a file and print each result as it comes.
+    """Run lines on the model of a file and print each result at once.
 
-    Scenarios that ``keep NAME`` made lie in ``MODEL.scenarios.json`` next to the model, and are there in the next call.
+    Scenarios of ``keep NAME`` are stored in ``MODEL.scenarios.json`` next to the model, for the next call.
 
     Raises:
-        MilpError: The file holds no model, or a line cannot be done; results before it are printed.
+        MilpError: The file contains no model, or a line cannot be executed. Earlier results are printed.
     """
     for name in filter(None, (limits.solver, limits.confirm)):
         find_solver(name).version()
@@ -60,7 +60,7 @@ def run_lines(
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a file of operations; empty lines and those that begin with ``#`` say nothing."""
+    """Return the lines of a file of operations, without empty lines and comments (``#``)."""
     try:
         return read_bytes(path, "lines of operations").decode().splitlines()
     except UnicodeDecodeError:
@@ -68,7 +68,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_scenarios(model: Path) -> dict[str, list[str]]:
-    """Scenarios next to a model: by name the lines of their changes."""
+    """Return the scenarios next to a model: the lines of their changes by name."""
     path = model.with_name(model.name + SCENARIOS)
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Operations on infeasible models: conflicts by family, their sum, and the least repair."""
+"""Operations on infeasible models: conflicts by family, the sum of a conflict, and the least repair."""
 
 from dataclasses import replace
 
@@ -28,17 +28,17 @@ from oragent.milp.plain import quoted
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers import SolverOptions, find_solver
 
-# Non-zeros up to which a comparison looks for a conflict by itself.
+# Maximum number of nonzero coefficients at which a comparison also searches for a conflict.
 SMALL_ENOUGH = 20_000
-# Names that a family of a conflict lists, and multipliers of its sum.
+# Maximum number of names per family of a conflict, and of multipliers of its sum.
 SHOWN = 20
-# Seconds, a cap, for all checks of a conflict.
+# Maximum seconds for all checks of a conflict.
 CAP_S = 60.0
 PARTS = {Side.ROW: "rows", Side.LOW: "lower bounds", Side.HIGH: "upper bounds"}
 
 
 def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
-    """Find an irreducible set of rows and bounds that cannot hold together, in the present state or last trial."""
+    """Find an irreducible set of conflicting rows and bounds, in the present state or last trial."""
     scenario = study.present
     outcome = study.solve(scenario)
     if outcome.status is not SolveStatus.INFEASIBLE and study.trial is not None:
@@ -65,13 +65,13 @@ def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
 def _require_rows(scenario: ModelScenario, verb: str) -> None:
     if scenario.model.features:
         parts = ", ".join(scenario.model.feature_counts)
-        raise MilpError(f"'{verb}' takes linear rows and bounds only, and the model has {parts}")
+        raise MilpError(f"'{verb}' supports only linear rows and bounds, but the model has {parts}")
 
 
 def conflict_families(
     scenario: ModelScenario, limits: SolveLimits, base: IndexedModel | None = None
 ) -> tuple[InfeasibleSubset, tuple[ConflictFamily, ...]]:
-    """A conflict of an infeasible scenario, by family; families that were changed come first, the last change first."""
+    """Return a conflict of an infeasible scenario by family. Changed families come first, the last change first."""
     milp = to_milp(scenario.model.with_first_stage(), flat=False)
     subset = find_conflict(milp, CAP_S, solver=limits.solver, options=limits.options())
     model = scenario.model
@@ -104,7 +104,7 @@ def conflict_families(
 
 
 def _owners(model: IndexedModel) -> dict[str, list[Family]]:
-    """The family of each row and of each column."""
+    """Return the family of each row and of each column."""
     owners: dict[str, list[Family]] = {"rows": [], "variables": []}
     for kind, families, count in (
         ("rows", model.rows, model.shape[0]),
@@ -119,7 +119,7 @@ def _owners(model: IndexedModel) -> dict[str, list[Family]]:
 
 
 def _last_changed(scenario: ModelScenario) -> dict[tuple[bool, str], int]:
-    """For rows (True) and columns (False) by name the number of the last change that touches it."""
+    """Return the number of the last change that affects each row (True) and column (False), by name."""
     order: dict[tuple[bool, str], int] = {}
     for number, change in enumerate(scenario.changes):
         reference = getattr(change, "reference", None)
@@ -132,7 +132,7 @@ def _last_changed(scenario: ModelScenario) -> dict[tuple[bool, str], int]:
         try:
             chosen = find_slice(scenario.model, reference)
         except MilpError:
-            # Dropped by a later change.
+            # A later change removed it.
             continue
         names = chosen.names
         if chosen.kind == "parameters":
@@ -143,7 +143,7 @@ def _last_changed(scenario: ModelScenario) -> dict[tuple[bool, str], int]:
 
 
 def _rows_of_cells(model: IndexedModel, cells: np.ndarray) -> list[str]:
-    """Names of the rows whose right-hand side or coefficients refer to some cells."""
+    """Return the names of the rows whose right-hand side or coefficients refer to some cells."""
     links = model.rhs.links
     rows = set(links.places[np.isin(links.cells, cells)].tolist())
     entries = model.entries.links
@@ -153,10 +153,10 @@ def _rows_of_cells(model: IndexedModel, cells: np.ndarray) -> list[str]:
 
 
 def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictShortage | None:
-    """The sum of the conflict's rows, each times a multiplier, that no point can meet (Farkas 1902), if it exists.
+    """Return the sum of the conflict's rows, each times a multiplier, that no point can satisfy (Farkas 1902), or None.
 
-    The multipliers are the duals of the least total violation. ``needed`` is what the rows with a lower limit ask for,
-    ``possible`` the most that the other rows and the bounds leave.
+    The multipliers are the duals of the least total violation. ``needed`` is the demand of the rows with a lower limit,
+    ``possible`` the maximum that the other rows and the bounds allow.
     """
     model, arrays = scenario.model, scenario.known.arrays
     position = {name: number for number, name in enumerate(model.row_names)}
@@ -190,7 +190,7 @@ def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictSho
 
 
 def _elastic(arrays: Arrays, rows: list[int]) -> Arrays:
-    """The linear programme of the least total violation of some rows."""
+    """Return the linear programme of the least total violation of some rows."""
     count, width = len(rows), len(arrays.cost)
     plus = Sparse.from_entries(range(count), range(count), np.ones(count), (count, count))
     low, high = arrays.row_low[rows], arrays.row_high[rows]
@@ -211,7 +211,10 @@ def _elastic(arrays: Arrays, rows: list[int]) -> Arrays:
 
 
 def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
-    """Find the least total change of right-hand sides that makes the model feasible; the lines apply it."""
+    """Find the least total change of right-hand sides that makes the model feasible.
+
+    The lines of the result apply it.
+    """
     scenario = study.present
     if study.solve(scenario).status is not SolveStatus.INFEASIBLE and study.trial is not None:
         trial = study.scenario(study.trial)
@@ -254,13 +257,13 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
 
 
 def _snap(value: float) -> float:
-    """A figure without the noise of the solver."""
+    """Return a figure without the noise of the solver."""
     nearest_whole = round(value, 6)
     return nearest_whole if abs(value - nearest_whole) <= 1e-8 * max(1.0, abs(value)) else value
 
 
 def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[str]:
-    """Names of the rows that a reference means: rows, or those whose right-hand side is the data named."""
+    """Return the names of the rows of a reference: rows, or rows whose right-hand side is the named data."""
     chosen = find_slice(model, reference, ["rows", "parameters"])
     if chosen.kind == "rows":
         return chosen.names

@@ -27,12 +27,12 @@ from oragent.milp.plain import quoted
 from oragent.milp.solution import Sensitivity, Source, ValueRange
 from oragent.milp.solving import compute_sensitivity
 
-# Members that one question lists.
+# Maximum number of members in one result.
 MOST = 1000
 
 
 def ranges(study: ModelStudy, request: ops.RangeRequest) -> RangeResult:
-    """State the right-hand sides, coefficients or bounds for which the present prices or values stay."""
+    """Return the right-hand sides, coefficients or bounds for which the present prices or values stay."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference)
     sensitivity = _sensitivity(study, scenario)
@@ -59,21 +59,24 @@ def _entry(name: str, of: str, value: float, interval: ValueRange, unit: str) ->
 
 
 def _row_of_cell(model: IndexedModel, cell: int) -> str:
-    """The row whose right-hand side is a cell, which is used nowhere else."""
+    """Return the row whose right-hand side is a cell that is used nowhere else."""
     links = model.rhs.links
     rows = links.places[(links.cells == cell) & (links.factors == 1.0)]
     others = [model.low, model.high, model.entries, *(goal.cost for goal in model.objectives)]
     uses = int((links.cells == cell).sum()) + sum(int((vector.links.cells == cell).sum()) for vector in others)
     if len(rows) != 1 or uses != 1:
-        raise MilpError("that figure is used in several places: ask 'price', which solves again, or name rows")
+        raise MilpError("this figure is used in several places: use 'price', which solves again, or name rows")
     return model.row_names[int(rows[0])]
 
 
 def _sensitivity(study: ModelStudy, scenario: ModelScenario) -> Sensitivity:
-    """Ranges by HiGHS of the linear model, or with integers fixed at the best point that the chosen solver found."""
+    """Return ranges of the linear model, or of the model with integers fixed at the best point of the chosen solver.
+
+    HiGHS computes them.
+    """
     point = study.point(scenario)
     if not scenario.model.is_linear:
-        raise MilpError("no ranges: the model is not linear; ask 'price', which solves again")
+        raise MilpError("no ranges: the model is not linear; use 'price', which solves again")
     milp = to_milp(scenario.model.with_first_stage(), flat=False)
     arrays, source = scenario.known.arrays, Source.LP
     if arrays.integer.any():
@@ -168,7 +171,7 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
 
 
 def _forced(study: ModelStudy, scenario: ModelScenario, line: str) -> tuple[Figure | None, list[str]]:
-    """The effect of a change on the optimum; a warning if it makes the model infeasible."""
+    """Return the effect of a change on the optimum; a warning if it makes the model infeasible."""
     change = parse_line(line)
     after = study.scenario((*study.changes, change))  # type: ignore[arg-type]  # the line is a change
     outcome = study.solve(after)
@@ -179,7 +182,7 @@ def _forced(study: ModelStudy, scenario: ModelScenario, line: str) -> tuple[Figu
 
 
 def _holding_rows(scenario: ModelScenario, column: int, point: Vector) -> tuple[MemberFigures, ...]:
-    """Binding rows with a coefficient of a column, equations among them."""
+    """Return binding rows with a coefficient of a column, including equations."""
     model, arrays = scenario.model, scenario.known.arrays
     rows = np.unique(arrays.matrix.row_indices[arrays.matrix.columns == column])
     activities, _ = row_slacks(scenario, point)

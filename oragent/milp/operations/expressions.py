@@ -1,4 +1,4 @@
-"""Linear expressions over slices: sums that keep index sets, data as coefficients."""
+"""Linear expressions over slices: sums that keep index sets, with data as coefficients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ NO_CELL = -1
 
 @dataclass(frozen=True, eq=False)
 class LinearExpression:
-    """One linear expression for each key: a matrix in triplets; column -1 is the constant."""
+    """Linear expressions, one for each key, as a matrix in triplets. Column -1 is the constant."""
 
-    # Names of the index sets that are kept.
+    # Names of the index sets that the expression keeps.
     sets: tuple[str, ...]
     # ``(k, d)`` labels of each expression
     keys: Keys
-    # ``(t,)`` of each triplet: expression, column, number, and the data cell that multiplies it (-1 for none)
+    # ``(t,)`` arrays of each triplet: expression, column, number, and the data cell that multiplies it (-1 for none).
     lines: Positions
     columns: Positions
     values: Vector
@@ -36,11 +36,11 @@ class LinearExpression:
         return bool((self.columns >= 0).any())
 
     def scaled(self, factor: float) -> Self:
-        """A multiple."""
+        """Return a multiple."""
         return replace(self, values=self.values * factor)
 
     def plus(self, after: "LinearExpression") -> "LinearExpression":
-        """The sum, by key; an expression of a single key is added to all."""
+        """Return the sum by key. An expression with a single key is added to all."""
         if self.sets != after.sets:
             if not after.sets:
                 after = after.repeated(self.sets, self.keys)
@@ -63,11 +63,11 @@ class LinearExpression:
         )
 
     def minus(self, after: "LinearExpression") -> "LinearExpression":
-        """The difference, by key."""
+        """Return the difference by key."""
         return self.plus(after.scaled(-1.0))
 
     def repeated(self, sets: tuple[str, ...], keys: Keys) -> "LinearExpression":
-        """A single expression for each of these keys."""
+        """Return a single expression repeated for each of these keys."""
         count, size = len(keys), len(self.lines)
         return LinearExpression(
             sets,
@@ -79,7 +79,7 @@ class LinearExpression:
         )
 
     def entries(self) -> tuple[Positions, Positions, LinkedVector]:
-        """Rows, columns and coefficients of the variables, by row and column, those of one place summed."""
+        """Return rows, columns and coefficients of the variables, sorted. Those with equal positions are summed."""
         chosen = self.columns >= 0
         lines, columns = self.lines[chosen], self.columns[chosen]
         width = int(columns.max(initial=0)) + 1
@@ -87,12 +87,12 @@ class LinearExpression:
         return places // width, places % width, self._linked(chosen, inverse, len(places), 1.0)
 
     def negative_constant(self) -> LinkedVector:
-        """``(k,)`` constants with the opposite sign: the right-hand sides of rows."""
+        """Return the ``(k,)`` constants with the opposite sign, which are the right-hand sides of rows."""
         chosen = self.columns < 0
         return self._linked(chosen, self.lines[chosen], len(self.keys), -1.0)
 
     def as_cost(self, width: int) -> tuple[LinkedVector, float]:
-        """``(width,)`` coefficients of a single expression, and its constant under present data."""
+        """Return the ``(width,)`` coefficients of a single expression, and its constant for the present data."""
         chosen = self.columns >= 0
         constant = self._linked(~chosen, self.lines[~chosen], len(self.keys), 1.0)
         if len(constant.links):
@@ -107,10 +107,10 @@ class LinearExpression:
 
 
 def evaluate_expression(model: IndexedModel, expression: Expression) -> LinearExpression:
-    """The triplets of an expression.
+    """Return the triplets of an expression.
 
     Raises:
-        MilpError: A slice with several members stands outside a sum, or two variables are multiplied.
+        MilpError: A slice with several members is outside of a sum, or two variables are multiplied.
     """
     total = _evaluate_term(model, expression.terms[0])
     for term in expression.terms[1:]:
@@ -146,7 +146,7 @@ def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpressio
 
 
 def _multiply(model: IndexedModel, chosen: Slice, data: Slice) -> tuple[Slice, Positions, Positions]:
-    """Variables and the cells of data with the same labels; variables without a cell are left out."""
+    """Multiply variables by the data cells with the same labels. Variables without a cell are left out."""
     places = [find_set_place(model, chosen.family, name) for name in data.family.sets]
     if len(set(places)) < len(places):
         raise MilpError(f"{quoted(data.family.name)} has one index set twice: name its members one by one")
@@ -160,14 +160,14 @@ def _multiply(model: IndexedModel, chosen: Slice, data: Slice) -> tuple[Slice, P
 
 
 def _group(model: IndexedModel, chosen: Slice, by: Sequence[str]) -> tuple[tuple[str, ...], Keys, Positions]:
-    """Index sets that are kept, keys of the groups, and the group of each member."""
+    """Return the index sets that are kept, the keys of the groups, and the group of each member."""
     places = [find_set_place(model, chosen.family, name) for name in by]
     keys, lines = group_members(chosen.family, chosen.members, places)
     return tuple(chosen.family.sets[position] for position in places), keys, lines
 
 
 def group_members(family: Family, members: Positions, places: Sequence[int]) -> tuple[Keys, Positions]:
-    """``(g, d)`` different keys of members at some places, in order, and the ``(k,)`` group of each member."""
+    """Return the ``(g, d)`` different keys of members at some places, and the ``(k,)`` group of each member."""
     if not places:
         return np.zeros((1, 0), dtype=np.int32), np.zeros(len(members), dtype=np.int64)
     keys, lines = np.unique(family.keys[members][:, list(places)], axis=0, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Two models against each other: by structure, and by their optima as they are and on perturbed data."""
+"""Comparison of two models by structure, and by their optima on the given and on perturbed data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,18 +17,18 @@ from oragent.milp.solution import SolveStatus
 # Interval of the factors of costs and of data.
 COST_FACTORS = (0.2, 3.0)
 DATA_FACTORS = (0.8, 1.25)
-# Names that a description of a trial lists.
+# Maximum number of names in the description of a trial.
 SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False)
 class SharedParts:
-    """Parts of two models that can be perturbed in both alike."""
+    """Parts of two models that can be perturbed equally in both."""
 
-    # Positions of the same cells in both models, of data that both use.
+    # Positions in both models of the cells of data that both use.
     cells: tuple[Positions, Positions]
     data: tuple[str, ...]
-    # Columns of variables with the same name and cost in both models, a cost that is not 0.
+    # Columns in both models of variables with the same name and the same nonzero cost.
     columns: tuple[Positions, Positions]
 
 
@@ -75,8 +75,8 @@ def _shared_columns(first: IndexedModel, second: IndexedModel) -> tuple[Position
 def match_optima(first: IndexedModel, second: IndexedModel, limits: SolveLimits, count: int) -> tuple[MatchTrial, ...]:
     """Solve both models as they are, then ``count`` times with shared data or costs multiplied by the same factors.
 
-    Factors come from a generator with the seed of the limits. Costs are exact for any two formulations of one
-    problem with the same decisions; data are used only where both models refer to them.
+    The factors are random, with the seed of the limits. Costs are exact for any two formulations of one problem with
+    the same decisions. Data are used only if both models refer to them.
     """
     trials = [_trial("as given", first.to_arrays(), second.to_arrays(), first, limits)]
     shared = find_shared(first, second)
@@ -124,7 +124,7 @@ def _with_data(
 
 
 def _scaled(values: Vector, factors: Vector) -> Vector:
-    """Return the products; whole numbers stay whole, as they may count things."""
+    """Return the products. Whole numbers stay whole, because they may count things."""
     products = values * factors
     return np.where(values == np.round(values), np.round(products), products)
 

@@ -1,4 +1,7 @@
-"""Optima of arrays as proven intervals: one solve by any back end, checked; bounds and points of related models."""
+"""Optima of arrays as proven intervals.
+
+One solve with any back end is checked; related models share points and bounds.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -17,12 +20,12 @@ from oragent.milp.solving import PROVEN, dual_bound, ray_of
 
 # Relative difference up to which the optima of two solvers agree.
 CONFIRMED = 1e-6
-# Points of a pool; the oldest go first.
+# Maximum number of points in a pool. The oldest are removed first.
 POOL = 100
 
 
 class SolveLimits(BaseModel):
-    """Limits of one solve: nodes, iterations and gap give the same result every time; seconds are a cap."""
+    """Limits of one solve. Nodes, iterations and gap give the same result every time; seconds are a maximum."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     solver: str = "highs"
@@ -32,11 +35,11 @@ class SolveLimits(BaseModel):
     seed: int = Field(default=0, ge=0)
     seconds: float | None = Field(default=None, gt=0)
     threads: int = Field(default=1, ge=1)
-    # Second back end, which solves again; empty for none.
+    # Second back end that confirms the result. Empty for none.
     confirm: str = ""
 
     def options(self) -> SolverOptions:
-        """The options of a back end."""
+        """Return the options of a back end."""
         return SolverOptions(
             seconds=self.seconds,
             gap=self.gap,
@@ -52,21 +55,21 @@ class Outcome:
     """Knowledge about the optimum of a model."""
 
     status: SolveStatus
-    # ``(n,)`` best point known; None for none
+    # ``(n,)`` best known point, or None.
     point: Vector | None = None
     # Objective of the point, in the model's own sense.
     objective: float | None = None
-    # Proven bound: no feasible point is better; None without a proof.
+    # Proven bound, which no feasible point exceeds. None without a proof.
     bound: float | None = None
-    # Name and version; empty if nothing was solved.
+    # Name and version of the solver. Empty if nothing was solved.
     solver: str = ""
-    # Limit that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``; empty without one.
+    # Limit that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``. Empty without one.
     ended_by: str = ""
-    # ``(m,)`` of a linear model at its optimum: change of the objective for a unit of right-hand side
+    # ``(m,)`` changes of the objective per unit of right-hand side, for a linear model at its optimum.
     row_duals: Vector | None = None
 
     def span(self) -> tuple[float, float]:
-        """The interval that holds the optimum; infinite ends if nothing is proven."""
+        """Return the interval that contains the optimum. Its ends are infinite if nothing is proven."""
         if self.objective is None:
             return -math.inf, math.inf
         bound = self.objective if self.status is SolveStatus.OPTIMAL else self.bound
@@ -76,7 +79,7 @@ class Outcome:
 
 
 def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = None) -> Outcome:
-    """Solve once and check the claim: the point is recomputed, the bound of a linear model is that of its duals."""
+    """Solve once and check the claim. The point is recomputed; the bound of a linear model is that of its duals."""
     if arrays.features:
         return _solve_featured(arrays, limits, start)
     solver = find_solver(limits.solver)
@@ -105,7 +108,7 @@ def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = Non
 
 
 def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -> Outcome:
-    """Solve a model with features; those that the back end lacks are written as linear rows."""
+    """Solve a model with features. Those that the back end does not support are written as linear rows."""
     solution = array_solving.solve_arrays(arrays, limits.options(), limits.solver, start)
     ended_by = str(solution.limit or "")
     if solution.status is SolveStatus.FEASIBLE and not ended_by and limits.gap > 0:
@@ -115,10 +118,10 @@ def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -
 
 
 def compare_outcomes(first: Outcome, second: Outcome) -> str:
-    """Return one line on the agreement of two solvers on one model.
+    """Return one line about the agreement of two solvers on one model.
 
     Raises:
-        MilpError: They contradict each other: one proves what the point or proof of the other one excludes.
+        MilpError: They contradict each other: one proves a fact that excludes the other's point or proof.
     """
     names = f"{first.solver} and {second.solver}"
     statuses = {first.status, second.status}
@@ -151,7 +154,7 @@ def close_gap(outcome: Outcome) -> Outcome:
 
 
 def _polish(arrays: Arrays, values: Vector, limits: SolveLimits) -> Vector | None:
-    """The point with whole integers and without noise at bounds; None if it breaks the model."""
+    """Return the point with exact integers and without noise at bounds, or None if it violates the model."""
     values = np.asarray(values, dtype=float)
     point = np.clip(np.where(arrays.integer, np.round(values), values), arrays.low, arrays.high) + 0.0
     if arrays.largest_violation(point) <= FEASIBLE:
@@ -167,7 +170,7 @@ def _polish(arrays: Arrays, values: Vector, limits: SolveLimits) -> Vector | Non
 
 
 def _status_without_optimum(arrays: Arrays, limits: SolveLimits) -> SolveStatus:
-    """Infeasible or unbounded: by a solve without the objective, and a direction that improves without end."""
+    """Return infeasible or unbounded, by solving without the objective and searching for an improving direction."""
     result = find_solver(limits.solver).solve(arrays.without_objective(), limits.options(), None)
     if result.values is None:
         is_claimed = result.status in (SolverStatus.INFEASIBLE, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
@@ -178,7 +181,10 @@ def _status_without_optimum(arrays: Arrays, limits: SolveLimits) -> SolveStatus:
 
 
 def is_tighter(first: Arrays, second: Arrays) -> bool:
-    """Return True if every point of the second model is one of the first: tighter limits, or more rows at the end."""
+    """Return True if every point of the second model is a point of the first.
+
+    The second one has tighter limits, or more rows at the end.
+    """
     count = len(first.row_low)
     if len(first.cost) != len(second.cost) or len(second.row_low) < count or first.features != second.features:
         return False
@@ -204,7 +210,8 @@ def _has_prefix(first: Sparse, second: Sparse) -> bool:
 def bounds_hold(first: Arrays, second: Arrays) -> bool:
     """Return True if no feasible point of the second model can be better than the bound of the first.
 
-    The second is tighter, and its objective is nowhere better: each cost that differs is worse at the values allowed.
+    The second model is tighter, and its objective is nowhere better: each differing cost is worse for all allowed
+    values.
     """
     if first.sense is not second.sense or not is_tighter(first, second):
         return False
@@ -215,25 +222,25 @@ def bounds_hold(first: Arrays, second: Arrays) -> bool:
 
 
 class ScenarioModel:
-    """A state of the model, with the knowledge about its optimum."""
+    """A state of the model, and the knowledge about its optimum."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self.outcome = Outcome(SolveStatus.UNKNOWN)
         self.is_solved_with: SolveLimits | None = None
-        # One line on the agreement with the second back end; empty without one.
+        # One line about the agreement with the second back end. Empty without one.
         self.confirmation = ""
 
 
 class OutcomePool:
-    """Points found so far and models solved so far; points and bounds sharpen each other's intervals."""
+    """Points found and models solved so far. Points and bounds narrow each other's intervals."""
 
     def __init__(self) -> None:
         self._points: list[Vector] = []
         self._models: list[ScenarioModel] = []
 
     def solve(self, model: ScenarioModel, limits: SolveLimits) -> Outcome:
-        """Solve a model unless its optimum is proven already, and share the point and the bound."""
+        """Solve a model unless its optimum is already proven, and share the point and the bound."""
         if model not in self._models:
             self._models.append(model)
             del self._models[:-POOL]
@@ -257,13 +264,13 @@ class OutcomePool:
         model.outcome = _merge(model.arrays.sense, model.outcome, found)
 
     def add_point(self, point: Vector) -> None:
-        """Keep a point, whose worth is recomputed wherever it is used."""
+        """Keep a point. Its objective is recomputed for each model that uses it."""
         if not any(np.array_equal(point, known) for known in self._points):
             self._points.append(point)
             del self._points[:-POOL]
 
     def refresh(self, model: ScenarioModel) -> None:
-        """Test every point on a model, and take over bounds of models that it restricts; nothing is solved."""
+        """Test every point on a model, and use bounds of models that it restricts. Nothing is solved."""
         arrays = model.arrays
         for point in self._points:
             self._test(model, point)
@@ -292,7 +299,7 @@ class OutcomePool:
 
 
 def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
-    """The better point and the better bound of two outcomes of one model."""
+    """Return the better point and the better bound of two outcomes of one model."""
     settled = (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
     for outcome in (second, first):
         if outcome.status in settled:
@@ -303,7 +310,7 @@ def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
     bounds = [outcome.bound for outcome in (first, second) if outcome.bound is not None]
     bound = sign * max(sign * value for value in bounds) if bounds else None
     if best.objective is not None and bound is not None and sign * bound > sign * best.objective:
-        # Rounding of the last digits.
+        # The difference is due to rounding of the last digits.
         bound = best.objective
     status = SolveStatus.OPTIMAL if best.status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
     if best.objective is None:
@@ -321,7 +328,7 @@ def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
 
 
 def difference_span(first: ScenarioModel, second: ScenarioModel) -> tuple[float, float]:
-    """The interval that holds the optimum of the second model minus that of the first."""
+    """Return the interval that contains the optimum of the second model minus that of the first."""
     low1, high1 = first.outcome.span()
     low2, high2 = second.outcome.span()
     least, most = low2 - high1, high2 - low1
@@ -334,7 +341,7 @@ def difference_span(first: ScenarioModel, second: ScenarioModel) -> tuple[float,
 
 
 def with_row(arrays: Arrays, coefficients: Vector, low: float, high: float) -> Arrays:
-    """The model with a row more."""
+    """Return the model with an additional row."""
     columns = np.flatnonzero(coefficients)
     if not len(columns):
         return arrays

@@ -1,4 +1,4 @@
-"""Points from files and from the output of programs, with names of the model's variables."""
+"""Points in files and in the output of programs, by names of the model's variables."""
 
 import csv
 import io
@@ -23,35 +23,35 @@ from oragent.milp.sol_files import NUMBER
 PRINTED = re.compile(rf"\s*(?P<name>\S.*?)\s*[=:]\s*(?P<value>{NUMBER})\s*\Z", re.IGNORECASE)
 # Names of a printed objective.
 OBJECTIVE_NAMES = ("objective", "objective value", "obj")
-# Depth of nested objects with values by label.
+# Maximum depth of nested objects with values by label.
 DEEPEST = 8
 
 
 @dataclass(frozen=True)
 class ClaimedSolution:
-    """Values by name of the model's columns, and the objective that comes with them."""
+    """Values by name of the model's columns, and the objective that is stated with them."""
 
     values: Mapping[str, float]
-    # None without a claim.
+    # Stated objective, or None.
     objective: float | None = None
-    # Lines or keys with a number whose name is no variable.
+    # Lines or keys with a number whose name is not a variable.
     unknown: tuple[str, ...] = ()
 
 
 class ColumnNames:
-    """Names under which a model's columns are known: of the members and of the file, regardless of case and spaces."""
+    """Names of a model's columns, those of members and of the file, without regard to case and spaces."""
 
     def __init__(self, model: IndexedModel) -> None:
         self._names = {_squeeze(name): name for name in model.column_names}
         self._flat = dict(zip(model.flat_columns, model.column_names, strict=False))
 
     def find(self, name: str) -> str | None:
-        """Return the name of a column; None for an unknown one."""
+        """Return the name of a column, or None for an unknown name."""
         return self._flat.get(name) or self._names.get(_squeeze(name))
 
 
 def _squeeze(name: str) -> str:
-    """Return a name without the differences between ``x[1, 2]``, ``X(1,2)`` and ``x["1","2"]``."""
+    """Return a form of a name that is equal for ``x[1, 2]``, ``X(1,2)`` and ``x["1","2"]``."""
     return fold(name).replace("(", "[").replace(")", "]").translate({ord(sign): None for sign in " '\""})
 
 
@@ -59,7 +59,7 @@ def read_solution(model: IndexedModel, path: Path) -> ClaimedSolution:
     """Read the values of a ``.sol``, ``.csv`` or JSON file.
 
     Raises:
-        MilpError: The file holds no values, or one of a name that is no variable.
+        MilpError: The file contains no values, or a name that is not a variable.
     """
     shown = plain(str(path), 200)
     if path.suffix.lower() == ".csv":
@@ -74,7 +74,7 @@ def read_solution(model: IndexedModel, path: Path) -> ClaimedSolution:
 
 
 def parse_csv(model: IndexedModel, text: str, shown: str) -> ClaimedSolution:
-    """Parse lines of a name and a number; a first line without a number is a header."""
+    """Parse lines of a name and a number. A first line without a number is a header."""
     pairs = []
     for number, line in enumerate(csv.reader(io.StringIO(text)), 1):
         try:
@@ -88,7 +88,10 @@ def parse_csv(model: IndexedModel, text: str, shown: str) -> ClaimedSolution:
 
 
 def parse_json(model: IndexedModel, text: str | bytes, shown: str) -> ClaimedSolution:
-    """Parse an object with a number by variable, or by family and labels; also in ``values`` of a ``solution.json``."""
+    """Parse an object with a number by variable, or by family and labels.
+
+    It may be in ``values`` of a ``solution.json``.
+    """
     data = load_json(text, f"{shown}: a point")
     if not isinstance(data, dict):
         raise MilpError(f"{shown}: expected an object with a number by variable")
@@ -122,10 +125,10 @@ def _flatten(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Itera
 
 
 def parse_output(model: IndexedModel, text: str) -> ClaimedSolution | None:
-    """Parse what a program printed: a JSON object in its last lines, or a line ``NAME = NUMBER`` for each value.
+    """Parse the output of a program: a JSON object in its last lines, or a line ``NAME = NUMBER`` for each value.
 
     Returns:
-        The values; None if no variable of the model has one.
+        The values, or None if no variable of the model has one.
     """
     lines = text.splitlines()
     for first in range(len(lines) - 1, -1, -1):
@@ -164,5 +167,5 @@ def _resolve(names: ColumnNames, pairs: Iterable[tuple[str, float]], objective: 
 
 
 def point_of(model: IndexedModel, claim: ClaimedSolution) -> Vector:
-    """Return the ``(n,)`` point of a claim; variables without a value are 0."""
+    """Return the ``(n,)`` point of a claim. Variables without a value are 0."""
     return np.array([float(claim.values.get(name, 0.0)) for name in model.column_names])

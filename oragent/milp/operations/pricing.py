@@ -1,4 +1,4 @@
-"""Prices of figures by solving again with a step more and a step less."""
+"""Prices of figures, by solving again with one step more and one step less."""
 
 from dataclasses import replace
 
@@ -11,12 +11,12 @@ from oragent.milp.operations.slices import Slice
 from oragent.milp.operations.state import ModelScenario, ModelStudy, difference
 from oragent.milp.plain import number, quoted
 
-# Members that one question prices.
+# Maximum number of members that one operation prices.
 MOST = 200
 
 
 def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[MemberFigures, ...]:
-    """The members of a slice, each with the change of the optimum for a step more and a step less.
+    """Return the members of a slice, each with the change of the optimum for one step more and one step less.
 
     Raises:
         MilpError: The step is not above 0, or there are too many members.
@@ -48,7 +48,7 @@ def _price_member(study: ModelStudy, scenario: ModelScenario, chosen: Slice, mem
 
 
 def _stepped(model: IndexedModel, kind: str, position: int, step: float) -> tuple[float, IndexedModel]:
-    """The present figure of a row or cell, and the model with it a step further."""
+    """Return the present figure of a row or cell, and the model with this figure one step larger."""
     if kind == "parameters":
         cells = model.cells.copy()
         cells[position] += step
@@ -56,11 +56,11 @@ def _stepped(model: IndexedModel, kind: str, position: int, step: float) -> tupl
     if kind == "rows":
         present = float(model.rhs_values[position])
         return present, replace(model, rhs=model.rhs.with_values(position, present + step))  # type: ignore[arg-type]
-    raise MilpError("variables have no price: ask 'why' for a variable, or price rows or data")
+    raise MilpError("variables have no price: use 'why' for a variable, or price rows or data")
 
 
 def optimum_change(study: ModelStudy, scenario: ModelScenario, changed: IndexedModel) -> Figure:
-    """The change of the optimum from a scenario to another model; no value if that has no point."""
+    """Return the change of the optimum from a scenario to another model; no value if that model has no point."""
     arrays: Arrays = changed.to_arrays()
     if (arrays.low > arrays.high).any():
         return Figure(unit=changed.objective.unit)

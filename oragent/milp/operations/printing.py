@@ -1,4 +1,4 @@
-"""Results as lines of text for a terminal, made from their fields alone."""
+"""Text of results for a terminal, made only from their fields."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -14,10 +14,10 @@ from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
-# Rows of a table; JSON has all.
+# Maximum number of rows of a table. JSON has all.
 SHOWN_ROWS = 60
 HEADER = set(OperationResult.model_fields)
-# Labels of a member are in its name.
+# Fields that are not shown, because the name of a member contains its labels.
 HIDDEN = {"kind", "labels"}
 
 
@@ -33,7 +33,7 @@ def print_result(result: AnyResult, console: Console) -> None:
 
 
 def print_fields(result: BaseModel, console: Console, hidden: Collection[str] = ()) -> None:
-    """Print the fields of a result but for some: figures as lines, lists of parts as tables."""
+    """Print the fields of a result except some. Figures are lines, lists of parts are tables."""
     for name in type(result).model_fields:
         if name not in hidden:
             _print_field(name, getattr(result, name), console)
@@ -86,7 +86,7 @@ def _text(value: object) -> str:
 def _items(values: Sequence[object]) -> Iterator[str]:
     for value in values[:SHOWN_ROWS]:
         if isinstance(value, tuple):
-            # A name with figures before and after.
+            # A name with its figures before and after.
             yield " ".join(_text(item) or "-" for item in value)
         else:
             yield _text(value)

@@ -32,9 +32,9 @@ from oragent.milp.operations.state import (
 )
 from oragent.milp.plain import quoted
 
-# Members that one result lists.
+# Maximum number of members in one result.
 SHOWN = 1000
-# Labels of a set that a description lists.
+# Maximum number of labels of a set in a description.
 SHOWN_LABELS = 200
 ORDERS = ("value", "cost", "coefficient", "price")
 
@@ -150,7 +150,7 @@ def _data_member(model: IndexedModel, chosen: Slice, member: int) -> MemberFigur
 
 
 def value(study: ModelStudy, request: ops.ValueRequest) -> MembersResult:
-    """List the values that are not zero, each with its contribution to the objective."""
+    """List the nonzero values, each with its contribution to the objective."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference)
     if chosen.kind == "parameters":
@@ -259,7 +259,10 @@ def top(study: ModelStudy, request: ops.TopRequest) -> MembersResult:
 
 
 def _size(figure: Figure | None) -> float:
-    """Size of a price: a capacity whose next unit saves 5 counts as much as a demand whose next unit costs 5."""
+    """Return the size of a price.
+
+    A capacity whose next unit saves 5 counts as much as a demand whose next unit costs 5.
+    """
     return 0.0 if figure is None or figure.value is None else abs(figure.value)
 
 
@@ -281,7 +284,7 @@ def _figures_to_rank(study: ModelStudy, scenario: ModelScenario, chosen: Slice, 
 
 
 def _parameter_figures(model: IndexedModel, chosen: Slice, name: str) -> Vector:
-    """For each member the cell of a parameter that has some of its index sets."""
+    """Return for each member the cell of a parameter whose index sets it has."""
     family = find_family(model, ops.MemberReference(name=name), ["parameters"])
     places = [find_set_place(model, chosen.family, one) for one in family.sets]
     cell_of = {tuple(key): float(model.cells[at]) for key, at in zip(family.keys, family.positions, strict=True)}
@@ -303,7 +306,7 @@ def _ranked_member(
 
 
 def binding(study: ModelStudy, request: ops.BindingRequest) -> MembersResult:
-    """List the inequalities without slack."""
+    """List the inequalities that have no slack."""
     scenario = study.present
     reference = request.reference
     chosen = None if reference is None else find_slice(scenario.model, reference, ["rows"])

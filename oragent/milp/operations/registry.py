@@ -1,4 +1,4 @@
-"""Registry of operations: request, result and function of each; commands, schemas and tools are made from it."""
+"""Registry of operations: request, result and function of each. Commands, schemas and tools are derived from it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from oragent.milp.operations.state import ModelStudy
 
 @dataclass(frozen=True)
 class OperationEntry:
-    """An operation that asks something; those that change the state are in ``session``."""
+    """A question. Operations that change the state are in ``session``."""
 
     request: type[ops.OperationRequest]
     result: type[results.OperationResult]
-    # Takes the study and a request, and gives a result.
+    # Function that takes the study and a request, and returns a result.
     run: Callable[..., results.AnyResult]
     # Form of its line.
     syntax: str
@@ -54,7 +54,7 @@ _QUERIES: tuple[tuple[str, type[ops.OperationRequest], type[results.OperationRes
 QUERIES: Mapping[str, OperationEntry] = {
     name: OperationEntry(request, result, run, syntax) for name, request, result, run, syntax in _QUERIES
 }
-# Operations that change the state, with the forms of their lines.
+# Operations that change the state, with the form of their lines.
 CHANGES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
     "assign": (ops.AssignChange, "TARGET =|+=|-=|*= NUMBER [%]"),
     "limit": (ops.LimitChange, "REF <=|>= NUMBER"),
@@ -74,12 +74,12 @@ STATES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
 
 
 def run_query(study: ModelStudy, request: ops.OperationRequest) -> results.AnyResult:
-    """Run an operation that asks something."""
+    """Execute a question."""
     return QUERIES[request.operation].run(study, request)  # type: ignore[attr-defined]  # every request has it
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """JSON schemas of the request and result of each operation, with the form of its line and a summary."""
+    """Return the JSON schemas of the request and result of each operation, the form of its line, and a summary."""
     every: dict[str, dict[str, Any]] = {}
     for name, entry in QUERIES.items():
         every[name] = _schema(entry.request, entry.result, entry.syntax)

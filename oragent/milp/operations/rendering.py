@@ -1,4 +1,4 @@
-"""Text of requests: the line that parses to them."""
+"""Text of requests: the line that parses to the request."""
 
 import math
 
@@ -24,7 +24,7 @@ def render_reference(reference: ops.MemberReference) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number that reads back equal."""
+    """Return the text of a number that reads back equal."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     if value == int(value) and abs(value) < 1e15:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from oragent.milp.model import Relation, Sense
 
-# JSON has no infinite numbers, so that they are texts there.
+# JSON has no infinite numbers, so they are texts there.
 INFINITE_TEXTS = ("Infinity", "-Infinity")
 NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"enum": list(INFINITE_TEXTS)}]}
 Number = Annotated[float, Field(allow_inf_nan=True), WithJsonSchema(NUMBER_SCHEMA)]
@@ -21,7 +21,7 @@ class OperationRequest(BaseModel):
 class Index(OperationRequest):
     """Choice of labels of one index set."""
 
-    # ``range`` has its first and last label, ``except`` the labels that are left out
+    # ``range`` has its first and last label, ``except`` the labels that are left out.
     kind: Literal["all", "labels", "range", "except"] = "all"
     labels: tuple[str, ...] = ()
 
@@ -39,7 +39,7 @@ class MemberReference(OperationRequest):
 class ChangeTarget(OperationRequest):
     """Figures that a change sets."""
 
-    # A value is that of a parameter, the right-hand side of a row, or the fixed value of a variable.
+    # ``value`` is the value of a parameter, the right-hand side of a row, or the fixed value of a variable.
     part: Literal["value", "coefficient", "upper", "lower"] = "value"
     reference: MemberReference
     # Owner of a coefficient: the objective or the family of rows.
@@ -50,7 +50,7 @@ class ExpressionTerm(OperationRequest):
     """A multiple of a constant, a member, or a sum over a slice."""
 
     coefficient: Number = 1.0
-    # None for a constant
+    # None for a constant.
     reference: MemberReference | None = None
     # Data that multiplies the reference, matched by index set.
     data: MemberReference | None = None
@@ -205,7 +205,7 @@ class TopRequest(OperationRequest):
     operation: Literal["top"] = "top"
     count: int
     reference: MemberReference
-    # ``value``, ``cost``, ``coefficient``, ``price`` or a parameter
+    # ``value``, ``cost``, ``coefficient``, ``price`` or a parameter.
     by: str = "value"
 
 
@@ -215,7 +215,7 @@ class ExtremeRequest(OperationRequest):
     operation: Literal["extreme"] = "extreme"
     direction: Literal["most", "least"]
     expression: Expression
-    # None for any objective
+    # None means any objective.
     within: Number | None = None
     percent: bool = False
 

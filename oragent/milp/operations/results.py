@@ -1,4 +1,7 @@
-"""Results of operations as typed data; every figure has its unit and the interval in which it is proven to lie."""
+"""Results of operations as typed data.
+
+Every figure has its unit and an interval that is proven to contain the true value.
+"""
 
 import math
 from typing import Literal
@@ -18,29 +21,29 @@ class ResultPart(BaseModel):
 class Figure(ResultPart):
     """A figure, and the interval in which the true one lies; equal ends if it is exact."""
 
-    # Best known; None if there is no point.
+    # Best known value. None without a point.
     value: float | None = None
-    # None if nothing is proven
+    # None if nothing is proven.
     low: float | None = None
     high: float | None = None
     unit: str = ""
 
     @classmethod
     def exact(cls, value: float, unit: str = "") -> "Figure":
-        """A figure that is known exactly; an infinite one has no value."""
+        """Return a figure that is known exactly; an infinite one has no value."""
         finite = float(value) + 0.0 if math.isfinite(value) else None
         return cls(value=finite, low=finite, high=finite, unit=unit)
 
     @classmethod
     def between(cls, value: float | None, low: float, high: float, unit: str = "") -> "Figure":
-        """A figure known up to an interval."""
+        """Return a figure that is known up to an interval."""
         ends = [float(end) + 0.0 if math.isfinite(end) else None for end in (low, high)]
         best = None if value is None or not math.isfinite(value) else float(value) + 0.0
         return cls(value=best, low=ends[0], high=ends[1], unit=unit)
 
     @property
     def is_exact(self) -> bool:
-        """Return True if it is proven, with equal ends."""
+        """Return True if the figure is proven, so that both ends are equal."""
         return self.value is not None and self.low is not None and self.low == self.high
 
 
@@ -57,10 +60,10 @@ class MemberFigures(ResultPart):
     high: Figure | None = None
     slack: Figure | None = None
     relation: str = ""
-    # Change of the optimum for a unit more and for a unit less.
+    # Change of the optimum for one unit more.
     price_up: Figure | None = None
     price_down: Figure | None = None
-    # File and cell that the figure comes from.
+    # File and cell from which the figure was read.
     source: str = ""
 
 
@@ -98,15 +101,15 @@ class OperationResult(ResultPart):
 
     # Identifier such as ``r7``.
     id: str = ""
-    # The line that the request is written as.
+    # Line of the request.
     line: str = ""
     request: Operation | None = None
     scenario: str = "base"
-    # Status of the solve; empty if nothing was solved.
+    # Status of the solve. Empty if nothing was solved.
     status: str = ""
     solver: str = ""
     limits: SolveLimits | None = None
-    # Limit that ended the solve; empty if none did.
+    # Limit that ended the solve. Empty if none did.
     ended_by: str = ""
     # Agreement of the second solver, if one was named.
     confirmed: str = ""
@@ -133,7 +136,7 @@ class FamilyInfo(ResultPart):
     members: int
     unit: str
     meaning: str
-    # ``continuous``, ``integer`` or ``binary`` of variables; relations of rows
+    # ``continuous``, ``integer`` or ``binary`` for variables; relations for rows.
     form: str
     guessed: bool
 
@@ -145,11 +148,11 @@ class ObjectiveInfo(ResultPart):
     sense: str
     unit: str
     terms: int
-    # 1 for objectives that are optimised first, 0 for those that are only computed.
+    # 1 for objectives that are optimised first, 0 for objectives that are only computed.
     stage: int
     # Weight in the sum of its stage.
     weight: float
-    # Percentage of its optimum that later stages may give up.
+    # Percentage of its optimum by which later stages may worsen it.
     within: float
 
 
@@ -165,7 +168,7 @@ class DescribeResult(OperationResult):
     sets: tuple[SetInfo, ...] = ()
     families: tuple[FamilyInfo, ...] = ()
     objectives: tuple[ObjectiveInfo, ...] = ()
-    # Parts next to linear rows, such as ``indicators: 4``.
+    # Nonlinear parts, such as ``indicators: 4``.
     features: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
 
@@ -175,8 +178,7 @@ class MembersResult(OperationResult):
 
     kind: Literal["members"] = "members"
     members: tuple[MemberFigures, ...] = ()
-    # Number of members of the slice; members that are not listed are zero, not binding, or beyond the requested
-    # count.
+    # Number of members of the slice. Members that are not listed are zero, not binding, or beyond the requested count.
     size: int = 0
 
 
@@ -186,17 +188,17 @@ class TotalResult(OperationResult):
     kind: Literal["total"] = "total"
     total: Figure
     contribution: Figure | None = None
-    # Sorted by total, the largest first.
+    # Sorted by total, largest first.
     groups: tuple[GroupTotal, ...] = ()
 
 
 class StageOptimum(ResultPart):
-    """The optimum of objectives of one priority, among the optima of those before them."""
+    """Optimum of the objectives of one priority, given the optima of those before them."""
 
     name: str
     sense: str
     optimum: Figure
-    # Percentage of it that later stages may give up.
+    # Percentage of it by which later stages may worsen it.
     within: float
 
 
@@ -205,7 +207,7 @@ class ObjectiveValue(ResultPart):
 
     name: str
     sense: str
-    # 1 for those that are optimised first, 0 for those that are only computed.
+    # 1 for objectives that are optimised first, 0 for objectives that are only computed.
     stage: int
     # Weight in the sum of its stage.
     weight: float
@@ -213,22 +215,22 @@ class ObjectiveValue(ResultPart):
 
 
 class SolveResult(OperationResult):
-    """An optimum, or how far it is known."""
+    """An optimum, or the interval in which it is known to be."""
 
     kind: Literal["solve"] = "solve"
     # Optimum of the first stage.
     objective: Figure
     # Relative gap of the best point.
     gap: float | None = None
-    # One for each priority; empty for a single one.
+    # One for each priority. Empty for a single one.
     stages: tuple[StageOptimum, ...] = ()
-    # All objectives at the best point; empty for a single one.
+    # All objectives at the best point. Empty for a single one.
     objectives: tuple[ObjectiveValue, ...] = ()
     families: tuple[GroupTotal, ...] = ()
 
 
 class CompareResult(OperationResult):
-    """Two optima and what moved between them."""
+    """Two optima, and the differences between their points."""
 
     kind: Literal["compare"] = "compare"
     objective: ObjectiveChange
@@ -236,23 +238,23 @@ class CompareResult(OperationResult):
     status_after: str
     # Whether the sign of the difference is proven.
     decided: bool
-    # Line that narrows an interval; empty if it is decided.
+    # Line that narrows the interval. Empty if the sign is decided.
     continue_with: str = ""
-    # Optima of each priority; empty for a single one.
+    # Optima of each priority. Empty for a single one.
     stages: tuple[ObjectiveChange, ...] = ()
-    # All objectives at the best points; empty for a single one.
+    # All objectives at the best points. Empty for a single one.
     objectives: tuple[ObjectiveChange, ...] = ()
     moved: tuple[Moved, ...] = ()
-    # Inequalities that bind at the second point, under its data, and not at the first.
+    # Inequalities that bind at the second point, for its data, but not at the first.
     binding_now: tuple[MemberFigures, ...] = ()
     # Lines of the changes that lead from the first to the second.
     changes: tuple[str, ...] = ()
-    # Parts that cannot hold together, where the second is infeasible.
+    # Conflicting parts, if the second is infeasible.
     conflict: "tuple[ConflictFamily, ...]" = ()
 
 
 class PriceResult(OperationResult):
-    """The worth of a step more and a step less of figures, by solving again."""
+    """Change of the optimum for one step more and one step less of figures, by solving again."""
 
     kind: Literal["price"] = "price"
     step: float
@@ -260,20 +262,20 @@ class PriceResult(OperationResult):
 
 
 class RangeEntry(ResultPart):
-    """A figure and the interval in which a price or the values stay."""
+    """A figure, and the interval in which a price or the values stay."""
 
     name: str
-    # ``right-hand side``, ``coefficient`` or ``bound``
+    # ``right-hand side``, ``coefficient`` or ``bound``.
     of: str
     value: Figure
     low: float | None
     high: float | None
-    # Price within the interval; None if the values do not change.
+    # Price within the interval. None if the values do not change.
     price: Figure | None = None
 
 
 class RangeResult(OperationResult):
-    """Ranges of a linear model, or of an integer model with its integers fixed."""
+    """Ranges of a linear model, or of an integer model with fixed integers."""
 
     kind: Literal["range"] = "range"
     with_integers_fixed: bool
@@ -285,16 +287,16 @@ class WhyResult(OperationResult):
 
     kind: Literal["why"] = "why"
     member: MemberFigures
-    # ``lower bound``, ``upper bound``, ``between``, ``binding`` or ``slack``
+    # ``lower bound``, ``upper bound``, ``between``, ``binding`` or ``slack``.
     at: str
-    # Line of the change that was forced, and its effect; None if that is impossible.
+    # Line of the forced change, and its effect, which is None if the change is impossible.
     forced: str = ""
     difference: Figure | None = None
     # Reduced cost, for linear models.
     reduced_cost: Figure | None = None
     holds_from: float | None = None
     holds_to: float | None = None
-    # Rows that bind and hold the variable.
+    # Binding rows that determine the variable.
     rows: tuple[MemberFigures, ...] = ()
 
 
@@ -319,17 +321,17 @@ class ConflictFamily(ResultPart):
     """Members of one family in a conflict."""
 
     family: str
-    # ``rows``, ``lower bounds`` or ``upper bounds``
+    # ``rows``, ``lower bounds`` or ``upper bounds``.
     part: str
     members: int
     size: int
     names: tuple[str, ...]
-    # Whether a change of this scenario affects it.
+    # True if a change of this scenario affects it.
     changed: bool
 
 
 class ConflictShortage(ResultPart):
-    """The conflict in one sum: its rows, each times a multiplier."""
+    """A conflict as one sum of its rows, each times a multiplier."""
 
     needed: float
     possible: float
@@ -338,18 +340,18 @@ class ConflictShortage(ResultPart):
 
 
 class ConflictResult(OperationResult):
-    """Rows and bounds that cannot hold together."""
+    """Conflicting rows and bounds."""
 
     kind: Literal["conflict"] = "conflict"
     irreducible: bool
-    # Those changed last first.
+    # Families; the last changed comes first.
     families: tuple[ConflictFamily, ...]
-    # None where integrality is needed for the conflict
+    # None if the conflict needs integrality.
     aggregate: ConflictShortage | None = None
 
 
 class RepairChange(ResultPart):
-    """A right-hand side that gives way."""
+    """A right-hand side that is changed."""
 
     row: str
     before: float
@@ -358,7 +360,7 @@ class RepairChange(ResultPart):
 
 
 class RepairResult(OperationResult):
-    """The least changes of right-hand sides, in sum."""
+    """The least total change of right-hand sides."""
 
     kind: Literal["repair"] = "repair"
     total: Figure
@@ -375,16 +377,16 @@ class AlternativePlan(ResultPart):
 
 
 class AlternativesResult(OperationResult):
-    """Solutions that differ, the best first."""
+    """Different solutions, the best first."""
 
     kind: Literal["alternatives"] = "alternatives"
     solutions: tuple[AlternativePlan, ...]
-    # Whether the list is complete.
+    # True if the list is complete.
     complete: bool
 
 
 class FrontierEntry(ResultPart):
-    """A solution for which neither objective can be better without the other one being worse."""
+    """A solution in which neither objective can be improved without worsening the other."""
 
     first: Figure
     second: Figure
@@ -411,7 +413,7 @@ class ExtremeResult(OperationResult):
 
 
 class BreachInfo(ResultPart):
-    """Something that a point breaks."""
+    """A part of the model that a point violates."""
 
     part: str
     name: str
@@ -421,7 +423,7 @@ class BreachInfo(ResultPart):
 
 
 class MatchTrial(ResultPart):
-    """Two models with the same perturbation, each solved."""
+    """Two models with the same perturbation, and their optima."""
 
     # ``as given``, or the data or costs that were multiplied by random factors.
     perturbed: str
@@ -434,25 +436,25 @@ class MatchTrial(ResultPart):
 
 
 class VerifyResult(OperationResult):
-    """A point, or another model, checked against the model."""
+    """Result of checking a point, or another model, against the model."""
 
     kind: Literal["verify"] = "verify"
     # Content of the file: values, a model, or the output of a program.
     source: str = ""
-    # Fields of a point; None without one.
+    # Fields for a point. None for another model.
     feasible: bool | None = None
     objective: Figure | None = None
-    # Objective that the file or program states, and whether it is that of its point.
+    # Objective that the file or program states.
     claimed: Figure | None = None
     claim_holds: bool | None = None
     # Difference to the optimum.
     difference: Figure | None = None
     breaches: tuple[BreachInfo, ...] = ()
-    # All objectives at the point; empty for a single one.
+    # All objectives at the point. Empty for a single one.
     objectives: tuple[ObjectiveValue, ...] = ()
-    # Fields of another model; None without one.
+    # Fields for another model. None for a point.
     same_structure: bool | None = None
-    # ``yes``, ``no`` or ``open``
+    # ``yes``, ``no`` or ``open``.
     same_optima: str = ""
     trials: tuple[MatchTrial, ...] = ()
     differences: "tuple[DiffEntry, ...]" = ()
@@ -469,10 +471,10 @@ class InverseResult(OperationResult):
 class DiffEntry(ResultPart):
     """A difference between two models, by family."""
 
-    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients``, ``costs`` or ``objective``
+    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients``, ``costs`` or ``objective``.
     of: str
     name: str
-    # ``added``, ``removed`` or ``changed``
+    # ``added``, ``removed`` or ``changed``.
     change: str
     members: int
     # Name, before, after.
@@ -482,7 +484,7 @@ class DiffEntry(ResultPart):
 
 
 class DiffResult(OperationResult):
-    """Two models compared."""
+    """Differences of two models."""
 
     kind: Literal["diff"] = "diff"
     objective: ObjectiveChange
@@ -490,7 +492,7 @@ class DiffResult(OperationResult):
 
 
 class StateResult(OperationResult):
-    """The state after a change, ``keep``, ``undo`` or a choice of scenario."""
+    """State after a change, ``keep``, ``undo`` or a choice of scenario."""
 
     kind: Literal["state"] = "state"
     # Lines of all changes since the base model.
@@ -523,7 +525,7 @@ AnyResult = (
 
 
 class AnyResultModel(BaseModel):
-    """A result of any kind, for reading from JSON."""
+    """Result of any kind, to read from JSON."""
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
     result: AnyResult = Field(discriminator="kind")

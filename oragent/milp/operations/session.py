@@ -1,10 +1,10 @@
-"""A session of operations on one model: lines or typed requests in, typed results out.
+"""Session of operations on one model. It takes lines or typed requests and returns typed results.
 
     session = ModelSession.open(Path("transport.json"))
     result = session.ask("whatif demand[Paris, wk3..wk5] *= 1.1")
     print(result.objective.difference.value, result.model_dump_json())
 
-A question never changes the state; ``keep`` makes the last trial the state.
+A question never changes the state. ``keep`` makes the last trial the state.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,12 +29,12 @@ from oragent.milp.plain import quoted
 from oragent.milp.reference_text import name_text
 
 CHANGES = get_args(ops.AnyChange)
-# Figures that a change lists.
+# Maximum number of figures that the result of a change lists.
 SHOWN = 20
 
 
 class ModelSession:
-    """A model, its scenarios, and the results of all lines, by id."""
+    """A model, its scenarios, and the results of all lines by id."""
 
     def __init__(
         self,
@@ -49,23 +49,23 @@ class ModelSession:
 
     @classmethod
     def open(cls, path: Path, limits: SolveLimits | None = None) -> "ModelSession":
-        """Open the model of a file of any form, of a program, or of the folder of a run.
+        """Open the model of a file of any form, a program, or the folder of a run.
 
         Raises:
-            MilpError: The file holds no model.
+            MilpError: The file contains no model.
         """
         return cls(open_model(path), limits, folder=path.parent)
 
     @property
     def model(self) -> IndexedModel:
-        """The model of the present scenario."""
+        """Return the model of the present scenario."""
         return self.study.present.model
 
     def ask(self, line: str | ops.AnyRequest) -> AnyResult:
-        """Run a line or a typed request; the result is kept under its id.
+        """Execute a line or a typed request. The result is stored under its id.
 
         Raises:
-            MilpError: The line is not of the syntax, or cannot be done; nothing was changed.
+            MilpError: The line is malformed, or cannot be executed. Nothing was changed.
         """
         request = parse_line(line) if isinstance(line, str) else line
         if isinstance(request, CHANGES):
@@ -84,11 +84,11 @@ class ModelSession:
         return result
 
     def run(self, lines: Iterable[str]) -> list[AnyResult]:
-        """Run lines in order; empty ones and comments are passed over."""
+        """Execute lines in order, without empty lines and comments."""
         return [self.ask(line) for line in lines if not is_comment(line)]
 
     def scenario_lines(self) -> dict[str, list[str]]:
-        """The lines of all scenarios that were kept, by name."""
+        """Return the lines of all kept scenarios by name."""
         return {name: list(lines_of(changes)) for name, changes in self.study.scenarios.items()}
 
     def _change(self, change: ops.AnyChange) -> StateResult:
@@ -103,7 +103,7 @@ class ModelSession:
     def _keep(self, request: ops.KeepRequest) -> StateResult:
         study = self.study
         if study.trial is None and not request.name:
-            raise MilpError("nothing to keep: ask 'whatif' first, or name the present state with 'keep NAME'")
+            raise MilpError("nothing to keep: use 'whatif' first, or name the present state with 'keep NAME'")
         if request.name and fold(request.name) == BASE:
             raise MilpError(f"{quoted(request.name)} is the model without changes: choose another name")
         if study.trial is not None:
@@ -137,7 +137,7 @@ def _parse_changes(lines: Iterable[str]) -> Changes:
     for line in lines:
         request = parse_line(line)
         if not isinstance(request, CHANGES):
-            raise MilpError(f"a scenario holds changes alone, not {quoted(line)}")
+            raise MilpError(f"a scenario contains only changes, not {quoted(line)}")
         changes.append(request)
     return tuple(changes)
 
@@ -145,7 +145,7 @@ def _parse_changes(lines: Iterable[str]) -> Changes:
 def _changed_figures(
     before: IndexedModel, after: IndexedModel
 ) -> tuple[tuple[tuple[str, float | None, float | None], ...], int]:
-    """Names, old and new figures that a change sets directly: data, right-hand sides, bounds and costs."""
+    """Return names, old and new figures that a change sets directly: data, right-hand sides, bounds and costs."""
     found: list[tuple[str, float | None, float | None]] = []
     cells = np.flatnonzero(before.cells != after.cells)
     if len(cells):

@@ -1,4 +1,4 @@
-"""Members that a reference means: names and labels without regard to case and accents, exact or refused."""
+"""Members that a reference means. Names and labels are matched without case and accents; ambiguous ones are refused."""
 
 import difflib
 import unicodedata
@@ -35,9 +35,9 @@ class Slice:
 
     model: IndexedModel
     family: Family
-    # ``(k,)`` places in the family, increasing
+    # ``(k,)`` increasing positions in the family.
     members: Positions
-    # Places of index sets at which one label was named.
+    # Positions of index sets for which a single label was named.
     fixed: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
@@ -45,34 +45,34 @@ class Slice:
 
     @property
     def positions(self) -> Positions:
-        """``(k,)`` positions in the arrays of the model."""
+        """Return the ``(k,)`` positions in the arrays of the model."""
         return self.family.positions[self.members]
 
     @property
     def names(self) -> list[str]:
-        """Names of the members."""
+        """Return the names of the members."""
         return [self.model.member_name(self.family, member) for member in self.members.tolist()]
 
     @property
     def kind(self) -> str:
-        """``parameters``, ``variables`` or ``rows``."""
+        """Return ``parameters``, ``variables`` or ``rows``."""
         return kind_of(self.family)
 
 
 def kind_of(family: Family) -> str:
-    """The kind of a family."""
+    """Return the kind of a family."""
     return next(kind for kind, of_kind in KINDS.items() if isinstance(family, of_kind))
 
 
 @lru_cache(maxsize=100_000)
 def fold(text: str) -> str:
-    """A text without case and accents."""
+    """Return a text without case and accents."""
     decomposed = unicodedata.normalize("NFKD", text.strip())
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).casefold()
 
 
 def nearest_names(name: str, candidates: Iterable[str]) -> str:
-    """The names that are most like one, for a message."""
+    """Return the names that are most similar to one, for a message."""
     by_fold = {fold(candidate): candidate for candidate in candidates}
     near = difflib.get_close_matches(fold(name), by_fold, 3, 0.5)
     if near:
@@ -83,7 +83,7 @@ def nearest_names(name: str, candidates: Iterable[str]) -> str:
 
 
 def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence[str]) -> Family:
-    """The family that a reference names, of one of these kinds.
+    """Return the family of one of these kinds that a reference names.
 
     Raises:
         MilpError: No family has the name, or several have it.
@@ -99,7 +99,7 @@ def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence
         if same_figures(model, found):
             return found[0]
         options = " or ".join(f"'{kind_of(family)}.{name_text(family.name)}'" for family in found)
-        raise MilpError(f"{quoted(reference.name)} fits {len(found)} families: write {options}")
+        raise MilpError(f"{quoted(reference.name)} names {len(found)} families: write {options}")
     others = [family for family in model.families() if fold(family.name) == fold(reference.name)]
     if others:
         _check_kind(others[0], kinds)
@@ -120,7 +120,7 @@ def _check_kind(family: Family, kinds: Sequence[str]) -> Family:
 
 
 def same_figures(model: IndexedModel, families: Sequence[Family]) -> bool:
-    """Return True if data and rows of one name are one thing: the rows' right-hand sides are these data, once each."""
+    """Return True if data and rows of one name are the same: the data are the rows' right-hand sides, each once."""
     if len(families) != 2 or not isinstance(families[0], ParameterFamily) or not isinstance(families[1], RowFamily):
         return False
     data, rows = families
@@ -143,11 +143,11 @@ def same_figures(model: IndexedModel, families: Sequence[Family]) -> bool:
 
 
 def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
-    """The members that a reference means.
+    """Return the members that a reference means.
 
     Raises:
-        MilpError: A name or label is unknown or fits two things, a range is of an unordered set, the number of indices
-            is wrong, or no member is left.
+        MilpError: A name or label is unknown or ambiguous, a range is of an unordered set, the number of indices is
+            wrong, or the slice is empty.
     """
     family = find_family(model, reference, kinds)
     if reference.indices is None:
@@ -176,7 +176,7 @@ def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[
 
 
 def find_one(model: IndexedModel, reference: MemberReference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
-    """The one member that a reference means; ``MilpError`` if it means several."""
+    """Return the only member that a reference means. Several members raise ``MilpError``."""
     found = find_slice(model, reference, kinds)
     if len(found) != 1:
         first, last = found.names[0], found.names[-1]
@@ -185,18 +185,20 @@ def find_one(model: IndexedModel, reference: MemberReference, kinds: Sequence[st
 
 
 def find_objective(model: IndexedModel, name: str) -> IndexedObjective:
-    """The objective of a name; ``MilpError`` for an unknown name."""
+    """Return the objective of a name. An unknown name raises ``MilpError``."""
     for goal in model.objectives:
         if goal.name == name:
             return goal
     found = [goal for goal in model.objectives if fold(goal.name) == fold(name)]
     if len(found) == 1:
         return found[0]
-    raise MilpError(f"no objective {quoted(name)}: {nearest_names(name, (goal.name for goal in model.objectives))}")
+    raise MilpError(
+        f"unknown objective {quoted(name)}: {nearest_names(name, (goal.name for goal in model.objectives))}"
+    )
 
 
 def find_set_place(model: IndexedModel, family: Family, name: str) -> int:
-    """The place of an index set among those of a family; a whole number from 1 names the place itself."""
+    """Return the position of an index set in a family. A whole number from 1 names the position itself."""
     places = [position for position, of_family in enumerate(family.sets) if fold(of_family) == fold(name)]
     if len(places) == 1:
         return places[0]
@@ -204,13 +206,13 @@ def find_set_place(model: IndexedModel, family: Family, name: str) -> int:
         return int(name) - 1
     if places:
         raise MilpError(
-            f'{quoted(family.name)} has {len(places)} indices of the set {quoted(name)}: say which, as in by "1"'
+            f'{quoted(family.name)} has {len(places)} indices of the set {quoted(name)}: name one, as in by "1"'
         )
     raise MilpError(f"{quoted(family.name)} has no index set {quoted(name)}: {nearest_names(name, family.sets)}")
 
 
 def _split_exceptions(indices: tuple[Index, ...], count: int) -> tuple[Index, ...]:
-    """Indices in which labels after an exception are indices of their own, where the family needs more indices."""
+    """Return indices in which labels after an exception are separate indices, if the family needs more indices."""
     exceptions = [position for position, index in enumerate(indices) if index.kind == "except"]
     missing = count - len(indices)
     if missing <= 0 or len(exceptions) != 1:
@@ -233,8 +235,8 @@ def _label_places(index_set: IndexSet, index: Index) -> list[int]:
     first, last = places
     if not index_set.is_ordered:
         raise MilpError(
-            f"set {quoted(index_set.name)} has no order, so '{index.labels[0]}..{index.labels[1]}' means nothing: list "
-            "the labels in braces"
+            f"set {quoted(index_set.name)} has no order, so '{index.labels[0]}..{index.labels[1]}' is not defined: "
+            "list the labels in braces"
         )
     if first > last:
         raise MilpError(f"the range '{index.labels[0]}..{index.labels[1]}' is empty: swap its ends")
@@ -242,7 +244,7 @@ def _label_places(index_set: IndexSet, index: Index) -> list[int]:
 
 
 def find_label(index_set: IndexSet, label: str) -> int:
-    """Position of a label; ``MilpError`` if it is unknown or fits two."""
+    """Return the position of a label. An unknown or ambiguous label raises ``MilpError``."""
     exact = index_set.position_of.get(label)
     if exact is not None:
         return exact
@@ -251,7 +253,7 @@ def find_label(index_set: IndexSet, label: str) -> int:
         return places[0]
     if places:
         options = " or ".join(f'"{index_set.labels[position]}"' for position in places)
-        raise MilpError(f"{quoted(label)} fits {options}: write one of them exactly")
+        raise MilpError(f"{quoted(label)} can mean {options}: write one of them exactly")
     raise MilpError(
         f"{quoted(label)} is not a label of the set {quoted(index_set.name)}: {nearest_names(label, index_set.labels)}"
     )

@@ -14,7 +14,7 @@ from oragent.milp.operations.outcomes import OutcomePool, ScenarioModel, SolveLi
 from oragent.milp.operations.results import Figure, ObjectiveValue, StageOptimum
 from oragent.milp.solution import SolveStatus
 
-# Relative room that a fixed objective gets, so that rounding leaves its point feasible.
+# Relative tolerance for a fixed objective, so that its point stays feasible despite rounding.
 ROOM = 1e-9
 SOFT = "the model has soft rows, whose prices belong to its objective: drop them to ask for another objective"
 
@@ -24,9 +24,9 @@ class StageOutcome:
     """Knowledge about the optimum of one stage."""
 
     objective: IndexedObjective
-    # Optimum under the limits of the stages before.
+    # Optimum under the limits of earlier stages.
     optimum: Figure
-    # ``(n,)`` best point known; None without one.
+    # ``(n,)`` best known point, or None.
     point: Vector | None
 
 
@@ -39,21 +39,21 @@ def solve_stages(
 ) -> tuple[StageOutcome, ...]:
     """Solve the stages of a model in order, until one has no point.
 
-    An optimum that is not proven is held at the best point known, which relaxes the next stage: its bound holds, its
-    best point proves nothing. After two such stages nothing is proven.
+    If an optimum is not proven, the objective is fixed at the best known point, which relaxes the next stage. The bound
+    of that stage still holds, but its best point proves nothing. After two such stages nothing is proven.
 
     Args:
         pool: Points and models of the study.
         model: The model.
         first: Its arrays with the first objective.
         limits: Limits of each solve.
-        solved: Later stages that were solved, by the limits on the objectives before; new ones are added.
+        solved: Later stages solved before, by the limits on the objectives. New ones are added.
     """
     outcome = pool.solve(first, limits)
     goal = model.stages[0]
     stages = [StageOutcome(goal, _optimum(goal, outcome.objective, outcome.span()), outcome.point)]
     held: list[tuple[Arrays, float]] = []
-    # Number of stages since the last one before which all are proven; 0 while all are.
+    # Number of stages since the last one that is proven together with all before it; 0 if all are proven.
     unproven = 0
     before = first
     for after in model.stages[1:]:
@@ -91,7 +91,7 @@ def _optimum(goal: IndexedObjective, value: float | None, span: tuple[float, flo
 
 
 def stage_optima(stages: tuple[StageOutcome, ...]) -> tuple[StageOptimum, ...]:
-    """Return the optima of several stages; nothing for a single one."""
+    """Return the optima of several stages; empty for a single one."""
     if len(stages) == 1:
         return ()
     return tuple(
@@ -106,7 +106,7 @@ def stage_optima(stages: tuple[StageOutcome, ...]) -> tuple[StageOptimum, ...]:
 
 
 def objective_values(model: IndexedModel, point: Vector | None) -> tuple[ObjectiveValue, ...]:
-    """Return the values of all objectives at a point; nothing for a model with a single objective."""
+    """Return the values of all objectives at a point; empty for a model with a single objective."""
     if len(model.objectives) == 1 or point is None:
         return ()
     weights = effective_weights(model.objectives)
@@ -124,7 +124,7 @@ def objective_values(model: IndexedModel, point: Vector | None) -> tuple[Objecti
 
 
 def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
-    """Return a model in which another objective is at least as good as a figure."""
+    """Return a model in which another objective is at least as good as a given value."""
     room = ROOM * max(1.0, abs(limit))
     if by.features.soft_rows:
         raise MilpError(SOFT)

@@ -1,4 +1,4 @@
-"""State of a study: the base model, the changes made, scenarios that were kept, and all that was found so far."""
+"""State of a study: the base model, the changes made, kept scenarios, and all results so far."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ from oragent.milp.plain import quoted
 from oragent.milp.solution import TIGHT, SolveStatus
 
 BASE = "base"
-# Models that stay in memory, for all of a study, and non-zeros of all of them together.
+# Maximum number of models of a study in memory, and maximum number of their nonzero coefficients together.
 KEPT_MODELS = 200
 KEPT_NONZEROS = 20_000_000
 # Maximum number of changed members per family.
 SHOWN_MOVES = 5
-# Rows that a comparison lists.
+# Maximum number of rows in a comparison.
 SHOWN_ROWS = 20
-# Relative change below which a value counts as the same.
+# Values with a smaller relative change count as equal.
 SAME = 1e-7
 
 Changes = tuple[ops.AnyChange, ...]
@@ -38,18 +38,18 @@ AnyKind = TypeVar("AnyKind", bound=OperationResult)
 
 @dataclass(frozen=True, eq=False)
 class ModelScenario:
-    """A model after changes, with the knowledge about its optimum."""
+    """A model after changes, and the knowledge about its optimum."""
 
     changes: Changes
     model: IndexedModel
     # The model with the objective that is optimised first.
     known: ScenarioModel
-    # Models of later stages, by the limits on the objectives before.
+    # Models of later stages, by the limits on the objectives before them.
     later: dict[tuple[float, ...], ScenarioModel] = field(default_factory=dict)
 
 
 class ModelStudy:
-    """All that operations read and change."""
+    """State that all operations read and change."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ModelStudy:
         self.base = base
         self.limits = limits or SolveLimits()
         self.scenarios: dict[str, Changes] = dict(scenarios or {})
-        # Folder of the files that lines name.
+        # Folder of files that are named in lines.
         self.folder = folder or Path()
         self.changes: Changes = ()
         # Changes of the last question that solved with changes.
@@ -71,11 +71,11 @@ class ModelStudy:
 
     @property
     def present(self) -> ModelScenario:
-        """The present scenario."""
+        """Return the present scenario."""
         return self.scenario(self.changes)
 
     def scenario(self, changes: Changes) -> ModelScenario:
-        """The scenario after some changes of the base model."""
+        """Return the scenario after some changes of the base model."""
         key = tuple(render(change) for change in changes)
         if key not in self._models:
             if changes:
@@ -97,16 +97,16 @@ class ModelStudy:
         return self._models[key]
 
     def named(self, name: str) -> Changes:
-        """The changes of a scenario that was kept; ``base`` is the model without changes."""
+        """Return the changes of a kept scenario. ``base`` is the model without changes."""
         if fold(name) == BASE:
             return ()
         for kept, changes in self.scenarios.items():
             if fold(kept) == fold(name):
                 return changes
-        raise MilpError(f"no scenario {quoted(name)}: {nearest_names(name, [BASE, *self.scenarios])}")
+        raise MilpError(f"unknown scenario {quoted(name)}: {nearest_names(name, [BASE, *self.scenarios])}")
 
     def label(self, changes: Changes) -> str:
-        """Name of a scenario, or how far it is from the base model."""
+        """Return the name of a scenario, or the number of its changes."""
         if not changes:
             return BASE
         lines = [render(change) for change in changes]
@@ -116,11 +116,11 @@ class ModelStudy:
         return f"{BASE} + {len(changes)}"
 
     def solve(self, scenario: ModelScenario) -> Outcome:
-        """Solve a scenario within the limits of the study, or take the known outcome."""
+        """Solve a scenario within the limits of the study, or return the known outcome."""
         return self.pool.solve(scenario.known, self.limits)
 
     def point(self, scenario: ModelScenario) -> Vector:
-        """The best point of a scenario; ``MilpError`` if it has no point."""
+        """Return the best point of a scenario. Without a point, raise ``MilpError``."""
         outcome = self.solve(scenario)
         if outcome.point is None:
             if outcome.status is SolveStatus.UNKNOWN:
@@ -147,19 +147,19 @@ class ModelStudy:
         return solve_stages(self.pool, scenario.model, scenario.known, self.limits, scenario.later)
 
     def last_point(self, scenario: ModelScenario) -> Vector | None:
-        """The best point of the last stage that has one; None without any."""
+        """Return the best point of the last stage that has one, or None."""
         points = [stage.point for stage in self.stages(scenario) if stage.point is not None]
         if points:
             return points[-1]
         return None
 
     def optimum(self, scenario: ModelScenario) -> Figure:
-        """The optimum of a scenario that was solved, as far as it is known."""
+        """Return what is known about the optimum of a solved scenario."""
         outcome = scenario.known.outcome
         return Figure.between(outcome.objective, *outcome.span(), unit=scenario.model.objective.unit)
 
     def warn(self, scenario: ModelScenario) -> tuple[str, ...]:
-        """Warnings for a reader of values of a scenario."""
+        """Return warnings for readers of the values of a scenario."""
         warnings = []
         if scenario.known.outcome.status is SolveStatus.FEASIBLE:
             goes_on = continue_options(self.limits)
@@ -174,7 +174,7 @@ class ModelStudy:
 
 
 def continue_options(limits: SolveLimits) -> str:
-    """Options with which a solve that a limit ended goes on."""
+    """Return options with which a solve that a limit ended can continue."""
     if limits.gap > 0:
         return f"--gap {limits.gap / 10:g}"
     if limits.nodes is not None:
@@ -187,7 +187,7 @@ def continue_options(limits: SolveLimits) -> str:
 
 
 def objective_change(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> ObjectiveChange:
-    """The optima of two scenarios that were solved, and their difference as an interval."""
+    """Return the optima of two solved scenarios, and their difference as an interval."""
     study.pool.refresh(before.known)
     study.pool.refresh(after.known)
     goal = after.model.objective
@@ -201,7 +201,7 @@ def objective_change(study: ModelStudy, before: ModelScenario, after: ModelScena
 
 
 def stage_changes(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> tuple[ObjectiveChange, ...]:
-    """The optima of all stages of two scenarios with the same stages; nothing for a single one."""
+    """Return the optima of all stages of two scenarios with the same stages; empty for a single one."""
     if len(after.model.stages) == 1:
         return ()
     pairs = zip(study.stages(before), study.stages(after), strict=False)
@@ -220,7 +220,7 @@ def stage_changes(study: ModelStudy, before: ModelScenario, after: ModelScenario
 def part_changes(
     before: IndexedModel, first: Vector | None, after: IndexedModel, second: Vector | None
 ) -> tuple[ObjectiveChange, ...]:
-    """The objectives that both models have at a point of each; nothing for a single one."""
+    """Return the objectives of both models at a point of each; empty for a single one."""
     old = {part.name: part for part in objective_values(before, first)}
     changes = []
     for part in objective_values(after, second):
@@ -235,7 +235,7 @@ def part_changes(
 
 
 def figure_difference(before: Figure, after: Figure) -> Figure:
-    """The second figure minus the first, as far as both are known."""
+    """Return the second figure minus the first, as an interval."""
 
     def minus(second: float | None, first: float | None) -> float | None:
         if first is None or second is None:
@@ -247,7 +247,7 @@ def figure_difference(before: Figure, after: Figure) -> Figure:
 
 
 def difference(before: ModelScenario, after: ModelScenario) -> Figure:
-    """Optimum of the second scenario minus that of the first, as far as it is known."""
+    """Return the optimum of the second scenario minus that of the first, as an interval."""
     first, second = before.known.outcome, after.known.outcome
     unit = after.model.objective.unit
     if first.objective is None or second.objective is None:
@@ -268,7 +268,7 @@ def is_decided(figure: Figure) -> bool:
 
 
 def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ...]:
-    """Families of variables whose values differ between two points, those that moved most first."""
+    """Return the families of variables whose values differ between two points, the largest differences first."""
     steps = after - before
     is_moved = np.abs(steps) > SAME * np.maximum(1.0, np.abs(before))
     found = []
@@ -298,14 +298,14 @@ def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ..
 
 
 def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:
-    """``(m,)`` left sides at a point, and the room of each row to its nearer limit."""
+    """Return the ``(m,)`` left sides at a point, and the distance of each row to its nearer limit."""
     arrays = scenario.known.arrays
     activities = arrays.activities_at(point)
     return activities, np.minimum(arrays.row_high - activities, activities - arrays.row_low)
 
 
 def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
-    """``(m,)``: whether an inequality has no slack at a point."""
+    """Return an ``(m,)`` mask of inequalities without slack at a point."""
     arrays = scenario.known.arrays
     _, slack = row_slacks(scenario, point)
     size = np.maximum(1.0, np.abs(scenario.model.rhs_values))
@@ -315,7 +315,7 @@ def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
 def row_member(
     scenario: ModelScenario, family: Family, member: int, point: Vector, activities: Vector
 ) -> MemberFigures:
-    """A row with its left side, right-hand side, slack, and its dual in linear models."""
+    """Return a row with its left side, right-hand side, slack, and for linear models its dual."""
     model, arrays = scenario.model, scenario.known.arrays
     row = int(family.positions[member])
     low, high = float(arrays.row_low[row]), float(arrays.row_high[row])
@@ -338,7 +338,7 @@ def row_member(
 
 
 def binding_members(scenario: ModelScenario, point: Vector, before: Vector | None = None) -> tuple[MemberFigures, ...]:
-    """Inequalities without slack at a point, and not at an earlier one, in order of the model."""
+    """Return inequalities without slack at a point but not at an earlier one, in the order of the model."""
     activities, _ = row_slacks(scenario, point)
     binds = binding_rows(scenario, point)
     if before is not None:
@@ -351,7 +351,7 @@ def binding_members(scenario: ModelScenario, point: Vector, before: Vector | Non
 
 
 def solved(study: ModelStudy, scenario: ModelScenario, result: AnyKind) -> AnyKind:
-    """The result with the fields that say how a scenario was solved."""
+    """Return the result with the fields that describe how a scenario was solved."""
     outcome = scenario.known.outcome
     fields = {
         "scenario": study.label(scenario.changes),
@@ -365,5 +365,5 @@ def solved(study: ModelStudy, scenario: ModelScenario, result: AnyKind) -> AnyKi
 
 
 def lines_of(changes: Sequence[ops.AnyChange]) -> tuple[str, ...]:
-    """The lines of changes."""
+    """Return the lines of changes."""
     return tuple(render(change) for change in changes)

@@ -1,4 +1,4 @@
-"""Parser of the text syntax of operations: recursive descent over tokens, nothing executed unless all is consumed.
+"""Parser of the text syntax of operations by recursive descent. A line is executed only if all of it can be parsed.
 
 The grammar is in ``docs/milp.md``.
 """
@@ -23,7 +23,7 @@ def parse_line(line: str) -> ops.AnyRequest:
     """Parse one line into a request.
 
     Raises:
-        MilpError: The line is not of the syntax; the message has the place and the expected token.
+        MilpError: The line is malformed. The message names the position and the expected token.
     """
     parser = _Parser(line)
     request = parser.line()
@@ -45,7 +45,7 @@ def _verb(verb: str, reference: ops.MemberReference) -> ops.ForbidChange | ops.F
 
 
 class _Parser:
-    """The tokens of a line and the place reached."""
+    """The tokens of a line and the current position."""
 
     def __init__(self, line: str) -> None:
         self._line = line
@@ -84,7 +84,7 @@ class _Parser:
         }
 
     def line(self) -> ops.AnyRequest:
-        """A query or a change."""
+        """Parse a question or a change."""
         token, after = self._tokens[self._at], self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         begins_change = after.is_sign("[", "(", ".", *ASSIGNS, *COMPARISONS)
         word = token.text.casefold()
@@ -94,7 +94,7 @@ class _Parser:
         return self.change()
 
     def change(self) -> ops.AnyChange:
-        """A change of the model."""
+        """Parse a change of the model."""
         token, after = self._tokens[self._at], self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         is_verb = not after.is_sign("[", "(", ".", *ASSIGNS, *COMPARISONS)
         if is_verb and token.is_word("forbid", "free", "drop"):
@@ -175,7 +175,7 @@ class _Parser:
         return ops.WeightedObjective(name=name, weight=weight)
 
     def target(self) -> ops.ChangeTarget:
-        """The target of a change: a value, a bound or a coefficient."""
+        """Parse the target of a change: a value, a bound or a coefficient."""
         token, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         if not after.is_sign("("):
             return ops.ChangeTarget(reference=self.reference())
@@ -188,7 +188,7 @@ class _Parser:
         return ops.ChangeTarget(part="coefficient", reference=reference, of=name)
 
     def reference(self) -> ops.MemberReference:
-        """A family or a slice of one."""
+        """Parse a family or a slice of one."""
         kind: Literal["parameters", "variables", "rows"] | None = None
         first, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         if first.is_word(*KINDS) and after.is_sign("."):
@@ -221,14 +221,14 @@ class _Parser:
         return ops.Index(kind="labels", labels=(label,))
 
     def _except_labels(self) -> tuple[str, ...]:
-        """Labels after ``except``: a list in braces, or all plain labels up to the next index."""
+        """Parse the labels after ``except``: a list in braces, or all plain labels up to the next index."""
         if self._peek().is_sign("{"):
             self._at += 1
             in_braces = self._list(self._label, ",")
             self._take_sign("}", expected="',' or '}'")
             return in_braces
         labels = [self._label()]
-        # A comma may also begin the next index: the labels of the set decide, when the reference is resolved.
+        # A comma may also begin the next index. The labels of the set decide this when the reference is resolved.
         while self._peek().is_sign(",") and self._is_plain_label(self._at + 1):
             self._at += 1
             labels.append(self._label())
@@ -246,7 +246,7 @@ class _Parser:
         return token.text
 
     def expression(self) -> ops.Expression:
-        """A sum of terms."""
+        """Parse a sum of terms."""
         terms = [self._term(self._leading_sign())]
         while self._peek().is_sign("+", "-"):
             terms.append(self._term(self._leading_sign()))
@@ -286,7 +286,7 @@ class _Parser:
         return token.kind in (TokenKind.WORD, TokenKind.STRING) and not token.is_word("within", "by")
 
     def number(self) -> float:
-        """A number with its sign; ``inf`` is one."""
+        """Parse a number with its sign, or ``inf``."""
         sign = self._leading_sign()
         token = self._next()
         if token.is_word("inf"):
@@ -415,7 +415,7 @@ class _Parser:
         if token.kind is not TokenKind.END:
             self._at += 1
             return token
-        # The callers step back to the token that they refuse.
+        # The callers step back to the token that they report.
         self._at += 1
         self._tokens = [*self._tokens, token]
         return token
@@ -424,7 +424,7 @@ class _Parser:
         return self._peek().kind is TokenKind.END
 
     def expect_end(self) -> None:
-        """Refuse a line of which something is left."""
+        """Raise an error unless the line is used up."""
         if not self._is_end():
             self._fail("the end of the line")
 

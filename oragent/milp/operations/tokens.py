@@ -35,7 +35,7 @@ KINDS = {"string": TokenKind.STRING, "number": TokenKind.NUMBER, "word": TokenKi
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of a line."""
+    """Token of a line."""
 
     kind: TokenKind
     # Text without quotes.
@@ -53,10 +53,10 @@ class Token:
 
 
 def split_tokens(line: str) -> Sequence[Token]:
-    """Tokens of a line, an end token last.
+    """Return the tokens of a line, with an end token.
 
     Raises:
-        MilpError: The line is too long, or a character belongs to no token.
+        MilpError: The line is too long, or a character does not belong to any token.
     """
     if len(line) > LARGEST_LINE:
         raise MilpError(f"the line has {len(line):,} characters; expected at most {LARGEST_LINE:,}")

@@ -1,4 +1,4 @@
-"""The operation ``verify``: a file of values, a program's output, or another model, against the present scenario."""
+"""Operation ``verify``: compare a file of values, a program's output, or another model with the present scenario."""
 
 from pathlib import Path
 
@@ -20,10 +20,10 @@ from oragent.milp.operations.state import ModelScenario, ModelStudy, solved
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solving import breaches
 
-# Breaches that one result lists, and names in a warning.
+# Maximum number of breaches in one result, and of names in a warning.
 SHOWN = 100
 SHOWN_NAMES = 5
-# Relative difference up to which a claimed objective is that of its point.
+# Maximum relative difference between a claimed objective and the one of its point.
 SAME = 1e-6
 POINT_ENDINGS = (".sol", ".csv")
 # Keys of a model in JSON.
@@ -33,12 +33,12 @@ MODEL_KEYS = {"variables", "version"}
 def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
     """Check values against the present scenario, or compare another model with it.
 
-    A feasible point also helps later solves. A program is run in the sandbox: its model is compared if it solves one
-    that can be captured; its values, from that solve, from what it prints or from a file ``solution.json``,
-    ``solution.sol`` or ``solution.csv`` that it writes, are checked.
+    A feasible point also helps later solves. A program runs in the sandbox. If it solves a model that can be captured,
+    that model is compared. Otherwise its values are checked: those of that solve, of its output, or of a file
+    ``solution.json``, ``solution.sol`` or ``solution.csv``.
 
     Raises:
-        MilpError: The file holds neither values nor a model, or the program fails or prints neither.
+        MilpError: The file contains neither values nor a model, or the program fails or prints neither.
     """
     if Path(request.file).is_absolute():
         path = Path(request.file)
@@ -97,7 +97,7 @@ def _check_point(
 
 
 def _distance(scenario: ModelScenario, point: Vector, worth: float) -> Figure:
-    """The objective of a point minus the optimum."""
+    """Return the objective of the point minus the optimum."""
     low, high = scenario.known.outcome.span()
     best, unit = scenario.known.outcome.objective, scenario.model.objective.unit
     if best is None:
@@ -162,7 +162,7 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
 
 
 def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> ClaimedSolution | None:
-    """Values of a solution file that the program wrote, or else of what it printed."""
+    """Return the values in a solution file of the program, or else in its output."""
     for name, content in sorted(captured.files.items()):
         where, text = f"{shown}, {plain(name, 60)}", content.decode(errors="replace")
         if name.endswith(".json"):
@@ -173,7 +173,7 @@ def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> Clai
 
 
 def _captured_point(model: IndexedModel, captured: CapturedModel) -> ClaimedSolution | None:
-    """The point of a captured solve, if all of its variables are variables of the model."""
+    """Return the point of a captured solve, if all its variables are variables of the model."""
     assert captured.model is not None
     if captured.claim.values is None:
         return None

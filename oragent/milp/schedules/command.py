@@ -1,4 +1,4 @@
-"""Solve a file with a schedule and print the result in a terminal."""
+"""Command ``oragent solve`` for a file with a schedule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ class ScheduleRequest:
     explain: bool = False
     # File for the schedule: ``.csv`` or ``.json``.
     out: Path | None = None
-    # ``cp-sat`` or a back end for mixed-integer models; empty for CP-SAT if it is installed, else HiGHS.
+    # ``cp-sat`` or a back end for mixed-integer models. Empty means CP-SAT if it is installed, else HiGHS.
     solver: str = ""
     options: SolverOptions = field(default_factory=SolverOptions)
-    # A second solver for a comparison; empty for none.
+    # Second solver for comparison. Empty for none.
     confirm: str = ""
 
 
@@ -65,7 +65,7 @@ def solve_schedule_file(request: ScheduleRequest, console: Console) -> Schedulin
 
 
 def compare_schedules(first: SchedulingSolution, second: SchedulingSolution) -> str:
-    """Return one line on the agreement of two solvers; ``MilpError`` if one excludes what the other has proven."""
+    """Return one line about the agreement of two solvers. If they contradict each other, raise ``MilpError``."""
     names = f"{first.solver} and {second.solver}"
     statuses = {first.status, second.status}
     if statuses == {SolveStatus.INFEASIBLE}:
@@ -84,7 +84,7 @@ def compare_schedules(first: SchedulingSolution, second: SchedulingSolution) -> 
 
 
 def print_schedule(schedule: SchedulingModel, solution: SchedulingSolution, console: Console) -> None:
-    """Print a schedule; names are escaped."""
+    """Print a schedule. Names are escaped."""
     if schedule.name:
         console.print(Text(plain(schedule.name), style="bold"))
     lines = {"status": str(solution.status)}

@@ -1,4 +1,4 @@
-"""Explanation of a schedule: bounds without a solver, the critical path, idle machines, and deadlines in conflict."""
+"""Explanation of a schedule: bounds without a solver, critical path, idle machines, and conflicting deadlines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from oragent.milp.scheduling import Interval, ScheduleGoal, SchedulingModel, Sch
 from oragent.milp.solution import SolveStatus
 from oragent.milp.solvers.protocol import SolverOptions
 
-# Maximum number of solves to find deadlines in conflict.
+# Maximum number of solves to find conflicting deadlines.
 MOST_SOLVES = 60
 
 
@@ -26,7 +26,7 @@ class CriticalStep:
 def explain_schedule(
     schedule: SchedulingModel, solution: SchedulingSolution, options: SolverOptions | None = None
 ) -> tuple[str, ...]:
-    """Return sentences on a solution; for an infeasible schedule, on the deadlines in conflict."""
+    """Return sentences about a solution. For an infeasible schedule, they name conflicting deadlines."""
     if solution.status is SolveStatus.INFEASIBLE:
         return tuple(_explain_conflict(schedule, options or SolverOptions(), solution.solver))
     if not solution.starts:
@@ -48,7 +48,7 @@ def explain_schedule(
 
 
 def earliest_starts(schedule: SchedulingModel) -> dict[str, int]:
-    """Return the earliest start of each interval by releases and precedences alone."""
+    """Return the earliest start of each interval by releases and precedences only."""
     return _longest_paths(schedule, is_forward=True)
 
 
@@ -74,7 +74,7 @@ def _longest_paths(schedule: SchedulingModel, is_forward: bool) -> dict[str, int
 
 
 def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
-    """Return bounds on the makespan, largest first: the longest chain, and the load of each machine.
+    """Return lower bounds on the makespan, largest first: the longest chain, and the load of each machine.
 
     The load of a machine counts the least time before its first and after its last interval (Carlier 1982,
     doi:10.1016/S0377-2217(82)80007-6).
@@ -154,7 +154,7 @@ def _explain_machines(schedule: SchedulingModel, starts: Mapping[str, int]) -> I
 
 
 def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver: str) -> Iterator[str]:
-    """Find deadlines without which there is a schedule, all of which are needed for the conflict."""
+    """Find an irreducible set of conflicting deadlines."""
     if solver.startswith("CP-SAT") or solver == "bounds":
         chosen = "cp-sat"
     else:

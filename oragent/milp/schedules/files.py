@@ -1,7 +1,7 @@
 """Files of schedules: JSON, and job shops in the text form of the OR-Library and JSPLIB.
 
-The text form has comments (``#``, ``+``, or a line without a number at its start), then a line with the numbers of jobs
-and machines, then a line for each job: the machine, from 0 on, and the duration of each operation in order.
+The text form has comments (``#``, ``+``, or lines that do not begin with a number), then a line with the numbers of
+jobs and machines, then one line per job with the machine (from 0) and the duration of each operation in order.
 """
 
 import csv
@@ -40,7 +40,7 @@ def is_schedule(path: Path) -> bool:
 
 
 def read_schedule(path: Path) -> SchedulingModel:
-    """Read a schedule from a file; ``MilpError`` begins with its name."""
+    """Read a schedule from a file. ``MilpError`` begins with the name of the file."""
     content = read_bytes(path, "a schedule")
     try:
         if path.suffix.lower() == ".json":
@@ -51,10 +51,10 @@ def read_schedule(path: Path) -> SchedulingModel:
 
 
 def job_shop_from_text(text: str, name: str = "") -> SchedulingModel:
-    """Read a job shop; operation 2 of job 1 is named ``op[J1, 2]``, and machines are named ``M0``, ``M1``.
+    """Read a job shop. Operation 2 of job 1 is named ``op[J1, 2]``, and machines are named ``M0``, ``M1``.
 
     Raises:
-        MilpError: A line is not as expected; the message has its number.
+        MilpError: A line is malformed. The message names its number.
     """
     lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if _is_data(line)]
     if not lines:
@@ -103,7 +103,7 @@ def _whole_numbers(line: int, words: list[str]) -> list[int]:
 
 
 def write_schedule(schedule: SchedulingModel, path: Path) -> None:
-    """Write a schedule as JSON; ``MilpError`` for another ending."""
+    """Write a schedule as JSON. Another ending raises ``MilpError``."""
     if path.suffix.lower() != ".json":
         raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in .json for a schedule")
     replace_file(path, schedule_to_json(schedule))
@@ -122,13 +122,13 @@ def machines_of(schedule: SchedulingModel) -> dict[str, list[str]]:
 
 
 def check_plan_ending(path: Path) -> None:
-    """Raise ``MilpError`` if a plan cannot be written to such a file."""
+    """Raise ``MilpError`` if the ending is not one of a plan."""
     if path.suffix.lower() not in PLANS:
         raise MilpError(f"{plain(str(path), 200)}: expected a file that ends in {' or '.join(PLANS)} for a schedule")
 
 
 def write_plan(schedule: SchedulingModel, solution: SchedulingSolution, path: Path) -> None:
-    """Write the found schedule: a table as ``.csv``, all fields as ``.json``.
+    """Write the schedule that was found: a table as ``.csv``, or all fields as ``.json``.
 
     Raises:
         MilpError: No schedule was found, or the file cannot be written.

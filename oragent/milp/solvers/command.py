@@ -1,7 +1,7 @@
-"""Solver back end for any program that reads an LP or MPS file and writes a solution file, run in the sandbox.
+"""Back end for any program that reads an LP or MPS file and writes a solution file. It runs in the sandbox.
 
-``command:PROGRAM ARGUMENTS``, for instance ``command:cbc {model.mps} solve solution {solution}``; ``{model.lp}`` or
-``{model.mps}`` is the file with the model, ``{solution}`` the file that the program writes.
+For example ``command:cbc {model.mps} solve solution {solution}``. ``{model.lp}`` or ``{model.mps}`` is the file with
+the model, and ``{solution}`` the file that the program writes.
 """
 
 import shlex
@@ -29,9 +29,9 @@ SOLUTION = "model.sol"
 FORMS = ("lp", "mps")
 # CPU seconds if the user sets no time limit.
 DEFAULT_SECONDS = 600.0
-# Relative difference up to which objectives are equal, as files round them.
+# Maximum relative difference of equal objectives, because files round them.
 AGREED = 1e-6
-# Limits in MiB.
+# Limits of memory and of files, in MiB.
 MEMORY, FILES = 4096, 512
 STATUSES = {
     SolveStatus.OPTIMAL: SolverStatus.OPTIMAL,
@@ -45,7 +45,7 @@ class CommandSolver:
 
     name = "command"
     install = "install the program, or give its path"
-    # The program claims an optimum; it reports no separate bound.
+    # The program claims an optimum. It reports no separate bound.
     abilities = frozenset({Ability.LINEAR, Ability.INTEGER, Ability.TIME})
 
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -56,7 +56,7 @@ class CommandSolver:
         """Return the adapter of a command line.
 
         Raises:
-            MilpError: The line has no program, or does not say where the model and the solution are.
+            MilpError: The line has no program, or no place for the model or the solution.
         """
         try:
             words = tuple(shlex.split(line))
@@ -82,7 +82,7 @@ class CommandSolver:
         version, started = self.version(), time.perf_counter()
         form = next(form for form in FORMS if any(f"{{model.{form}}}" in word for word in self.words))
         name = f"model.{form}"
-        # Replace names of files by paths; the program works in the folder of both files.
+        # Replace names of files by paths. The program runs in the folder of both files.
         words = tuple(word.replace(f"{{{name}}}", name).replace("{solution}", SOLUTION) for word in self.words)
         seconds = options.seconds or DEFAULT_SECONDS
         limits = Limits(cpu_s=seconds + 1, memory_mb=MEMORY, file_mb=FILES, wall_s=2 * seconds + 10)
@@ -104,7 +104,7 @@ class CommandSolver:
 def _model_text(arrays: Arrays, form: str) -> str:
     """Write a model with the names x0, x1, ... and r0, r1, ..., as a minimisation without a constant.
 
-    Programs differ in whether they read the sense and the constant of an MPS file.
+    Some programs ignore the sense or the constant of an MPS file.
     """
     arrays = replace(arrays, sense=Sense.MINIMIZE, cost=arrays.sense.sign * arrays.cost, constant=0.0)
     unused = np.flatnonzero((np.bincount(arrays.matrix.columns, minlength=len(arrays.cost)) == 0) & (arrays.cost == 0))
@@ -132,7 +132,7 @@ def _result(arrays: Arrays, solution: SolutionFile, version: str, seconds: float
     if status is SolverStatus.OPTIMAL:
         cost = arrays.sense.sign * float(arrays.cost @ values)
         stated = cost if solution.objective is None else solution.objective
-        # If the program misread the model, its objective differs from that of its point.
+        # If the stated objective differs from that of the point, the program has misread the model.
         if abs(stated - cost) <= AGREED * max(1.0, abs(cost)):
             bound = arrays.objective_at(values)
     return SolverResult(status, version, values, bound, seconds=seconds)

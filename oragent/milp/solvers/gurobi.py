@@ -1,4 +1,4 @@
-"""Gurobi through gurobipy; its wheel includes a licence for small models."""
+"""Gurobi through gurobipy, whose wheel includes a licence for small models."""
 
 import math
 import time
@@ -14,7 +14,7 @@ from oragent.milp.plain import plain
 from oragent.milp.solvers.protocol import Ability, Limit, SolverOptions, SolverResult, SolverStatus, not_installed
 
 INSTALL = 'pip install "operations-research-agents[gurobi]"'
-# Fixed values of ``GRB.Status`` from the manual.
+# Values of ``GRB.Status``, which the manual fixes.
 STATUSES = {
     2: SolverStatus.OPTIMAL,
     3: SolverStatus.INFEASIBLE,
@@ -84,7 +84,7 @@ def _set_options(model: Any, options: SolverOptions) -> None:
 
 
 def build_model(model: Any, arrays: Arrays, gurobipy: Any) -> None:
-    """Fill an empty model of gurobipy with arrays and their features."""
+    """Fill an empty model of gurobipy with arrays and features."""
     from scipy.sparse import csr_matrix
 
     features = arrays.features
@@ -92,7 +92,7 @@ def build_model(model: Any, arrays: Arrays, gurobipy: Any) -> None:
     low, high = arrays.low.copy(), arrays.high.copy()
     for part in features.semi_continuous:
         kinds[part.variable] = "N" if arrays.integer[part.variable] else "S"
-    # Gurobi requires a binary type for the variable of an indicator.
+    # Gurobi requires the binary type for the variable of an indicator.
     for indicator in features.indicators:
         kinds[indicator.binary] = "B"
     block = model.addMVar(len(arrays.cost), lb=low, ub=high, obj=arrays.cost, vtype=kinds)
@@ -121,7 +121,7 @@ def build_model(model: Any, arrays: Arrays, gurobipy: Any) -> None:
 
 
 def _row_blocks(arrays: Arrays) -> list[tuple[Any, str, Vector]]:
-    """Return rows by sense; a row with two limits occurs in two blocks."""
+    """Return rows by sense. A row with two limits is in two blocks."""
     equal = arrays.row_low == arrays.row_high
     return [
         (np.flatnonzero(equal), "=", arrays.row_low),

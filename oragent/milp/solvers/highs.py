@@ -26,7 +26,7 @@ LIMITS = {
 
 
 class HighsSolver:
-    """The default back end, always installed."""
+    """Default back end, which is always installed."""
 
     name = "highs"
     install = 'pip install "highspy>=1.15"'
@@ -70,7 +70,7 @@ class HighsSolver:
 
 
 def result_of_run(arrays: Arrays, run: HighsRun, seconds: float) -> SolverResult:
-    """Turn a call of HiGHS into a result."""
+    """Convert the outcome of a call of HiGHS to a result."""
     model_status, info = run.engine.getModelStatus(), run.engine.getInfo()
     status = STATUSES.get(model_status, SolverStatus.STOPPED)
     limit = LIMITS.get(model_status)
@@ -109,7 +109,7 @@ def _farkas(arrays: Arrays, run: HighsRun) -> Vector | None:
 
 
 def _certificate(get: Any, size: int) -> Vector | None:
-    """Return a ray of the engine without the idle row; None if it has none."""
+    """Return a ray of the engine without the idle row, or None."""
     _, exists, *values = get()
     if not exists or not values:
         return None

@@ -1,6 +1,7 @@
 """OR-Tools' MathOpt: SCIP, CP-SAT, GLOP and PDLP behind one adapter.
 
-The model is a ``ModelProto`` filled with arrays; a Python object per variable would cost more than the solve.
+The model is a ``ModelProto`` filled with arrays, because one Python object per variable would take longer than the
+solve.
 """
 
 import datetime
@@ -31,9 +32,9 @@ STATUSES = {
 LIMITS = {"TIME": Limit.TIME, "NODE": Limit.NODES, "ITERATION": Limit.ITERATIONS, "MEMORY": Limit.MEMORY}
 # Branching on continuous variables never reaches a gap of 0.
 QUADRATIC_GAP = 2e-7
-# MathOpt's error for SCIP's point of an unbounded model.
+# Error of MathOpt if SCIP returns a point of an unbounded model.
 INFINITE_POINT = "found value: inf; invalid PrimalSolutionProto.objective_value"
-# PDLP's default relative tolerance of 1e-6 gives points that fail the check.
+# With PDLP's default relative tolerance of 1e-6, points fail the check.
 PDLP_TOLERANCE = 1e-9
 
 
@@ -41,7 +42,7 @@ PDLP_TOLERANCE = 1e-9
 class MathOptKind:
     """A solver of MathOpt."""
 
-    # Name for the user's choice.
+    # Name by which users choose it.
     name: str
     # Title in messages.
     title: str
@@ -236,7 +237,7 @@ def _fill_features(model: Any, arrays: Arrays) -> None:
 
 
 def _single_sides(relation: Relation) -> tuple[Relation, ...]:
-    """Return the inequalities that mean the relation: SCIP takes no indicator of a row with two sides."""
+    """Return the inequalities equivalent to a relation. SCIP supports no indicator of a row with two sides."""
     if relation is Relation.EQUAL:
         return Relation.AT_MOST, Relation.AT_LEAST
     return (relation,)

@@ -15,7 +15,7 @@ class Ability(StrEnum):
     LINEAR = "linear rows"
     INTEGER = "integer variables"
     CONVEX_OBJECTIVE = "convex quadratic objectives"
-    # Also with integer variables, and not convex.
+    # Also nonconvex, and with integer variables.
     QUADRATIC_OBJECTIVE = "any quadratic objective"
     QUADRATIC_ROWS = "quadratic rows"
     INDICATORS = "indicators"
@@ -35,13 +35,13 @@ class Ability(StrEnum):
 
 
 class SolverStatus(StrEnum):
-    """Outcome that a solver claims; the caller checks it."""
+    """Outcome that a solver claims. The caller checks it."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
     INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
-    # Stopped by a limit or an error; a point is possible.
+    # Stopped by a limit or an error, possibly with a point.
     STOPPED = "stopped"
 
 
@@ -61,17 +61,17 @@ class SolverOptions:
     """Limits of one solve.
 
     Raises:
-        MilpError: A limit is below 0, or there is no thread.
+        MilpError: A limit is negative, or the number of threads is not positive.
     """
 
-    # Wall-clock limit; None for none.
+    # Wall-clock limit. None for none.
     seconds: float | None = None
     # Relative gap at which the search stops.
     gap: float = 0.0
     threads: int = 1
-    # Limit of branch-and-bound nodes, deterministic; None for none.
+    # Limit of branch-and-bound nodes, which is deterministic. None for none.
     nodes: int | None = None
-    # Limit of simplex or first-order iterations, deterministic; None for none.
+    # Limit of simplex or first-order iterations, which is deterministic. None for none.
     iterations: int | None = None
     seed: int = 0
 
@@ -93,11 +93,11 @@ class SolverResult:
     status: SolverStatus
     # Name and version of the solver.
     solver: str
-    # ``(n,)`` values of a point that the solver considers feasible; None without one.
+    # ``(n,)`` values of a point that the solver considers feasible, or None.
     values: Vector | None = None
-    # Bound that the solver claims; None without one.
+    # Bound that the solver claims, or None.
     bound: float | None = None
-    # ``(m,)`` change of the objective per unit of each right-hand side; linear models only.
+    # ``(m,)`` change of the objective per unit of each right-hand side. Only for linear models.
     row_duals: Vector | None = None
     # ``(n,)`` reduced costs.
     reduced_costs: Vector | None = None
@@ -105,27 +105,27 @@ class SolverResult:
     ray: Vector | None = None
     # ``(m,)`` multipliers of rows that prove infeasibility.
     farkas: Vector | None = None
-    # Limit that ended the solve; None without one.
+    # Limit that ended the solve, or None.
     limit: Limit | None = None
     # Counts such as ``nodes`` and ``iterations``.
     work: Mapping[str, float] = field(default_factory=dict)
     # Wall-clock seconds of the solver alone.
     seconds: float = 0.0
-    # Native object of the solver; None for none.
+    # Native object of the solver, or None.
     engine: object = None
 
 
 class Solver(Protocol):
-    """A back end. It receives arrays with supported features only; others are linearised before."""
+    """A back end. It receives arrays with supported features; other features are linearised before."""
 
-    # Name for the user's choice.
+    # Name by which users choose it.
     name: str
     abilities: frozenset[Ability]
     # Command that installs it.
     install: str
 
     def version(self) -> str:
-        """Return name and version; ``MilpError`` with the install command if it is not installed."""
+        """Return name and version. If it is not installed, raise ``MilpError`` with the command to install it."""
         ...
 
     def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
@@ -133,11 +133,11 @@ class Solver(Protocol):
 
         Args:
             arrays: The model.
-            options: Limits; those the back end lacks are ignored.
-            start: ``(n,)`` point, feasible or not; used if the back end can.
+            options: Limits. Those that the back end does not support are ignored.
+            start: ``(n,)`` point, feasible or not, which is used if the back end supports it.
 
         Raises:
-            MilpError: It is not installed, its licence is too small, or it cannot represent the model.
+            MilpError: It is not installed, its licence is too small, or it does not support the model.
         """
         ...
 

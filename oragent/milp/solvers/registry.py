@@ -14,14 +14,14 @@ from oragent.milp.solvers.mathopt import MATHOPT_SOLVERS, MathOptSolver
 from oragent.milp.solvers.protocol import Ability, Solver
 
 DEFAULT = "highs"
-# Group of entry points; each names a class or a function that returns a ``Solver``.
+# Group of entry points. Each names a class or a function that returns a ``Solver``.
 GROUP = "oragent.solvers"
 COMMAND_PREFIX = "command:"
 
 
 @dataclass(frozen=True)
 class SolverListing:
-    """A line of ``oragent doctor``."""
+    """One line of ``oragent doctor``."""
 
     name: str
     # Name and version, or the reason why it cannot be used.
@@ -36,10 +36,10 @@ def solver_names() -> tuple[str, ...]:
 
 
 def find_solver(name: str = DEFAULT) -> Solver:
-    """Return the back end of that name, or for ``command:PROGRAM ARGUMENTS`` an adapter of that program.
+    """Return the back end of this name, or for ``command:PROGRAM ARGUMENTS`` an adapter of that program.
 
     Raises:
-        MilpError: No back end has that name, or a registered one cannot be loaded.
+        MilpError: No back end has this name, or a registered one cannot be loaded.
     """
     if name.startswith(COMMAND_PREFIX):
         return CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
@@ -50,7 +50,7 @@ def find_solver(name: str = DEFAULT) -> Solver:
 
 
 def list_solvers() -> tuple[SolverListing, ...]:
-    """Return all back ends, with their versions or the reason why they cannot be used."""
+    """Return all back ends with their versions, or the reasons why they cannot be used."""
     listings = []
     for name, solver in _known_solvers().items():
         try:

@@ -1,1 +1,1 @@
-"""Recorders of modelling libraries: each has ``install(module, recorder)``. They run in the sandbox."""
+"""Recorders of modelling libraries. Each has ``install(module, recorder)`` and runs in the sandbox."""

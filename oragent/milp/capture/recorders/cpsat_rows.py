@@ -1,7 +1,7 @@
-"""Rows for CP-SAT's constraints on intervals, and for maxima and differences, with binary variables for their cases.
+"""Rows for constraints of CP-SAT on intervals, maxima and differences, with binary variables for their cases.
 
-Each form is exact for bounded integer variables. Cumulative resources use the start of each task: the tasks that run at
-that time, with it, need at most the capacity.
+Each form is exact for bounded integer variables. For cumulative resources, at the start of each task the running tasks
+must need at most the capacity.
 """
 
 import math
@@ -12,12 +12,13 @@ from typing import Any
 
 from oragent.milp.capture.snapshot import Snapshot
 
-# Maximum number of pairs of tasks or expressions in all constraints of a model.
+# Maximum number of pairs of tasks or expressions, over all constraints of a model.
 MOST_PAIRS = 20_000
-# Kinds of constraints that make a model one of scheduling.
+# Kinds of constraints that make a model a schedule.
 SCHEDULING = ("interval", "no_overlap", "cumulative")
 
-# Name, terms, low, high and conditions of a row; the conditions are references to literals.
+# Function that writes a row with name, terms, lower limit, upper limit and conditions. Conditions are references to
+# literals.
 WriteRow = Callable[[str, dict[int, float], float, float, list[int]], None]
 
 
@@ -30,7 +31,7 @@ class Affine:
 
     @classmethod
     def read(cls, expression: Any) -> "Affine":
-        """Read CP-SAT's expression; a negative reference is one minus its variable."""
+        """Read an expression of CP-SAT. A negative reference is one minus its variable."""
         terms: dict[int, float] = {}
         constant = float(expression.offset)
         for reference, value in zip(expression.vars, expression.coeffs, strict=True):
@@ -53,7 +54,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class Task:
-    """An interval: start, end, and the literals under which it takes place."""
+    """An interval: start, end, and the literals that make it present."""
 
     start: Affine
     end: Affine
@@ -65,17 +66,17 @@ class CaseWriter:
 
     Args:
         snapshot: Snapshot with the columns of the model.
-        write_row: Writes a row that holds if all its conditions hold.
+        write_row: Function that writes a row which holds if all its conditions hold.
     """
 
     def __init__(self, snapshot: Snapshot, write_row: WriteRow) -> None:
         self._snapshot, self._write_row = snapshot, write_row
         self._pairs = 0
-        # Whether the case of each added column holds at a point, in the order of the columns.
+        # Functions that compute the value of each added column at a point, in the order of the columns.
         self.cases: list[Callable[[Sequence[float]], bool]] = []
 
     def write_interval(self, name: str, constraint: Any) -> None:
-        """Write that an interval's start plus its size is its end."""
+        """Write the row: start plus size equals end."""
         interval = constraint.interval
         start, size, end = map(Affine.read, (interval.start, interval.size, interval.end))
         self._write(name, end.minus(start).minus(size), 0.0, 0.0, list(constraint.enforcement_literal))
@@ -92,7 +93,7 @@ class CaseWriter:
             self._write(name, first.start.minus(second.end), 0.0, math.inf, [~order, *both])
 
     def write_cumulative(self, name: str, constraint: Any, tasks: Sequence[Task]) -> None:
-        """Write that the tasks of each time need at most the capacity."""
+        """Write that the tasks running at any time need at most the capacity."""
         capacity = Affine.read(constraint.capacity)
         demands = [Affine.read(demand) for demand in constraint.demands]
         if any(demand.terms for demand in demands):
@@ -151,7 +152,7 @@ class CaseWriter:
             self._write(name, over, -math.inf, -1.0, [~more])
 
     def _write(self, name: str, expression: Affine, low: float, high: float, conditions: list[int]) -> None:
-        """Write limits of an expression; those that always hold are left out."""
+        """Write limits of an expression, without limits that always hold."""
         if not expression.terms and low <= expression.constant <= high:
             return
         self._write_row(name, expression.terms, low - expression.constant, high - expression.constant, conditions)
@@ -168,5 +169,5 @@ class CaseWriter:
 
 
 def _holds(literal: int, point: Sequence[float]) -> bool:
-    """Return whether a literal is true at a point; a negative reference is a negated variable."""
+    """Return True if a literal is true at a point. A negative reference is a negated variable."""
     return point[literal] > 0.5 if literal >= 0 else point[~literal] < 0.5

@@ -1,4 +1,4 @@
-"""Recorder of CP-SAT: linear, Boolean and scheduling constraints as rows; others are reported as missing."""
+"""Recorder of CP-SAT. Linear, Boolean and scheduling constraints become rows; others are reported as missing."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +8,7 @@ from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.recorders.cpsat_rows import SCHEDULING, Affine, CaseWriter, Task
 from oragent.milp.capture.snapshot import Snapshot
 
-# Domains beyond this whole number count as unbounded.
+# Larger limits of a domain count as unbounded.
 UNBOUNDED = 10**15
 KIND_NAMES = """
     bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element circuit
@@ -46,7 +46,7 @@ def install(module: Any, recorder: Recorder) -> None:
 
 
 def _limit(solver: Any, recorder: Recorder) -> None:
-    """Limit a solve to the remaining time, to the gap of the run, and to one thread where no other may start."""
+    """Limit a solve to the remaining time and the gap of the run, and to one thread if others may not start."""
     parameters = solver.parameters
     parameters.max_time_in_seconds = min(parameters.max_time_in_seconds, recorder.remaining_s())
     if recorder.gap is not None:
@@ -160,7 +160,7 @@ class _RowWriter:
         self._snapshot.add_row(name, terms, low - offset, high - offset)
 
     def _sum(self, pairs: Sequence[tuple[int, float]]) -> tuple[dict[int, float], float]:
-        """Return coefficients by column and a constant; a negative reference is one minus its variable."""
+        """Return coefficients by column and a constant. A negative reference is one minus its variable."""
         terms: dict[int, float] = {}
         offset = 0.0
         for literal, value in pairs:
@@ -199,12 +199,12 @@ class _RowWriter:
     def _write_conditional(
         self, name: str, terms: dict[int, float], bound: float, extreme: float, conditions: list[int], is_upper: bool
     ) -> None:
-        """Write a row that holds if all conditions hold; each false condition relaxes it up to the extreme value."""
+        """Write a row that holds if all conditions hold. Each false condition relaxes it up to the extreme value."""
         room = extreme - bound
         if (room <= 0) == is_upper or room == 0:
             # The row always holds.
             return
-        # Writes terms - room * sum(1 - condition) <= bound.
+        # The row written is: terms - room * sum(1 - condition) <= bound.
         row = dict(terms)
         switches, offset = self._sum([(~condition, room) for condition in conditions])
         for column, value in switches.items():

@@ -9,7 +9,7 @@ from oragent.milp.capture.snapshot import MemberKey, Snapshot
 from oragent.milp.capture.tables import flat_key, label_text
 
 STATUSES = {2: "optimal", 3: "infeasible", 4: "infeasible or unbounded", 5: "unbounded", 9: "time limit"}
-# Counts of parts that are not captured.
+# Attributes that count parts which are not captured.
 NOT_CAPTURED = {"NumPWLObjVars": "a piecewise linear objective", "NumScenarios": "scenarios"}
 RELATIONS = {"<": "<=", ">": ">=", "=": "="}
 
@@ -107,7 +107,7 @@ def _snapshot(
     held = {id(value) for scope in recorder.places.variable_scopes() for value in list(scope.values())}
     for kind, name, made in families:
         if not name and id(made) not in held:
-            # The members have no other source of names.
+            # There is no other source of names for these members.
             name = recorder.places.line_name(kind, made)
         _take_family(given[kind], find[kind], name, made)
         recorder.places.place_object(kind, model, made, find[kind])
@@ -124,7 +124,7 @@ def _snapshot(
 
 
 def _take_family(given: dict[int, MemberKey], find: Any, name: str, made: Any) -> None:
-    """Take the keys of a ``tupledict`` or matrix that has a name."""
+    """Read the keys of a ``tupledict`` or matrix that has a name."""
     if not name:
         return
     if isinstance(made, dict):
@@ -147,7 +147,7 @@ def _take_nested(given: dict[int, MemberKey], find: Any, name: str, item: Any, k
 
 
 def _add_matrix_containers(recorder: Recorder, gurobipy: Any, given: Any, find: Any) -> None:
-    """Take matrices without a name from the program's variables."""
+    """Read matrices without a name from the program's variables."""
     kinds = (("columns", getattr(gurobipy, "MVar", ())), ("rows", getattr(gurobipy, "MConstr", ())))
     for scope in recorder.places.variable_scopes():
         for name, value in list(scope.items()):
@@ -160,7 +160,7 @@ def _add_matrix_containers(recorder: Recorder, gurobipy: Any, given: Any, find: 
 
 
 def _name(member: Any, attribute: str) -> str:
-    """Return a name; empty for one that gurobipy made of labels with accents, which it cannot decode."""
+    """Return a name; empty for a name that gurobipy made of labels with accents and cannot decode."""
     try:
         return str(getattr(member, attribute))
     except UnicodeDecodeError:
@@ -175,6 +175,6 @@ def _claim(model: Any) -> tuple[str, float | None, list[float] | None]:
     status = STATUSES.get(model.Status, f"status {model.Status}")
     if not model.SolCount:
         return status, None, None
-    # With several objectives it is the value of another one than the snapshot's first.
+    # With several objectives, the value belongs to another objective than the snapshot's first one.
     objective = None if model.NumObj > 1 else float(model.ObjVal)
     return status, objective, model.getAttr("X", model.getVars())

@@ -104,7 +104,7 @@ def _keyed(original: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKe
 
 
 def _watch_rows(engine: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKey]]) -> None:
-    """Take keys of constraints that are given as a mapping, or made by loops in a generator."""
+    """Read the keys of constraints that are given as a mapping or by the loops of a generator."""
     original = engine.addConstrs
 
     def add(model: Any, *arguments: Any, **named: Any) -> Any:
@@ -166,7 +166,7 @@ def _snapshot(highspy: Any, model: Any, version: str) -> Snapshot:
 
 
 def _add_hessian(snapshot: Snapshot, highspy: Any, hessian: Any) -> None:
-    """Add the objective's quadratic terms; HiGHS holds a triangle or all of Q in x'Qx / 2."""
+    """Add the quadratic terms of the objective. HiGHS holds a triangle or all of Q in x'Qx / 2."""
     starts, rows, values = list(hessian.start_), list(hessian.index_), list(hessian.value_)
     is_triangle = hessian.format_ == highspy.HessianFormat.kTriangular
     for column in range(hessian.dim_):

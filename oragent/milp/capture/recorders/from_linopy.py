@@ -1,4 +1,4 @@
-"""Recorder of linopy. HiGHS takes the place of every solver, as no process can be started."""
+"""Recorder of linopy. HiGHS replaces every solver, because no process can be started."""
 
 import math
 from typing import Any
@@ -73,7 +73,7 @@ def _take_members(
     keys: dict[int, MemberKey],
     names: list[str],
 ) -> None:
-    """Take keys from the coordinates of a variable or constraint; masked members have no position."""
+    """Read keys from the coordinates of a variable or constraint. Masked members have no position."""
     axes = [
         [label_text(label) for label in labels.indexes[dim]]
         if dim in labels.indexes

@@ -41,7 +41,7 @@ def install(module: Any, recorder: Recorder) -> None:
 
 
 def _confine(module: Any) -> None:
-    """Let solves use one thread, and SCIP instead of HiGHS, which conflicts with highspy in one process."""
+    """Make solves use one thread, and SCIP instead of HiGHS, which conflicts with highspy in one process."""
     from ortools.math_opt.python import parameters
 
     solve = module.solve

@@ -1,4 +1,4 @@
-"""Recorder of PuLP 3 and 4. HiGHS takes the place of every solver, as no process can be started."""
+"""Recorder of PuLP 3 and 4. HiGHS replaces every solver, because no process can be started."""
 
 import math
 import sys
@@ -34,11 +34,11 @@ MAKERS = {
 
 
 class _Products:
-    """Products of two variables in expressions of PuLP: a column represents each pair."""
+    """Products of two variables in expressions of PuLP. A column represents each pair."""
 
     def __init__(self, pulp: Any) -> None:
         self._pulp = pulp
-        # Columns by their names, and the two factors of each.
+        # Columns by name, and the two factors of each.
         self.columns: dict[str, Any] = {}
         self.factors: dict[str, tuple[Any, Any]] = {}
 
@@ -46,7 +46,7 @@ class _Products:
         """Multiply two linear expressions.
 
         Raises:
-            TypeError: One of them has a product already.
+            TypeError: One of them already contains a product.
         """
         first, second = (self._pulp.LpAffineExpression(side) for side in (left, right))
         if any(variable.name in self.factors for side in (first, second) for variable in side):
@@ -70,7 +70,7 @@ class _Products:
 
 
 def install(pulp: Any, recorder: Recorder) -> None:
-    """Watch solvers, families of variables, and constraints; allow products of two variables."""
+    """Watch solvers, families of variables, and constraints. Allow products of two variables."""
     version = package_version(pulp)
     keys: dict[str, MemberKey] = {}
     products = _Products(pulp)
@@ -106,12 +106,12 @@ def install(pulp: Any, recorder: Recorder) -> None:
 
 
 def _allow_products(pulp: Any, products: _Products, recorder: Recorder) -> None:
-    """Allow products of two variables, and give PuLP's unclear errors a text that states the valid form."""
+    """Allow products of two variables, and replace unclear errors of PuLP by messages that state the valid form."""
     expression = pulp.LpAffineExpression
     divide, multiply, value = expression.__truediv__, expression.__mul__, pulp.value
 
     def multiply_checked(self: Any, factor: Any) -> Any:
-        """Multiply two expressions; a column represents the product of two variables."""
+        """Multiply two expressions. A column represents the product of two variables."""
         try:
             return multiply(self, factor)
         except TypeError:
@@ -157,7 +157,7 @@ def _solve_products(pulp: Any, problem: Any, snapshot: Snapshot, recorder: Recor
 
 
 def _extra_factors(problem: Any, products: _Products) -> list[Any]:
-    """Return the factors of products that are no variables of the problem themselves."""
+    """Return the factors of products that are not variables of the problem themselves."""
     names = {variable.name for variable in problem.variables()}
     factors = {factor.name: factor for name in products.used_in(problem) for factor in products.factors[name]}
     return [factor for name, factor in factors.items() if name not in names]
@@ -226,7 +226,10 @@ def _note_members(family: str, made: Any, lists: Any, key: tuple[Any, ...], keys
 
 
 def _watch_single_variables(pulp: Any, recorder: Recorder) -> None:
-    """Note where variables are made one by one; their position is known at the solve, by name."""
+    """Note the source position of variables that are made one by one.
+
+    Their position in the model is found by name at the solve.
+    """
     original = pulp.LpVariable.__init__
     places = recorder.places.named_columns
 
@@ -246,7 +249,7 @@ def _count_rows(problem: Any) -> int:
 
 @dataclass(frozen=True)
 class _ProblemReader:
-    """Reader of a problem and of the products in it."""
+    """Reader of a problem and of its products."""
 
     problem: Any
     version: str
@@ -319,7 +322,7 @@ def _describe(variable: Any) -> dict[str, Any]:
 
 
 def _add_sets(snapshot: Snapshot, sets: Any, kind: int, column_of: Mapping[str, int]) -> None:
-    """Add special ordered sets, which PuLP keeps as lists or dicts of weights by variable."""
+    """Add special ordered sets, which PuLP stores as lists or dicts of weights by variable."""
     entries = sets.items() if isinstance(sets, dict) else enumerate(sets or ())
     for name, members in entries:
         weights = members.items() if isinstance(members, dict) else ()

@@ -1,4 +1,4 @@
-"""Recorder of Pyomo. HiGHS takes the place of every solver, as no process can be started."""
+"""Recorder of Pyomo. HiGHS replaces every solver, because no process can be started."""
 
 import logging
 import math
@@ -21,7 +21,7 @@ GAP_OPTIONS = ("mipgap", "mip_gap", "MIPGap", "ratio", "ratioGap", "mip_rel_gap"
 
 
 def install(module: Any, recorder: Recorder) -> None:
-    """Watch the factory of solvers, and solvers that a program makes itself."""
+    """Watch the factory of solvers, and solvers that a program creates directly."""
     if module.__name__ == "pyomo.opt.base.solvers":
         factory = module.SolverFactoryClass
         make = factory.__call__
@@ -39,7 +39,7 @@ def install(module: Any, recorder: Recorder) -> None:
 
 
 def _watch_subclasses(base: Any, recorder: Recorder) -> None:
-    """Wrap ``solve`` of each class that is defined below a base class of solvers."""
+    """Wrap ``solve`` of each class that is derived from a base class of solvers."""
 
     def define(cls: Any, /, **named: Any) -> None:
         super(base, cls).__init_subclass__(**named)
@@ -68,12 +68,12 @@ def _version() -> str:
 
 
 class RecordingSolver:
-    """Solver that records a model, then solves it by HiGHS in this process.
+    """Solver that records a model and then solves it by HiGHS in this process.
 
     Args:
-        make: Makes the solver.
-        name: Of the solver that the program asked for.
-        options: That the program gave.
+        make: Function that creates the solver.
+        name: Name of the solver that the program requested.
+        options: Options that the program gave.
     """
 
     def __init__(self, make: Any, name: str, options: Any, recorder: Recorder) -> None:
@@ -85,7 +85,7 @@ class RecordingSolver:
         self._model: Any = None
 
     def available(self, *arguments: Any, **named: Any) -> bool:
-        """Return True: HiGHS takes the place of every solver."""
+        """Return True, because HiGHS replaces every solver."""
         return True
 
     def license_is_valid(self) -> bool:
@@ -93,11 +93,11 @@ class RecordingSolver:
         return True
 
     def set_instance(self, model: Any, *arguments: Any, **named: Any) -> None:
-        """Choose the model, as persistent solvers do."""
+        """Set the model, as persistent solvers do."""
         self._model = model
 
     def set_options(self, *arguments: Any, **named: Any) -> None:
-        """Ignore options of the solver that was asked for."""
+        """Ignore options of the requested solver."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("add_", "remove_", "update_", "set_", "load_")):
@@ -112,7 +112,7 @@ class RecordingSolver:
         return None
 
     def solve(self, model: Any = None, *arguments: Any, **named: Any) -> Any:
-        """Record and solve."""
+        """Record the model and solve it."""
         if model is None:
             model = self._model
         snapshots: list[Snapshot] = []
@@ -127,7 +127,7 @@ class RecordingSolver:
         seconds = min([self._recorder.remaining_s(), *requested])
         if self._recorder.gap is not None:
             given["mipgap"] = self._recorder.gap
-        # Pyomo's own interface of HiGHS duplicates file descriptors.
+        # Pyomo's own interface to HiGHS duplicates file descriptors.
         is_ours = self._recorder.is_confined or (snapshots and snapshots[0].features)
         if is_ours and snapshots and not snapshots[0].missing:
             with self._recorder.quiet():
@@ -151,7 +151,7 @@ class RecordingSolver:
         return result
 
     def _solve_features(self, model: Any, snapshot: Snapshot, seconds: float, is_loaded: bool) -> Any:
-        """Solve a model with parts other than linear rows, and set the values of its variables."""
+        """Solve a model with nonlinear parts, and set the values of its variables."""
         from pyomo.environ import Var
         from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 
@@ -179,7 +179,7 @@ def _condition_of(result: Any) -> str:
 
 
 def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
-    """Read columns, rows, parameters and sets of a model."""
+    """Read the columns, rows, parameters and sets of a model."""
     from pyomo.environ import Constraint, Objective, Param, SOSConstraint, Var, minimize, value
 
     snapshot = Snapshot(_version(), str(model.name))
@@ -234,7 +234,7 @@ def _member_key(member: Any) -> MemberKey:
 
 
 def _add_tables(snapshot: Snapshot, parameters: list[Any], value: Any) -> dict[int, tuple[int, int]]:
-    """Add a table for each parameter; return table and cell by identity of the data of mutable ones."""
+    """Add a table for each parameter. For mutable ones, return table and cell by the ``id`` of their data."""
     cells: dict[int, tuple[int, int]] = {}
     for parameter in parameters:
         keys: list[list[str]] = []
@@ -262,7 +262,7 @@ def _add_sets(snapshot: Snapshot, kind: str, component: Any) -> None:
 
 
 def _set_names(snapshot: Snapshot, component: Any) -> list[str]:
-    """Return the names of a component's index sets, and add their labels; empty where one has no name."""
+    """Return the names of a component's index sets, and add their labels; empty if one has no name."""
     if not component.is_indexed():
         return []
     parts = list(component.index_set().subsets())
@@ -281,7 +281,7 @@ def _set_names(snapshot: Snapshot, component: Any) -> list[str]:
 
 
 class _Reader:
-    """Reads linear expressions, with the cells of mutable parameters that their figures refer to."""
+    """Reader of linear expressions, which also finds the cells of mutable parameters in their figures."""
 
     def __init__(self, snapshot: Snapshot, columns: dict[int, int], cells: dict[int, tuple[int, int]]) -> None:
         self._snapshot, self._columns, self._cells = snapshot, columns, cells
@@ -302,7 +302,7 @@ class _Reader:
             self._snapshot.add_feature("quadratic", **term)
 
     def read_row(self, row: Any) -> int | None:
-        """Add a row; return None for one that is not linear."""
+        """Add a row. Return None for a row that is not linear."""
         from pyomo.environ import value
 
         parts = self._parts(row.body, f"nonlinear rows ({row.parent_component().name})")
@@ -330,7 +330,7 @@ class _Reader:
         return position
 
     def _parts(self, expression: Any, what: str) -> Any:
-        """Return linear and quadratic parts of an expression; None for one that is neither."""
+        """Return the linear and quadratic parts of an expression; None for other expressions."""
         from pyomo.repn import generate_standard_repn
 
         parts = generate_standard_repn(expression, compute_values=False)
@@ -349,7 +349,7 @@ class _Reader:
         ]
 
     def _link(self, target: str, place: int, expression: Any, sign: float) -> None:
-        """Note the cells that a figure refers to, if it is linear in them."""
+        """Note the cells to which a figure refers, if it is linear in them."""
         from pyomo.core.expr.visitor import identify_mutable_parameters
         from pyomo.environ import value
 
@@ -374,7 +374,7 @@ class _Reader:
                 part._value = before[key]
         expected = start + sum(factor * (before[key] + 3.0) for key, factor in factors.items())
         if abs(moved - expected) > 1e-9 * max(1.0, abs(moved)):
-            # A nonlinear expression, such as a product of two parameters; the figure stays a number.
+            # The figure stays a number, because the expression is nonlinear, such as a product of two parameters.
             return
         for key, factor in factors.items():
             if factor:

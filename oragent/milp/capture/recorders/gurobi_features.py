@@ -1,4 +1,4 @@
-"""Parts of gurobipy's models other than linear rows: quadratic terms, sets, general constraints, objectives."""
+"""Nonlinear parts of gurobipy's models: quadratic terms, sets, general constraints, objectives."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ RELATIONS = {"<": "<=", ">": ">=", "=": "="}
 
 
 def add_features(gurobipy: Any, model: Any, snapshot: Snapshot) -> None:
-    """Add the parts to a snapshot that has the model's columns; what cannot be captured is named as missing."""
+    """Add the parts to a snapshot that has the model's columns. Parts that cannot be captured are named as missing."""
     if model.NumObj > 1:
         _add_objectives(model, snapshot)
     elif model.NumQNZs:
@@ -99,7 +99,7 @@ def _add_general(codes: Any, model: Any, snapshot: Snapshot, constraint: Any) ->
 
 
 def _add_objectives(model: Any, snapshot: Snapshot) -> None:
-    """Add several linear objectives; the one of the lowest priority becomes the model's own, of priority 0."""
+    """Add several linear objectives. The one with the lowest priority becomes the model's own, with priority 0."""
     variables = model.getVars()
     chosen = model.Params.ObjNumber
     found = []
