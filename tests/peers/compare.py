@@ -7,6 +7,7 @@ its own with a key in its environment. A player that ends early begins again beh
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -20,8 +21,16 @@ from tests.peers.programs import KEY, LEAK, list_programs
 HERE = Path(__file__).parent
 # Seconds of the whole list.
 LIMIT_S = 1500
+# Seconds of a program: CPU seconds in oragent, and of the clock elsewhere, where a loaded machine needs more of them.
+PROGRAM_S = {"oragent": 10, "openevolve": 20, "shinka": 40, "eoh": 20, "llm4ad": 20}
 # Seconds without a result after which a player is ended; oragent writes all of them at its end.
-IDLE_S = {"oragent": 1500, "openevolve": 90, "eoh": 90}
+IDLE_S = {"oragent": 1500, "openevolve": 120, "shinka": 120, "eoh": 120, "llm4ad": 120}
+
+
+def measure_cpu_s() -> float:
+    """Return the CPU seconds of all processes that ended and were waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 def play(name: str, python: str, path: str) -> dict[str, object]:
@@ -34,10 +43,11 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
     results.touch()
     places = os.pathsep.join(filter(None, [path, str(HERE.parents[1]) if name == "oragent" else ""]))
     environment = {**os.environ, "OPENAI_API_KEY": KEY, "PYTHONPATH": places}
-    begun = time.monotonic()
+    begun, used = time.monotonic(), measure_cpu_s()
     first, ended = 0, []
     while first < len(programs) and time.monotonic() - begun < LIMIT_S:
-        command = [python, str(HERE / f"play_{name}.py"), str(folder / "programs.json"), str(results), str(first)]
+        words = [str(folder / "programs.json"), str(results), str(first), str(PROGRAM_S[name])]
+        command = [python, str(HERE / f"play_{name}.py"), *words]
         with open(folder / "log.txt", "a") as log:
             process = subprocess.Popen(
                 command, env=environment, stdout=subprocess.DEVNULL, stderr=log, cwd=folder, start_new_session=True
@@ -80,6 +90,7 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
         "key read": leak.is_file() and KEY in leak.read_text(),
         "honest programs lost, of 42": len(lost),
         "programs that ended it": dict(Counter(ended)),
+        "CPU s": round(measure_cpu_s() - used, 1),
         "clock s": round(time.monotonic() - begun, 1),
     }
 

@@ -1,6 +1,6 @@
 """Score programs with OpenEvolve's own evaluator; run by an interpreter that has the package.
 
-    python play_openevolve.py PROGRAMS.json RESULTS.jsonl FIRST
+    python play_openevolve.py PROGRAMS.json RESULTS.jsonl FIRST LIMIT_S
 
 The evaluator is the one that its documentation shows: it imports the program and calls it in this process.
 """
@@ -46,7 +46,7 @@ async def main() -> None:
     folder = Path(tempfile.mkdtemp())
     (folder / "evaluator.py").write_text(EVALUATOR)
     evaluator = Evaluator(
-        EvaluatorConfig(timeout=10, cascade_evaluation=False, max_retries=0), str(folder / "evaluator.py")
+        EvaluatorConfig(timeout=int(sys.argv[4]), cascade_evaluation=False, max_retries=0), str(folder / "evaluator.py")
     )
     for number in range(first, len(programs)):
         metrics = await evaluator.evaluate_program(programs[number], str(number))

@@ -1,6 +1,6 @@
 """Score programs in a run of oragent whose model replies with them in order.
 
-python play_oragent.py PROGRAMS.json RESULTS.jsonl FIRST
+python play_oragent.py PROGRAMS.json RESULTS.jsonl FIRST LIMIT_S
 """
 
 import json
@@ -26,7 +26,7 @@ def main() -> None:
 
     run = oragent.run(
         "tsp_constructive", model=reply, strategy={"name": "random", "window": 1}, outputs=tempfile.mkdtemp(),
-        limits={"timeout_s": 10}, budget={"evaluations": 200, "model_calls": 70}, problem_size=50, workers=1,
+        limits={"timeout_s": int(sys.argv[4])}, budget={"evaluations": 200, "model_calls": 70}, problem_size=50, workers=1,
         settings="strategy.patience=70",
     )  # fmt: skip
     scores: dict[str, float | None] = {}

@@ -76,12 +76,16 @@ class PeerProgram:
 
 
 def list_programs() -> list[PeerProgram]:
-    """Return the 64 programs in their order: the honest ones are spread among the others."""
+    """Return the 64 programs in their order: the honest ones are spread among the others.
+
+    Cheats come before the endless programs, because a framework may score nothing after one of those.
+    """
     rules = [RULE.format(away=away / 20, home=home / 20) for away in range(8) for home in range(5)][:38]
     honest = [PeerProgram("honest", HEAD + rule) for rule in rules]
     repeats = [PeerProgram("repeat", program.text) for program in honest[:4]]
     others = [
         *(PeerProgram("crash", HEAD + body) for body in CRASHES),
+        *(PeerProgram("cheat", HEAD + body) for body in CHEATS),
         PeerProgram("endless", HEAD + ENDLESS[0]),
         PeerProgram("endless", HEAD + ENDLESS[1]),
         PeerProgram("endless", SLEEPS_IN_IMPORT + HEAD + NEAREST),
@@ -89,7 +93,6 @@ def list_programs() -> list[PeerProgram]:
         *(PeerProgram("output", HEAD + OUTPUT) for _ in range(2)),
         *(PeerProgram("exit", HEAD + body) for body in EXITS),
         PeerProgram("child", HEAD + CHILD),
-        *(PeerProgram("cheat", HEAD + body) for body in CHEATS),
         PeerProgram("prose", "I would start with the nearest city and look further from there."),
     ]
     ordered = [*repeats, *others]

@@ -98,6 +98,8 @@ def headline(result: AnyResult) -> str:
         return f"{len(result.members)} of {result.size} members"
     if isinstance(result, StateResult):
         return f"in force: {'; '.join(result.changes) or 'no changes'}"
+    if isinstance(result, RepairResult) and not result.changes:
+        return "nothing to repair: all rows can hold"
     if isinstance(result, RepairResult):
         return f"the least repair: {'; '.join(change.line for change in result.changes)} ('keep' puts it in force)"
     if isinstance(result, ConflictResult):

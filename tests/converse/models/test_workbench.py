@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
 from oragent.converse.models.model_agents import LinesAgent
+from oragent.converse.models.result_text import headline
 from oragent.converse.models.scenario_table import scenario_rows, table_cells, write_scenarios
 from oragent.converse.models.workbench import Workbench
 from oragent.milp.indexed_files import read_indexed
@@ -90,6 +91,8 @@ def test_infeasible_states_have_a_conflict_and_a_repair_that_keep_applies(agent:
     agent.answer("repair")
     agent.answer("keep")
     assert agent.workbench.ask("solve").status == "optimal"
+    offered = agent.answer("repair").results[0]
+    assert (offered.changes, "keep" in headline(offered)) == ((), False)
     assert agent.answer("undo 2").changes == ()
 
 
