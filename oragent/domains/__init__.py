@@ -1,3 +1,3 @@
-"""Problem domains: instances, reference streams, and objectives that do not trust solvers."""
+"""Problem domains: instances, reference streams, and objectives that are computed independently of solvers."""
 
 __all__: list[str] = []

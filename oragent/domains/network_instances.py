@@ -1,7 +1,7 @@
 """Instances of the neural solvers: ReEvo's stream, bit for bit and without PyTorch, and the test files of LEHD.
 
-PyTorch's generator on CPUs is the same Mersenne Twister as numpy's legacy one; only the conversion of its words
-differs.
+PyTorch's generator on CPUs is the same Mersenne Twister as numpy's legacy one. They differ only in the conversion of
+its words.
 
 The test files (Luo et al. 2023, arXiv:2310.07985; CIAM-Group/NCO_code; 200 and 500 nodes in the unit square) are for
 non-commercial use. They do not ship with oragent; users provide them. The parts are those of ReEvo
@@ -121,7 +121,7 @@ def _read_part(path: Path, mode: str, size: int, read: Callable[[str], T]) -> li
     with path.open(encoding="utf-8") as lines:
         chosen = [row for number, row in enumerate(lines) if number in numbers]
     if len(chosen) < len(numbers):
-        raise ProblemError(f"{path} has too few lines: expected {numbers.stop}, an instance each")
+        raise ProblemError(f"{path} has too few lines: expected {numbers.stop}, one per instance")
     try:
         return [read(row) for row in chosen]
     except (ValueError, IndexError, LookupError) as problem:
@@ -150,5 +150,5 @@ def _parse_route(row: str, size: int) -> cvrp.CvrpInstance:
 def _parse_points(words: list[str], count: int) -> np.ndarray:
     points = np.array(words, dtype=float).reshape(-1, 2)
     if len(points) != count:
-        raise ValueError(f"{len(points)} nodes in a line, expected {count}")
+        raise ValueError(f"{len(points)} nodes in one line; expected {count}")
     return points

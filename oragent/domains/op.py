@@ -47,8 +47,8 @@ def distant_prizes(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
     Source: Fischetti, Salazar Gonzalez and Toth 1998, Solving the orienteering problem through branch-and-cut,
     DOI 10.1287/ijoc.10.2.133, third type of prizes; as in ReEvo.
     """
-    # With this order of operations, as in ReEvo, rounding can turn 99 into 98. The farthest node then has 99 parts and
-    # still prize 1.
+    # This order of operations is that of ReEvo, where rounding can turn 99 into 98. The farthest node then has 99 parts
+    # and still prize 1.
     away = np.sqrt(((coordinates - coordinates[0]) ** 2).sum(axis=1))
     prizes = 1 + np.floor(99 * away / (away.max() or 1.0))
     return np.asarray(prizes / prizes.max())
@@ -103,7 +103,7 @@ def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
     if (late := np.flatnonzero(travelled + distances[nodes, 0] > instance.maxlen + TOLERANCE)).size:
         length = f"{travelled[-1] + distances[nodes[-1], 0]:.6g}, the way back included; at most {instance.maxlen:.6g}"
         raise CandidateError(
-            f"the path has length {length} is allowed; from node {nodes[late[0]]} it gets home too late"
+            f"the path has length {length} is allowed; from node {nodes[late[0]]} the tour returns too late"
         )
     return nodes
 

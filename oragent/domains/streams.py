@@ -1,4 +1,4 @@
-"""Shared functions of problems: reference streams, fresh instances, checks of index lists, archive cells.
+"""Functions shared by problems: reference streams, fresh instances, checks of index lists, archive cells.
 
 A fresh set has the same distribution, from a seed that no candidate knows. Its generators are seeded with the bytes of
 a name and the seed, so that two problems or sizes share no random numbers.
@@ -79,7 +79,7 @@ def legacy(seed: int, name: str, size: int = 0) -> np.random.RandomState:
 
 
 def numbers(seed: int, name: str, size: int, count: int) -> list[int]:
-    """Return seeds of 32 bits for generators that take no longer ones, such as those of demands."""
+    """Return 32-bit seeds, for generators that do not take longer ones."""
     return [int(word) for word in sequence(seed, name, size).generate_state(count)]
 
 
@@ -113,7 +113,7 @@ def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.in
 
 
 def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
-    """Return the bin of each axis, 0 to the number of edges; a value on an edge belongs to the upper bin.
+    """Return the bin of each axis, from 0 to the number of edges. A value on an edge belongs to the upper bin.
 
     An axis is a pair: the measured value of a feature, and the ascending edges between its bins.
     """

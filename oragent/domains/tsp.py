@@ -191,7 +191,10 @@ def nearest_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
 
 
 def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
-    """Return the share of the length in the last quarter of the steps, including the closing edge; 0.25 if uniform."""
+    """Return the share of the length in the last quarter of the steps, including the closing edge.
+
+    A uniform tour has 0.25.
+    """
     lengths = np.sqrt((_step_lengths(instance, tour) ** 2).sum(axis=1))
     total = lengths.sum()
     if total > 0:
@@ -224,7 +227,7 @@ def read_tsplib(path: Path) -> TspInstance:
         rows = [row.split() for row in lines[first : first + count]]
         coordinates = np.array([[float(x), float(y)] for _, x, y in rows])
         if len(rows) != count:
-            raise ValueError(f"{len(rows)} cities where DIMENSION says {count}")
+            raise ValueError(f"{len(rows)} cities, but DIMENSION is {count}")
         return TspInstance(coordinates, KNOWN[kind])
     except (KeyError, ValueError) as problem:
         raise ProblemError(f"{path}: broken ({problem}); expected DIMENSION and as many lines of city, x, y") from None

@@ -129,9 +129,9 @@ def verify(
         ``judgement.verdict`` and the checks; model and solution as for ``formulate``.
 
     Raises:
-        ConfigError: There is neither a checker nor a language model.
+        ConfigError: Neither a checker nor a language model is given.
         ModelError: The language model cannot be called.
-        MilpError: There is no model, or the solution names another variable.
+        MilpError: The path has no model, or the solution names an unknown variable.
     """
     for option in options:
         check_known(option, Options.__dataclass_fields__, "option")

@@ -19,7 +19,7 @@ WORDS: Mapping[str, tuple[type, ...]] = {
 SHAPE = re.compile(r"(?i)shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)")
 MOST_DIMENSIONS = 6
 LARGEST = 1e300
-# Percentages, thousands, units of time and mass.
+# Factors between units: percentages, thousands, units of time and mass.
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 # Matches 27,50 and 2.400,50.
@@ -85,7 +85,7 @@ def _named_dimensions(kind: str, data: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def _lengths_at(value: Any, axis: int) -> Iterator[int]:
-    """Yield the number of entries at an index; nothing if there is no such index."""
+    """Yield the number of entries along an axis; nothing if there is no such axis."""
     inside = list_parts(value)
     if inside is None:
         return
@@ -105,14 +105,14 @@ def _index_depth(value: Any) -> int:
 
 
 def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping[str, Any]) -> list[str]:
-    """Return messages about values that an encoder claims to have read from a text that does not contain them.
+    """Return messages about values that an encoder states as read from the text, but that the text does not contain.
 
     Args:
-        parameters: By name, an object with ``Value``.
+        parameters: Object by name with ``Value``.
         text: The problem; a figure may be written in digits or words, as a percentage or fraction, with a decimal
         comma, or in
             another unit.
-        data: Given data; parameters that they hold are not read from the text.
+        data: Given data. Parameters in it are not read from the text.
     """
     figures = _figures_of(text)
     known = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
@@ -135,7 +135,7 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
 
 
 def find_unclear_figures(text: str) -> list[str]:
-    """Return figures such as ``2.300`` for which the text does not show whether points separate thousands."""
+    """Return figures such as ``2.300``, of which the text does not show whether the point separates thousands."""
     if _has_decimal_commas(text) or (DECIMAL_POINT.search(text) and not DECIMAL_COMMA.search(text)):
         return []
     return list(dict.fromkeys(token for token in GROUPED_IN_TEXT.findall(text) if token.count(".") == 1))

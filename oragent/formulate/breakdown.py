@@ -1,4 +1,4 @@
-"""Where the objective comes from, how much of each limit is used, and the plan over time: figures of a solution."""
+"""Figures of a solution: parts of the objective, use of limits, and charts over time."""
 
 import math
 import re
@@ -16,7 +16,7 @@ MAX_KINDS, MAX_TABLES, MAX_ROWS = 12, 6, 60
 LEAST_LIMITS, LEAST_PERIODS = 2, 4
 # Maximum numbers of charts, and of periods and lines of a chart.
 MAX_CHARTS, MAX_PERIODS, MAX_SERIES = 4, 400, 6
-# Title of the table of limits that stand alone.
+# Title of the table of limits that do not belong to a kind.
 SINGLE = "single limits"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")

@@ -21,7 +21,7 @@ class CheckStatus(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    # No checker runs, or there is nothing to check; ranks below ``passed``.
+    # No checker runs, or it has no entries. Ranks below ``passed``.
     UNCHECKED = "unchecked"
 
 

@@ -1,4 +1,4 @@
-"""The command ``oragent formulate``: start or resume a folder, and show its result."""
+"""Command ``oragent formulate``: start or resume a folder, and show its result."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -57,7 +57,7 @@ NO_WORDS = RuntimeWords()
 # Exit code if there is no answer.
 FAILED = 3
 TWO_CALLS = "two_calls"
-# File with the user's clarification from before the first solve.
+# File with the clarification that the user gave before the first solve.
 CLARIFICATION = "clarification.txt"
 # Maximum number of characters of a line in the dialogue.
 SHOWN = 1000
@@ -96,7 +96,7 @@ def formulate_file(
         raise ConfigError("--interactive asks about the program of two_calls: leave out --replay and --method")
     request = _build_request(command)
     if model is None and command.replay is None and request.runtime.model is None:
-        raise ConfigError("a language model is needed: add --model NAME, or --replay FOLDER")
+        raise ConfigError("formulate needs a language model: add --model NAME, or --replay FOLDER")
     if command.replay is not None and not (command.replay / "run.db").is_file():
         raise StoreError(f"no formulation to replay at {command.replay}: expected run.db in it")
     remember_demands(model_demands(_read_runtime(command).every_model))
@@ -214,7 +214,7 @@ def _expect_finished(folder: Path) -> FormulationResult:
         raise StoreError(f"no formulation at {folder}: expected formulate.json in it")
     result = _read_result(folder)
     if result is None:
-        raise StoreError(f"the formulation at {folder} is not finished: go on with it by --resume")
+        raise StoreError(f"the formulation at {folder} is not finished: continue it with --resume")
     return result
 
 

@@ -194,16 +194,18 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=lambda name: _refuse_constant(path, name))
     except json.JSONDecodeError as problem:
-        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: no JSON ({escape_text(problem.msg)})") from None
+        raise ProblemError(f"{show_path(path)}, line {problem.lineno}: not JSON ({escape_text(problem.msg)})") from None
     except (RecursionError, ValueError) as problem:
-        raise ProblemError(f"{show_path(path)}: no JSON that can be used ({type(problem).__name__})") from None
+        raise ProblemError(f"{show_path(path)}: not usable JSON ({type(problem).__name__})") from None
     if isinstance(content, dict):
         return content
     return {path.stem: content}
 
 
 def _refuse_constant(path: Path, name: str) -> float:
-    raise ProblemError(f"{show_path(path)}: {name} is no number of JSON: leave the entry out, or write a finite number")
+    raise ProblemError(
+        f"{show_path(path)}: {name} is not a number of JSON: leave the entry out, or write a finite number"
+    )
 
 
 def _kind_text(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Effects of changed limits on the objective, other optimal plans, and shortages of infeasible models.
 
-Duals hold only for infinitesimal changes, and not for integers. Therefore each group of binding limits is relaxed by 1
-and by 10 percent, and the model is solved again.
+Duals hold only for infinitesimal changes, and not for integer models. Therefore each group of binding limits is relaxed
+by 1 and by 10 percent, and the model is solved again.
 """
 
 import re

@@ -52,7 +52,7 @@ def main() -> None:
 def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     claim = json.loads(guest.run(run_program, request["arguments"], INNER * request["limit_s"], request["gap"]))
     if len(json.dumps(claim["returned"])) > MOST_RETURNED:
-        raise CandidateError("returned too much: return the model's variables and no more", "invalid")
+        raise CandidateError("returned too much: return only the model's variables", "invalid")
     models, problem = [], ""
     for text in claim["models"]:
         try:

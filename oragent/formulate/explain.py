@@ -51,7 +51,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     labels = data_labels(result)
     units = _units_by_name(result.pool)
     returned = {path[-1] for path in _iterate_paths(result.columns)}
-    # Variables that the program did not return are auxiliary.
+    # Variables that the program did not return are auxiliary variables.
     variables = [variable for variable in milp.variables if not returned or variable.name in returned]
     grouped = group_families(
         variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
@@ -91,7 +91,7 @@ def _returned_names(columns: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     for path in _iterate_paths(columns):
         *keys, column = path
         first = keys[0].split(",")[0].translate(PULP)
-        # Otherwise the variable's name has a prefix that the key does not have.
+        # Otherwise the key lacks a prefix of the variable's name.
         if column.find(first) <= 0:
             yield column, tuple(keys)
 

@@ -120,7 +120,7 @@ def read_request(folder: Path) -> FormulationRequest:
     except OSError as problem:
         raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
     except (KeyError, TypeError, ValueError) as problem:
-        raise StoreError(f"{path} is no file of a formulation: {type(problem).__name__} {problem}") from None
+        raise StoreError(f"{path} is not a file of a formulation: {type(problem).__name__} {problem}") from None
 
 
 def write_result(folder: Path, outcome: "FormulationEnd") -> None:
@@ -152,7 +152,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
                 try:
                     write(milp, folder / f"milp.{form}")
                 except MilpError:
-                    # The format cannot state products of variables.
+                    # The LP format cannot express products of variables.
                     if milp.is_linear:
                         raise
         shown = outcome.incomplete.solution if outcome.incomplete else solution
@@ -160,7 +160,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             families = order_families(group_decisions(result, result.milp, shown), result.data)
             write_plan(folder, tabulate_plan(families, result.data))
     except OSError as problem:
-        raise StoreError(f"cannot write into {folder}: {problem}; its run.db has all of it") from None
+        raise StoreError(f"cannot write into {folder}: {problem}; run.db in it contains the result") from None
     except MilpError as problem:
         raise StoreError(f"{folder}: the model cannot be written: {problem}") from None
 
@@ -223,7 +223,7 @@ def _json_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FormulationEnd:
-    """End of a formulation: its result, or the reason why there is none."""
+    """End of a formulation: its result, or the reason why it has none."""
 
     result: FormulationResult | None
     # Solution of the model, with duals.
@@ -265,7 +265,7 @@ def run_formulation(
     """
     is_asking = fresh or replay is None
     if model is None and is_asking and request.runtime.model is None:
-        raise ConfigError("a language model is needed: add --model NAME, or --replay FOLDER")
+        raise ConfigError("a formulation needs a language model: add --model NAME, or --replay FOLDER")
 
     async def work(case: LedgerCase, runner: FormulationRunner) -> FormulationResult:
         return await formulate_case(case, request.problem, request.options, runner, ask_person)

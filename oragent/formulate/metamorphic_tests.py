@@ -1,7 +1,7 @@
-"""Metamorphic tests: properties of every correct program that hold for any answer.
+"""Metamorphic tests of programs: properties that every correct program has, whatever its answer is.
 
 The tests change the data of a program that reads them (Chen et al. 1998, HKUST-CS98-01) and need no label. A correct
-model with linear rows passes every test. Passing all tests does not prove that a model is correct.
+model with linear rows passes every test, but a model that passes all tests may still be wrong.
 """
 
 import math
@@ -220,10 +220,10 @@ def _test_tightened(trial: _Trial) -> Iterator[PropertyResult]:
             continue
         ran = trial.run({**trial.data, name: value * (0.9 if ceiling else 1.1)})
         if not _differ_in_limits(milp, ran.milp):
-            # The figure is not only a limit, but for example a yield or a price.
+            # The figure is more than a limit, for example also a yield or a price.
             continue
         if ran.solution is None or not ran.solution.status.has_point or ran.objective is None:
-            # Relaxing left no feasible point, which is not a better optimum.
+            # A relaxation without a feasible point does not count as a better optimum.
             continue
         ends = _optimum_range(trial.base)
         assert ends is not None

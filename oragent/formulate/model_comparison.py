@@ -1,8 +1,8 @@
-"""Compare a program's model with the rows of a checker, and report which of the two is too strict.
+"""Compare a program's model with the rows of a checker, and report which of them is too strict.
 
-A solution that satisfies every check is not enough, because the model may forbid better ones. Therefore the checker's
-rows are solved with the program's objective. A better point that satisfies all checks contradicts the program. So does
-any point if the program is infeasible, and a row that limits the ray of an unbounded program.
+A solution that satisfies every check may still not be optimal, because the model may forbid better ones. Therefore the
+checker's rows are solved with the program's objective. The program is contradicted by a better point that satisfies all
+checks, by any such point if the program is infeasible, and by a row that bounds the direction of an unbounded program.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -46,9 +46,9 @@ class Ruling(StrEnum):
     AGREES = "agrees"
     # The program forbids a point that satisfies all checks.
     FORBIDS = "forbids"
-    # The program allows a point that violates the checks.
+    # The program allows a point that the checks forbid.
     ALLOWS = "allows"
-    # The feasible points agree, and the objectives differ.
+    # The feasible points agree, but the objectives differ.
     OBJECTIVE = "objective"
     UNDECIDED = "undecided"
 
@@ -232,7 +232,7 @@ def _choose_objective(
     if stated:
         last = stated[-1]
         if any(entry.products for entry in stated[:-1]):
-            raise MilpError("of several objectives only the last one may have products")
+            raise MilpError("only the last of several objectives may have products")
         goals = tuple(
             FurtherObjective(
                 f"objective {place + 1}",
@@ -247,7 +247,7 @@ def _choose_objective(
         return Objective(last.terms, -last.rhs), SENSES[last.relation], features
     if set(milp.objective.terms) <= set(columns):
         return milp.objective, milp.sense, ModelFeatures(quadratic=milp.features.quadratic)
-    raise MilpError("the objective has columns that were not returned, and the checker tells none")
+    raise MilpError("the objective has columns that were not returned, and the checker states no objective")
 
 
 def _objectives(checks: Milp) -> list[tuple[Objective, Sense, tuple[QuadraticTerm[str], ...]]]:
@@ -295,7 +295,7 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
     else:
         reach = solution.bound
     if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
-        # The program may allow a better point that the solver did not find.
+        # The program may allow a better point that its solver did not find.
         return ModelComparison(Ruling.UNDECIDED)
     if abs(gain) <= slack:
         if other := _different_costs(milp, checks):
@@ -337,9 +337,9 @@ def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> ModelCompa
 
 
 def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | None:
-    """Return columns whose objective coefficients differ, and a sentence about them; None without such columns.
+    """Return columns whose objective coefficients differ, and a sentence about them, or None.
 
-    Objectives over different columns may be equal through the rows; only objectives over the same columns are compared.
+    Objectives over different columns may be equal through the rows, so only those over the same columns are compared.
     """
     if not (milp.is_linear and checks.is_linear):
         return None
@@ -354,7 +354,7 @@ def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | 
 
 
 def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> ModelComparison:
-    """Return a point that the program forbids, and the rows that forbid it; or the objective that passes it over."""
+    """Return a point that the program forbids and the rows that forbid it, or the objective that ranks it lower."""
     if len(answer.values) == len(milp.variables):
         broken = breaches(milp, answer.values)
         names = tuple(dict.fromkeys(breach.name for breach in broken))

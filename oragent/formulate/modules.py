@@ -1,4 +1,4 @@
-"""The modules of ORMind (Wang et al. 2025): prompts and expected replies.
+"""Modules of ORMind (Wang et al. 2025): prompts and expected replies.
 
 System 1 reads and drafts, system 2 checks errors and results, and the reflective mind writes the program.
 """
@@ -39,7 +39,7 @@ async def interpret_terms(session: FormulationSession) -> None:
 async def encode_parameters(session: FormulationSession) -> None:
     """List the parameters; those with values in the text become data of the program.
 
-    A figure that is not in the text is sent back once, with the reason; a figure of the user is kept.
+    A figure that is not in the text is sent back once, with the reason. A figure of the user is kept.
     """
     prompt = session.fill_prompt("semantic_encoder")
     encoded = await session.ask_data("semantic_encoder", prompt, dict)
@@ -117,8 +117,8 @@ async def choose_module(
 async def write_first_program(session: FormulationSession) -> FormulationAttempt:
     """Write the program, with units and readings in JSON, and run it.
 
-    An interactive user may clarify the text before the first solve: then the program is written again, and the
-    checker also receives the clarification.
+    An interactive user may clarify the text before the first solve. Then the program is written again, and the checker
+    also receives the clarification.
     """
     try:
         source = await session.ask_program_with_facts("program", session.fill_prompt("program"))
@@ -136,7 +136,7 @@ async def write_first_program(session: FormulationSession) -> FormulationAttempt
 
 
 async def review_plan(session: FormulationSession, answer: FormulationAttempt) -> None:
-    """Ask for remarks on parts of a plan that would look odd in practice."""
+    """Ask for remarks on parts of a plan that may be impractical."""
     if answer.ran.solution is None or not answer.ran.solution.status.has_point:
         return
     plan = escape_text(json.dumps(answer.ran.values, ensure_ascii=False))[:MOST_PLAN]
@@ -172,9 +172,9 @@ async def diagnose_failure(session: FormulationSession) -> str:
 async def write_checker(session: FormulationSession) -> None:
     """Ask for a checker, once for all attempts, and check the newest attempt with it.
 
-    The prompt has the problem, the given data and the names of the returned values. It excludes the program and
-    the figures of the encoder, so that a misread figure does not pass the check. A checker that fails to run
-    is sent back once; after that the answer counts as unchecked.
+    The prompt has the problem, the given data and the names of the returned values. It excludes the program and the
+    figures of the encoder, so that a misread figure cannot pass the check. A checker that does not run is sent back
+    once. If it fails again, the answer counts as unchecked.
     """
     values = _describe_values(session)
     parameters, data = (
@@ -201,7 +201,7 @@ async def write_checker(session: FormulationSession) -> None:
 
 
 async def reconsider_checker(session: FormulationSession) -> None:
-    """Ask for the checker again if the supervisor keeps a row; the prompt has only the comments of its program."""
+    """Ask for the checker again if the supervisor keeps a row. The prompt shows only the comments of the program."""
     checked = session.newest.checked
     assert checked is not None
     comments = [text.strip() for text in session.newest.source.splitlines() if text.strip().startswith("#")]

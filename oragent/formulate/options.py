@@ -54,7 +54,7 @@ ROLES = (
     "optimus_debug",
     "reading",
 )  # in which models are asked
-# Every single error in a separate case.
+# Word for a stand-in with each single error in a separate case.
 ALL = "planted:all"
 
 
@@ -73,11 +73,11 @@ class Options:
             NL4Opt's form, and without a tolerance in ComplexOR's.
         metamorphic: Whether the metamorphic tests are run.
         check_answer: Whether the answer of a method without a checker is checked.
-        review: Whether a further call reads the plan and reports odd parts.
+        review: Whether a further call reads the plan and reports impractical parts.
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
         time_s: Seconds of a program, and of the search for the optimum of its model.
-        gap: Relative gap at which a search stops, and within which its solution is an answer. With 0 a search continues
-            until its optimum is proven or its time is over, and a gap of at most 5 % is accepted.
+        gap: Relative gap at which a search stops, and within which its solution is an answer. With 0, a search
+            continues until its optimum is proven or its time is over, and a gap of at most 5 % is accepted.
         attention: Additional rules for the supervisor; may be empty.
         edits: Text of a user by the module whose output it replaces.
     """
@@ -118,7 +118,7 @@ class Options:
             raise ConfigError(f"a temperature of {self.temperature}: expected 0 to 2")
 
     def for_form(self, form: Form) -> "Options":
-        """Return the options of checks for problems of a form; the published checker has two forms."""
+        """Return the options of checks for problems of a form. The published checker has two forms."""
         if not self.published or form is Form.HEAD:
             return self
         return replace(self, published=False, relative=0.0, absolute=0.0)
@@ -167,7 +167,7 @@ def check_known(name: str, names: Iterable[str], what: str) -> str:
         meant = f"did you mean {near[0]!r}?"
     else:
         meant = f"expected one of {', '.join(names)}"
-    raise ConfigError(f"{name!r} is no {what}: {meant}")
+    raise ConfigError(f"{name!r} is not a {what}: {meant}")
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class FormulateCommand:
         replay: Folder whose replies are reused.
         edit: Module, and file with the output that replaces it.
         interactive: Whether the user is asked before the first program is solved.
-        confirm: Called with the expected spending and the limit above which to ask, before the first call.
+        confirm: Called with the expected cost and the limit above which to ask, before the first call.
     """
 
     problem: Path | None

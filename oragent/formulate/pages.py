@@ -1,4 +1,4 @@
-"""The page of a formulation: one file in which all text is escaped."""
+"""HTML page of a formulation; all text is escaped."""
 
 import math
 import re
@@ -104,7 +104,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
 
 
 def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
-    """Mark the first occurrence in a text of each sentence that a row comes from."""
+    """Mark in a text the first occurrence of each sentence from which a row comes."""
     spans: list[tuple[int, int]] = []
     for sentence in sorted(set(sentences), key=len, reverse=True):
         words = sentence.strip(" .\"'").split()
@@ -146,7 +146,7 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
 
 
 def _dual_text(milp: Milp, solution: Solution, row: Row) -> str:
-    """Return the dual of an inequality of a linear program as text; equalities and integer models have none."""
+    """Return the dual of an inequality of a linear programme as text. Equalities and integer models have none."""
     if milp.has_integers or row.relation is Relation.EQUAL or row.name not in solution.duals:
         return "–"
     return signed(solution.duals[row.name], figure)

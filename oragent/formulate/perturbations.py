@@ -11,7 +11,7 @@ from oragent.formulate.data import iterate_leaves, list_parts, map_leaves
 
 # Relative spread of each perturbed figure, up and down.
 SPREAD = 0.3
-# Words of time and position: the order of data with such names, or with digits, has a meaning.
+# Words of time and position. Data with such names, or with digits, have a meaningful order.
 ORDERED = re.compile(
     r"(?i)\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
     r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
@@ -65,10 +65,10 @@ def map_numbers(value: Any, change: Callable[[float], float]) -> Any:
 
 
 def reverse_order(value: Any) -> Any:
-    """Reverse objects and lists of objects, unless their order may have a meaning.
+    """Reverse objects and lists of objects, unless their order may be meaningful.
 
-    Records keep their order if other data may refer to their position: if the data contain a list of other values
-    with the same length, or if the records are numbered.
+    Records keep their order if other data may refer to their position: if the data contain a list of other values with
+    the same length, or if the records are numbered.
     """
     return _reverse_order(value, set(_list_lengths(value)))
 

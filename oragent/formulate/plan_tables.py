@@ -1,4 +1,4 @@
-"""The plan as tables: who, when, how much, in the order of the data; written as CSV and Excel files."""
+"""Tables of the plan in the order of the data, written as CSV and Excel files."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Print a formulation in the terminal: the verdict first, then decisions, open questions, effects and attempts."""
+"""Output of a formulation in the terminal: first the verdict, then decisions, open questions, effects and attempts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def print_outcome(outcome: FormulationEnd, console: Console) -> None:
 
 
 def headline(outcome: FormulationEnd) -> str:
-    """Return the verdict in one sentence; a contradicted plan is not called optimal."""
+    """Return the verdict in one sentence. A contradicted plan is not called optimal."""
     result, solution = outcome.result, outcome.solution
     assert result is not None
     verdict = result.judgement.verdict

@@ -121,7 +121,7 @@ def find_function(source: str, function: str) -> bool:
 
 
 def read_interface(path: Path) -> ProgramInterface:
-    """Read an interface from a Python file without running it; the first top-level function counts.
+    """Read an interface from a Python file without running it. The first top-level function counts.
 
     Raises:
         ProblemError: The file cannot be read or has no function.
@@ -129,7 +129,7 @@ def read_interface(path: Path) -> ProgramInterface:
     text = read_text(path, "an interface")
     match = FUNCTION.search(text)
     if match is None:
-        raise ProblemError(f"{path}: no function; expected one line 'def NAME(ARGUMENTS):' with a docstring")
+        raise ProblemError(f"{path}: it has no function; expected one line 'def NAME(ARGUMENTS):' with a docstring")
     names = [part.split(":")[0].split("=")[0].strip() for part in match[2].split(",")]
     return ProgramInterface(match[1], tuple(name for name in names if name and not name.startswith("*")), text.strip())
 
@@ -156,7 +156,7 @@ class ProblemText:
 
     def __post_init__(self) -> None:
         if not self.text.strip():
-            raise ProblemError(f"problem {self.name!r} is empty: describe what is to be decided, and under what limits")
+            raise ProblemError(f"problem {self.name!r} is empty: describe the decision and its limits")
         if len(self.text) > MAX_TEXT_CHARACTERS:
             raise ProblemError(
                 f"problem {self.name!r} has {len(self.text):,} characters, the limit is {MAX_TEXT_CHARACTERS:,}: "
@@ -164,7 +164,7 @@ class ProblemText:
             )
         if sum(1 for _ in islice(iterate_leaves(self.data), MAX_DATA_VALUES + 1)) > MAX_DATA_VALUES:
             raise ProblemError(
-                f"the data hold more than {MAX_DATA_VALUES:,} values: leave columns out, or aggregate rows"
+                f"the data contain more than {MAX_DATA_VALUES:,} values: leave columns out, or aggregate rows"
             )
 
 

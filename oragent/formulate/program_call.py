@@ -1,7 +1,7 @@
 """Call an untrusted program in its own process, and record the models that it solves.
 
-The recorders of ``oragent.milp.capture`` read models of PuLP, Pyomo, gurobipy, highspy, and OR-Tools. Everything
-returned from here is a claim: the evaluator solves the recorded model again.
+The recorders of ``oragent.milp.capture`` read models of PuLP, Pyomo, gurobipy, highspy, and OR-Tools. All results of
+this module are claims: the evaluator solves the recorded model again.
 """
 
 import json
@@ -20,12 +20,13 @@ from oragent.milp.capture.stage import CAPTURE, LIBRARIES
 # Maximum number of models; the last ones are kept.
 MOST_MODELS = 5
 DEPTH = 8
-# No frame belongs to the program: its models need no families, since their names are those of the returned values.
+# With this folder, no frame counts as the program's. Its models need no families, because their names are those of the
+# returned values.
 NO_FOLDER = "\0"
-# Start of a returned column that is known by its position in the model, not by its name.
+# Prefix of a returned column that is known by its position in the model instead of its name.
 POSITION = "\0"
 RECORDER = Recorder(None, NO_FOLDER, 0.0, is_confined=True)
-# Modules that a program may import later, by the modules with their recorders. PuLP is watched from the start.
+# Modules that a program may import later, by the modules with their recorders. PuLP is recorded from the start.
 RECORDERS = {
     library: import_module(f"{CAPTURE}.recorders.{name}") for library, name in LIBRARIES.items() if library != "pulp"
 }
@@ -35,7 +36,7 @@ RETURNED = "return numbers, texts, variables of the model, lists and dicts"
 
 
 def watch_pulp(pulp: ModuleType) -> None:
-    """Replace PuLP's solvers and unclear errors; call it once before the process forks."""
+    """Replace PuLP's solvers and unclear errors. Call this function once, before the process forks."""
     from_pulp.install(pulp, RECORDER)
 
 

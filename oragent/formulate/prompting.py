@@ -35,7 +35,7 @@ class PoolEntry:
 
 
 class CommentPool(list[PoolEntry]):
-    """Entries in order; none is removed, and prompts show the current entry of each module."""
+    """Entries in order. None is removed, and prompts show the current entry of each module."""
 
     def newest_of(self, module: str) -> PoolEntry | None:
         """Return the current entry of a module: the newest with data, else the newest."""
@@ -69,7 +69,7 @@ def extract_program(text: str, function: str) -> str:
     """Return the program of a reply.
 
     Returns:
-        The last block that defines the function; if it has no imports, with the imports of other blocks.
+        The program is the last block that defines the function. If it has no imports, those of other blocks are added.
 
     Raises:
         ReplyError: The reply has no program; the message can be sent back to the model.

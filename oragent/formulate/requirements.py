@@ -1,4 +1,4 @@
-"""Facts that a formalization states: sentences with two readings, omitted requirements, nonlinear parts."""
+"""Statements of a formalization: sentences with two readings, omitted requirements, nonlinear parts."""
 
 import math
 import re
@@ -24,7 +24,7 @@ class Reading:
 
 
 def find_nonlinearity(parsed: Any) -> str:
-    """Return why a formalization calls the problem nonlinear; empty if it does not."""
+    """Return the reason why a formalization calls the problem nonlinear; empty if it does not."""
     if isinstance(parsed, dict):
         text = str(parsed.get("CLASS") or "").strip()
     else:
@@ -54,7 +54,7 @@ def has_same_optimum(reading: Mapping[str, Any], objective: float | None) -> boo
 
 
 def list_unmodelled(parsed: Any) -> list[tuple[str, str]]:
-    """Return the requirements that a formalization omits by its own statement: "sentence -- why", as pairs."""
+    """Return the requirements that a formalization states as omitted, "sentence -- why", as pairs."""
     entries = parsed.get("NOT_MODELLED") if isinstance(parsed, dict) else None
     pairs = []
     for entry in map(str, entries if isinstance(entries, list) else ()):

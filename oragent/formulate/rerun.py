@@ -58,7 +58,7 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path) -> Rer
         outputs: Folder for the new folder.
 
     Raises:
-        ConfigError: There is no new data, or the formulation has no data of that name.
+        ConfigError: No data file is given, or the formulation has no data of that name.
         StoreError: The formulation has not finished or has no program.
     """
     request, old = read_request(folder), _read_old(folder)

@@ -24,7 +24,7 @@ EVALUATOR = Path(__file__).with_name("evaluator.py")
 ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
-# Error by which a program states that its problem has no exact linear model.
+# Error with which a program states that its problem has no exact linear model.
 REFUSAL = "NotImplementedError: nonlinear"
 # Larger integers cannot be converted to floats.
 LARGEST = 1e300
@@ -63,7 +63,7 @@ class ExecutionResult:
     milp: Milp | None = None
     # Solution of that model, solved again outside of the program's process.
     solution: Solution | None = None
-    # Returned value, with the solution's values in place of variables.
+    # Returned value with the names of the model's columns. Plain numbers are None.
     values: Any = None
     # Returned value with the names of the model's columns; None instead of plain numbers.
     columns: Any = None
@@ -202,15 +202,15 @@ class FormulationRunner:
             "program.py": source,
             "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
         }
-        # Three times the program's seconds, to solve again and to search for a comparison.
+        # The limit is three times the program's seconds, to solve its model again and to search for a comparison.
         limits = Limits(3 * self.bounds.program_s + 10.0, self.bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
-        # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
+        # The process prints its answer, so a process that returns a file has seen it, and ends with its command.
         ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits), warm_up=EVALUATOR)
         if ended.code == 0 and ended.end == "exited":
             try:
                 answer: dict[str, Any] = json.loads(ended.stdout)
             except (ValueError, RecursionError):
-                # The middle of the output was dropped.
+                # The middle of the output was cut out.
                 answer = {"status": "invalid", "message": f"its model and values take more than {ANSWER_KB >> 10} MiB"}
             return answer
         if ended.end == "deadline":
@@ -218,7 +218,7 @@ class FormulationRunner:
         if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
             return {"status": "memory", "message": "ran out of memory, or was killed by the kernel"}
         last = ended.stderr.strip().splitlines()[-1:] or ["no word"]
-        # The error comes from oragent's own script: errors of programs are reported in another form.
+        # The error comes from oragent's own script, because errors of programs have another form.
         if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}

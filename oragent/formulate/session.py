@@ -41,7 +41,7 @@ class FormulationAttempt:
     ran: ExecutionResult
     # Result of the check; None before the check.
     checked: Checked | None = None
-    # Relative gap within which a point that is not proven optimal is an answer.
+    # Relative gap within which an unproven point is an answer.
     gap: float = 0.0
     # Results of the metamorphic tests; None before they run.
     properties: tuple[PropertyResult, ...] | None = None
@@ -93,9 +93,9 @@ class FormulationAttempt:
 
 
 def best_attempt(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
-    """Return the best attempt; among equally good ones the earliest, so that only an improvement replaces it.
+    """Return the best attempt. Of equally good ones the earliest counts, so that only an improvement replaces it.
 
-    There must be at least one attempt.
+    The list must not be empty.
     """
     return max(attempts, key=lambda attempt: (*attempt.rank, -attempt.number))
 
@@ -114,7 +114,8 @@ class FormulationSession:
     Attributes:
         checker: Text of the checker; empty before it is written.
         readings: Sentences with two readings, and the result of the other one.
-        ask_person: Shows how the text was read and returns a clarification, empty to continue; None without a user.
+        ask_person: Function that shows how the text was read and returns a clarification, which may be empty. None
+            without a user.
     """
 
     case: LedgerCase
@@ -181,7 +182,7 @@ class FormulationSession:
         return await self._ask(role, prompt, read_words, keep=True)
 
     async def ask_data(self, role: str, prompt: str, form: type) -> Any:
-        """Ask for JSON of a type, ``dict`` or ``list``; None after two unusable replies."""
+        """Ask for JSON of a type, ``dict`` or ``list``. Return None after two unusable replies."""
 
         def read_data(text: str) -> Any:
             value = extract_json(text)
@@ -224,7 +225,7 @@ class FormulationSession:
         return source
 
     async def ask_and_run(self, role: str, prompt: str) -> FormulationAttempt:
-        """Ask for a program and run it; a reply without a program is a failed attempt."""
+        """Ask for a program and run it. A reply without a program is a failed attempt."""
         try:
             source = await self.ask_program(role, prompt)
         except ReplyError as problem:
@@ -255,7 +256,7 @@ class FormulationSession:
         return properties
 
     async def check_newest(self) -> FormulationAttempt:
-        """Check the newest attempt; it remains unchecked without a solution or a checker."""
+        """Check the newest attempt. Without a solution or a checker, it stays unchecked."""
         now = self.newest
         if now.has_failed or not self.checker:
             checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.has_failed else "no checker")
@@ -275,7 +276,7 @@ class FormulationSession:
             self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
 
     async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
-        """Send a prompt; return an unusable reply to the model once, with the reason."""
+        """Send a prompt. An unusable reply is sent back once, with the reason."""
         if role in self.options.edits and role not in {entry.module for entry in self.pool}:
             text = self.options.edits[role]
             answer = read(text)
@@ -293,7 +294,7 @@ class FormulationSession:
 
 
 def extract_facts(text: str) -> dict[str, Any]:
-    """Return the JSON object of a reply that also has a program; empty if there is none."""
+    """Return the JSON object in a reply that also has a program; empty if there is none."""
     blocks, _ = fenced_blocks(drop_thoughts(text))
     for block in blocks:
         if block.text.lstrip().startswith("{"):

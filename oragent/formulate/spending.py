@@ -1,4 +1,7 @@
-"""Expected model calls of a formulation, by method and role; a revision is counted in every other formulation."""
+"""Expected model calls of a formulation, by method and role.
+
+Half of the formulations are assumed to need a revision.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ class ModuleProfile:
 
     role: str
     calls: float
-    # Tokens of its instructions and of earlier outputs, besides the problem.
+    # Tokens of its instructions and of earlier outputs, without the problem.
     request: float
     reply: float
 
@@ -32,7 +35,7 @@ PROFILES: Mapping[str, Sequence[ModuleProfile]] = {
         ModuleProfile("supervisor_backward", 0.5, 1200, PROGRAM),
     ),
 }
-# Number of calls of other methods, each with a program or a thought; MOST for those that are not listed.
+# Number of calls of other methods, each with a program or a thought. Methods that are not listed have MOST.
 CALLS = {
     "standard": 1,
     "cot": 1,
@@ -80,5 +83,5 @@ def plan_calls(method: str, text: str, runtime: RuntimeSettings, count: int = 1)
 
 
 def estimate_formulation(method: str, text: str, runtime: RuntimeSettings, prices: Prices) -> SpendingEstimate:
-    """Return the expected spending of one formulation."""
+    """Return the expected cost of one formulation."""
     return price_calls(plan_calls(method, text, runtime), prices, runtime.budget)

@@ -1,6 +1,6 @@
-"""Call an untrusted checker with numbers, or with symbols that record its rows. Runs in the checker's own process.
+"""Calls of an untrusted checker, with numbers or with symbols that record its rows. They run in the checker's process.
 
-Everything returned from here is a claim.
+All results of this module are claims.
 """
 
 import json
@@ -102,7 +102,7 @@ class Quadratic:
 
 
 def as_symbols(values: Any, columns: Any) -> Any:
-    """Return the values with a symbol at every position that ``columns`` names; others remain numbers."""
+    """Return the values with a symbol at every position that ``columns`` names. Others stay numbers."""
     if isinstance(columns, str):
         return Quadratic({columns: 1.0})
     if isinstance(columns, dict) and isinstance(values, dict):

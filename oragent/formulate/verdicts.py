@@ -1,4 +1,4 @@
-"""The verdict on a formulation: checked, contradicted or unchecked, or no answer.
+"""Verdict on a formulation: checked, contradicted, unchecked, or no answer.
 
 Status and checks together give one verdict. Terminal, page, ``result.json`` and exit code show the same verdict.
 """
@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     CHECKED = "checked"
     # A check of the text, or a metamorphic test, disagrees with the model or its solution.
     CONTRADICTED = "contradicted"
-    # There is a solution, and it was not compared with the text.
+    # The problem has a solution, which was not compared with the text.
     UNCHECKED = "unchecked"
     # No model was solved, or the status is not proven.
     NO_ANSWER = "no answer"
@@ -60,7 +60,7 @@ def decide_verdict(
     Args:
         is_answer: Whether the status is proven, or the solution lies within the accepted gap.
         has_model: Whether a model was solved.
-        message: Why there is no answer; may be empty.
+        message: Reason why there is no answer; may be empty.
         checks: Fields of ``Checked``; None if nothing was checked.
         properties: Fields of each ``PropertyResult``.
     """

@@ -1,7 +1,7 @@
 """Verify a model from another source against the text of its problem.
 
-A language model writes a checker from text and data alone, or the user supplies one. The model is solved here, and
-the checker's rows, objective and optimum are compared with it, as for a program of ``formulate``.
+A language model writes a checker from text and data only, or the user supplies one. The model is solved here. The
+checker's rows, objective and optimum are compared with it, as for a program of ``formulate``.
 """
 
 import asyncio
@@ -127,12 +127,12 @@ def verify_given(
         Folder and result.
 
     Raises:
-        ConfigError: There is neither a checker nor a language model.
+        ConfigError: Neither a checker nor a language model is given.
         MilpError: The solution names a variable that the model does not have.
     """
     is_asking = not checker and replay is None
     if is_asking and model is None and request.runtime.model is None:
-        raise ConfigError("a language model writes the checker: add --model NAME, or give one with --checker FILE")
+        raise ConfigError("verify needs a checker: add --model NAME to write one, or give one with --checker FILE")
     if given.milp is not None and given.point is not None:
         point_vector(given.milp, given.point)
     request = replace(request, origin="verify")
@@ -195,7 +195,7 @@ def _fill(columns: Any, values: Mapping[str, float]) -> Any:
 
 
 def place_point(milp: Milp, point: Mapping[str, float], solved: Solution) -> Solution:
-    """Replace the optimum by a given point; the point is optimal if its objective equals the optimum.
+    """Replace the optimum by a given point. It is optimal if its objective equals the optimum.
 
     Raises:
         MilpError: The point names a variable that the model does not have.

@@ -1,4 +1,4 @@
-"""Warm up an interpreter: the first solve of a process takes ten times as long as later ones.
+"""Warm up an interpreter, because the first solve of a process takes ten times as long as later ones.
 
 Importing this module solves a model of two variables, directly and through PuLP, on one thread. It also replaces
 PuLP's solvers and makes solvers in advance, so that forked processes share the memory of the solver.
@@ -22,5 +22,5 @@ def _solve_small() -> None:
 
 _solve_small()
 program_call.watch_pulp(pulp)
-# One run needs up to three solvers: for the program, for the second solve, and for a relaxation.
+# One run needs up to three solvers: for the program, for the independent solve, and for a relaxation.
 prepare_engines(3)

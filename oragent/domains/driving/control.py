@@ -33,12 +33,10 @@ def vehicles_info(
     """Describe the vehicles on E0, the foremost first.
 
     Returns:
-        One dict per vehicle with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from the begin of E0),
-        ``speed``
-        (m/s), ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route
-        continues), ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane). From its
-        type:
-        ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
+        One dict per vehicle with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from the beginning of E0),
+        ``speed`` (m/s), ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its
+        route continues), ``wants_left`` and ``wants_right`` (whether all of those are on that side of its lane). From
+        its type: ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
     """
     ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
     return [_vehicle_info(road, state, departures[state.vehicle]) for state in ordered]
@@ -64,7 +62,7 @@ def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str
 def check(
     actions: Any, road: Road, states: Sequence[VehicleState], departures: Mapping[str, Departure]
 ) -> list[VehicleCommand]:
-    """Check that there is one feasible action for every vehicle on E0.
+    """Check that a reply has one feasible action for every vehicle on E0.
 
     Args:
         actions: Untrusted value. A valid reply to `vehicles_info` is a list with one dict per vehicle, in any order:
@@ -82,15 +80,15 @@ def check(
         CandidateError: ``invalid``, with the reason and the vehicle.
     """
     if not isinstance(actions, list | tuple):
-        raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")
+        raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict per vehicle")
     if len(actions) > len(states):
-        raise CandidateError(f"returned {len(actions)} actions for {len(states)} vehicles; expected one a vehicle")
+        raise CandidateError(f"returned {len(actions)} actions for {len(states)} vehicles; expected one per vehicle")
     missing_states = {state.vehicle: state for state in states}
     commands: dict[str, VehicleCommand] = {}
     for index, action in enumerate(actions):
         name, acceleration, change = _read_action(action, index)
         if name in commands:
-            raise CandidateError(f"two actions for vehicle {name}; expected one a vehicle")
+            raise CandidateError(f"two actions for vehicle {name}; expected one per vehicle")
         if name not in missing_states:
             raise CandidateError(f"an action for vehicle {_shorten_repr(name)}, which is not on the road")
         commands[name] = _make_command(missing_states.pop(name), departures[name].kind, road, acceleration, change)
@@ -144,10 +142,13 @@ def _shorten_repr(value: object) -> str:
 
 
 class Driver:
-    """Callable that queries the candidate each second; all calls of a simulation may take ``limit_s`` seconds."""
+    """Callable that queries the candidate each second.
+
+    All calls of one simulation together may take ``limit_s`` seconds.
+    """
 
     def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
-        # Renew the process, because data kept from one simulation would help the candidate in the next one.
+        # The process is renewed, because data kept from one simulation would help the candidate in the next one.
         guest.renew()
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
@@ -166,7 +167,7 @@ class Driver:
 
 
 class RememberingDriver(Driver):
-    """Driver that also passes the candidate's previous return value; each simulation begins with an empty memory."""
+    """Driver that also passes the candidate's previous return value. Each simulation begins with an empty memory."""
 
     def __init__(self, guest: "Guest", name: str, *, limit_s: float) -> None:
         super().__init__(guest, name, limit_s=limit_s)

@@ -2,8 +2,8 @@
 
 Sources: Treiber, Hennecke and Helbing 2000, Congested traffic states in empirical observations and microscopic
 simulations (the Intelligent Driver Model), DOI 10.1103/PhysRevE.62.1805; Kesting, Treiber and Helbing 2007, General
-lane-changing model MOBIL for car-following models, DOI 10.3141/1999-10. `Cooperative` is our own: it changes lanes
-cooperatively without a memory, and is a reference for search results.
+lane-changing model MOBIL for car-following models, DOI 10.3141/1999-10. `Cooperative` is our own reference for search
+results: it changes lanes cooperatively, without a memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ import numpy as np
 from oragent.domains.driving.rules import TYPES
 
 Action = dict[str, Any]
-# Acceleration in m/s²: stronger braking than any vehicle can do.
+# Acceleration in m/s², which means stronger braking than any vehicle can do.
 STOP = -9.0
 
 
@@ -25,7 +25,7 @@ STANDING = 2.5
 
 
 def stand_still(edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
-    """Brake every vehicle to a halt and keep it there; the published score rewards this too much."""
+    """Brake every vehicle to a halt and keep it there. The published score rewards this too much."""
     return [_make_action(vehicle["veh_id"], STOP, 0) for vehicle in vehicles_info]
 
 
@@ -48,7 +48,7 @@ class Wanderer:
 
 @dataclass(frozen=True)
 class _Car:
-    """Vehicle in the models; the end of a lane that leads elsewhere is modelled as a stopped vehicle."""
+    """Vehicle in the models. The end of a lane that leads elsewhere is modelled as a stopped vehicle."""
 
     name: str
     # Position of the front in metres.
@@ -82,20 +82,20 @@ class IdmMobil:
     threshold: float = 0.2
     # Maximum braking in m/s² that a change may require of the new follower.
     safe: float = 4.0
-    # Gain in m/s² of a change that the route requires, at the end of E0; half of it at the begin.
+    # Gain in m/s² of a change that the route requires, at the end of E0. At the beginning it is half of this.
     bias: float = 6.0
-    # No vehicle changes lanes within this many metres of the begin of E0: vehicles that leave the junction there are
-    # not seen.
+    # No vehicle changes lanes within this many metres of the beginning of E0, because vehicles that leave the junction
+    # there are not seen.
     entry: float = 20.0
-    # Vehicles that must go right wait this many metres before the end of E0, those that must go left wait at the end.
-    # So they never wait next to each other and block each other.
+    # Vehicles that must go right wait this many metres before the end of E0; those that must go left wait at the end.
+    # They therefore never block each other side by side.
     stagger: float = 30.0
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
         """Decide on lanes, the foremost vehicle first, then on speeds with regard to all vehicles on the same lane."""
         length, lanes, limit = edge_info["length"], edge_info["lanes"], edge_info["speed_limit"]
         cars = [_make_car(vehicle) for vehicle in vehicles_info]
-        # A vehicle that changes lanes occupies both lanes for this second.
+        # A vehicle that changes lanes occupies both lanes during this second.
         road = list(cars)
         moves: dict[str, int] = {}
         for car in cars:
@@ -191,8 +191,8 @@ class Cooperative:
 
     # Cruising speed in m/s.
     cruise: float = 12.6
-    # No vehicle changes lanes within this many metres of the begin of E0: vehicles that leave the junction there are
-    # not seen.
+    # No vehicle changes lanes within this many metres of the beginning of E0, because vehicles that leave the junction
+    # there are not seen.
     entry: float = 20.0
     # Gap to a stopped vehicle ahead in metres.
     standing: float = 3.2
@@ -202,8 +202,8 @@ class Cooperative:
     headway: float = 0.7
     # Additional gap in a lane change, in s of the difference in speed.
     closing: float = 1.5
-    # Vehicles that must go right wait this many metres before the end of E0, those that must go left wait at the end.
-    # So they never wait next to each other and block each other.
+    # Vehicles that must go right wait this many metres before the end of E0; those that must go left wait at the end.
+    # They therefore never block each other side by side.
     stagger: float = 35.0
     # Braking in m/s² to wait for a gap.
     comfort: float = 2.5
@@ -211,12 +211,12 @@ class Cooperative:
     yields: float = 1.5
     # A vehicle opens a gap only for vehicles at most this many metres ahead.
     sight: float = 25.0
-    # Speed in m/s. Between two nearly stopped vehicles side by side, slowing down opens no gap; a faster neighbour
-    # drives out of it.
+    # Speed in m/s. Between two nearly stopped vehicles side by side, slowing down opens no gap, so the faster one
+    # drives ahead.
     crawl: float = 2.0
 
     def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Decide for each vehicle, foremost first; a vehicle that changes lanes is on both from then on."""
+        """Decide for each vehicle, foremost first. A vehicle that changes lanes counts on both lanes from then on."""
         road = [(car, car.lane) for car in map(_make_car, vehicles_info)]
         scene = _Scene(road, {car.name: car.speed for car, _ in road}, set(), edge_info["length"])
         return [self._choose_action(car, scene) for car, _ in list(road)]

@@ -1,8 +1,8 @@
-"""One evaluation of a controller: its demands, the published protocol, and optional pictures.
+"""Evaluation of a controller: its demands, the published protocol, and optional pictures.
 
 The score compares the throughput with that of SUMO's own drivers. A file has these throughputs for the shipped
-scenarios, each with a digest of everything that determines it. If the digest differs, for example because of another
-version of SUMO, the throughput is simulated during the evaluation.
+scenarios, each with a digest of everything that determines it. If the digest differs, for example with another version
+of SUMO, the throughput is simulated during the evaluation.
 """
 
 import json
@@ -24,7 +24,7 @@ from oragent.domains.driving.scenario import Course, Scenario
 from oragent.domains.driving.simulation import Connected, Hosted
 from oragent.domains.driving.trials import Backend, Drive, Trial, drive, throughput
 
-# Demands of each size whose drives are drawn.
+# Number of demands of each size whose drives are drawn.
 SHOWN = 2
 FLAGS = {
     "record": "draw the worst simulation: an animation and a time-space diagram",
@@ -41,7 +41,7 @@ Paint = Callable[[Mapping[str, Drive], Road], None]
 
 
 class DrivingBaseline:
-    """Throughputs of SUMO's own drivers, from a file that may be missing, or simulated when needed."""
+    """Throughputs of SUMO's own drivers, from a file if it exists, or simulated when needed."""
 
     def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
         self._kept = _read_figures(file) if file.is_file() else {}
@@ -57,7 +57,9 @@ class DrivingBaseline:
         if count is None:
             count = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
         if count <= 0:
-            raise ProblemError(f"SUMO's own drivers bring nobody through ({scenario.name}): no throughput to compare")
+            raise ProblemError(
+                f"no vehicle of SUMO's own drivers arrives ({scenario.name}), so there is no throughput to compare"
+            )
         return count
 
 

@@ -57,7 +57,7 @@ class Figures:
     travel_time: float
     # Number of lane changes on E0.
     lane_changes: int = 0
-    # Mean position of lane changes on E0, 0 (its begin) to 1 (its end); 0 without lane changes.
+    # Mean position of lane changes on E0, from 0 (its beginning) to 1 (its end); 0 without lane changes.
     change_place: float = 0.0
 
 
@@ -74,7 +74,7 @@ def safety(figures: Figures) -> float:
 
 
 def speediness(figures: Figures) -> float:
-    """Return 100 at the speed limit, and less the farther the mean speed is from it."""
+    """Return 100 at the speed limit, and less for mean speeds that differ more from it."""
     distance = abs(figures.mean_speed - TARGET_SPEED)
     if distance <= 1.5:
         return 100.0
@@ -94,7 +94,7 @@ def smoothness(figures: Figures) -> float:
 
 
 def paper_score(figures: Figures) -> float:
-    """Return the published score of a case: at most 100; about 70 if no vehicle moves."""
+    """Return the published score of a case. It is at most 100, and about 70 if no vehicle moves."""
     return 0.5 * safety(figures) + 0.3 * speediness(figures) + 0.2 * smoothness(figures)
 
 
@@ -178,8 +178,8 @@ def _read_statistics(file: Path) -> dict[str, int]:
 def _read_critical(root: ET.Element, road: Road) -> Iterator[tuple[frozenset[str], bool]]:
     """Yield the pairs of the surrogate safety device, and whether their worst moment was on or near E0.
 
-    The file lists most conflicts twice, once for either vehicle. Nearly all conflicts elsewhere arise where vehicles
-    enter the network, where no controller has influence.
+    The file lists most conflicts twice, once for either vehicle. Nearly all other conflicts arise where vehicles enter
+    the network, where the controller has no influence.
     """
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
@@ -204,7 +204,7 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     """
     counts = _read_statistics(work / STATISTICS_FILE)
     critical = list(_read_critical(_parse_root(work / SSM_FILE), road))
-    # SUMO reports a collision in every second of its duration.
+    # SUMO reports a collision in every second that it lasts.
     if not rules.published:
         counts["collisions"] = len({frozenset(pair) for second in seconds for pair in second.collisions})
     # The published rules read speeds before each second, so the speeds after the last second are not counted.

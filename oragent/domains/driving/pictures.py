@@ -51,8 +51,8 @@ def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
     seconds = range(max(len(drive.seconds) for drive in ended.values()))
     (middle,) = _draw_film(ended, road, [len(seconds) // 2])
     palette = middle.quantize(PALETTE)
-    # Frames are generated one by one: all frames of two long drives, before quantisation, need more memory than an
-    # evaluation has.
+    # Frames are generated one by one, because all frames of two long drives would need more memory than an evaluation
+    # has.
     images = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in _draw_film(ended, road, seconds))
     next(images).save(file, save_all=True, append_images=images, duration=FRAME_MS, loop=0)
 
@@ -94,7 +94,7 @@ def _stack_images(images: list[Image.Image]) -> Image.Image:
 
 
 def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iterator[Image.Image]:
-    """Yield frames that copy one drawing of the road: ten times faster than matplotlib's own animation."""
+    """Yield frames that copy one drawing of the road, which is ten times faster than matplotlib's own animation."""
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor="white")
     canvas: Any = FigureCanvasAgg(figure)
     axes = figure.add_axes((0.01, 0.02, 0.98, 0.86))

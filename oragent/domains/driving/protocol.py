@@ -33,7 +33,9 @@ def files(folder: Path) -> dict[int, Scenario]:
         ProblemError: if a file is missing or not as expected.
     """
     if not folder.is_dir():
-        raise ProblemError(f"there is no folder {folder}; --data names one with light.txt and heavy.txt in it")
+        raise ProblemError(
+            f"the folder {folder} does not exist; --data must name a folder with light.txt and heavy.txt"
+        )
     routes = len(rules.PUBLISHED.plan.routes)
     return {
         trials: Scenario(trials, 0, rules=rules.PUBLISHED, read_departures=read(folder / f"{name}.txt", routes))

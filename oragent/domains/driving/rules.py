@@ -17,7 +17,7 @@ SSM = ("--device.ssm.probability", "1", "--device.ssm.measures", "TTC", "--devic
 
 @dataclass(frozen=True)
 class SumoRules:
-    """Settings of SUMO besides road and demand, and rules for evaluating its output."""
+    """Settings of SUMO other than road and demand, and rules for evaluating its output."""
 
     # Plan of the road.
     plan: RoadPlan
@@ -32,8 +32,8 @@ class SumoRules:
     # Edges that the surrogate safety device observes, as lines of a file; if empty, all edges.
     watched: str
     # Whether to count as published: entries of the conflict file on all roads, one for ego and one for foe; speeds
-    # before each second; rounded figures. Vehicles are not released to SUMO's drivers behind E0, and the simulation
-    # ends when all vehicles have arrived.
+    # before each second; rounded figures. Vehicles are then not released to SUMO's drivers behind E0, and the
+    # simulation ends when all vehicles have arrived.
     published: bool = False
     # Suffix of the names of scenarios.
     label: str = ""
@@ -59,7 +59,7 @@ def ours(plan: RoadPlan, label: str = "") -> SumoRules:
         plan=plan,
         insertion='departLane="best" departSpeed="max"',
         spread=False,
-        # No vehicle is teleported out of a jam, because the controller is responsible for jams.
+        # Vehicles are not teleported out of a jam, because the controller is responsible for jams.
         options=(*COMMON, "--time-to-teleport", "-1"),
         # At the speed limit, 1.5 s are 21 m. In a jam, pairs farther apart than 30 m would take most of the time.
         ssm=(*SSM, "--device.ssm.range", "30"),

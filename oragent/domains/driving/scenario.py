@@ -1,4 +1,4 @@
-"""Scenarios: departures, a horizon, and input files for SUMO; and the scenarios of the problems.
+"""Scenarios, each with departures, a horizon and input files for SUMO, and the scenarios of the problems.
 
 Departures are drawn from a seed and identical on every machine, or read from a file.
 """
@@ -141,7 +141,7 @@ def _spread_times(departures: Sequence[Departure]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Task of one simulation; raises `ValueError` for an unknown case or less than one second of arrivals."""
+    """Task of one simulation. An unknown case, or less than one second of arrivals, raises `ValueError`."""
 
     # Number of trials per route and second: 2 (light) or 3 (heavy).
     trials: int
@@ -189,7 +189,7 @@ class Scenario:
         """Write the demand into ``folder`` and return SUMO's arguments; SUMO writes its output there too.
 
         Args:
-            folder: Folder of this simulation alone.
+            folder: Folder used only by this simulation.
             road: Road from `network.build`.
             ssm: Whether conflicts are measured, which takes about half of SUMO's time.
         """
@@ -259,7 +259,7 @@ class Course:
     cases: Mapping[int, CourseCase]
     # Sizes of each mode.
     sizes: Mapping[str, tuple[int, ...]]
-    # Seeds of the demands of each mode; those of ``final`` are for the last round, on the best elites of a run. A fresh
+    # Seeds of the demands of each mode. Those of ``final`` are for scoring the best elites of a run at its end. A fresh
     # set has no fixed seeds: they are drawn.
     seeds: Mapping[str, Sequence[int]]
     # Seeds of the published protocol's demands in each mode; modes without an entry do not run the protocol.

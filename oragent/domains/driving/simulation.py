@@ -21,7 +21,7 @@ from oragent.domains.driving.network import EDGE
 
 # Modes of SUMO's defaults: its own drivers decide.
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621
-# Lane-change mode without changes by SUMO: only requested changes, without regard for other vehicles.
+# Lane-change mode in which SUMO makes only requested changes, without regard for other vehicles.
 NO_CHANGES = 0
 CHANGE_SECONDS = 5.0
 BOARD_BYTES = 64
@@ -40,7 +40,10 @@ class VehicleCommand(NamedTuple):
 
 
 class VehicleState(NamedTuple):
-    """Vehicle on E0: lane 0 is rightmost, ``position`` is its front in metres from the begin of E0, speed is m/s."""
+    """Vehicle on E0.
+
+    Lane 0 is rightmost, ``position`` is its front in metres from the beginning of E0, and speed is in m/s.
+    """
 
     vehicle: str
     lane: int
@@ -72,11 +75,11 @@ class Second(NamedTuple):
 
 
 class SumoSession:
-    """Session over ``libsumo`` or a TraCI connection, which have the same calls; the simulation is already started.
+    """Session over ``libsumo`` or a TraCI connection, which have the same calls. The simulation is already started.
 
     Vehicles are released to SUMO's drivers behind E0. Otherwise they keep their last command and receive, in every
     second on E0, a command to stay on their lane or to leave it, as in the published code. ``note`` is called with the
-    vehicle that the following calls concern, or with empty text.
+    vehicle to which the following calls belong, or with empty text.
     """
 
     def __init__(self, api: Any, record: bool, release: bool, note: Callable[[str], None]) -> None:
@@ -136,7 +139,7 @@ def failure(second: int, vehicle: str, reason: object) -> ProblemError:
 
 
 class Hosted:
-    """Simulation by libsumo in a forked child; arguments are those of SUMO and of `SumoSession`.
+    """Simulation by libsumo in a forked child. Its arguments are those of SUMO and of `SumoSession`.
 
     Leaving the ``with`` block ends the child in any state.
 
@@ -173,7 +176,7 @@ class Hosted:
         return self._child.pid or 0
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
-        """Simulate a second; SUMO drives vehicles without a command. A `ProblemError` names the second of a failure."""
+        """Simulate a second. SUMO drives vehicles without a command. A `ProblemError` names the second of a failure."""
         second: Second = self._send_request(list(commands or ()))
         self._second += 1
         return second
@@ -242,7 +245,7 @@ class Connected:
         self, arguments: Sequence[str], *, record: bool = False, release: bool = True, window: bool = False
     ) -> None:
         if window and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-            raise ProblemError("there is no screen for sumo-gui (DISPLAY is not set); --record draws without one")
+            raise ProblemError("sumo-gui needs a screen (DISPLAY is not set); --record draws without one")
         traci = network.load("traci")
         program = str(network.binary("sumo-gui" if window else "sumo"))
         self._second, self._vehicle = 0, ""

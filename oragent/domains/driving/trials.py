@@ -21,7 +21,7 @@ Backend = Callable[..., Hosted | Connected]
 
 # Demands per case in one block; the early-stopping test runs after each block.
 BLOCK = 4
-# Points. The seed has 85; simulation stops if the mean is two standard errors below this value.
+# Score below which, by two standard errors, a simulation stops. The seed has 85 points.
 HOPELESS = 60.0
 
 
@@ -176,7 +176,7 @@ def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
 
 
 def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:
-    """Return a summary for people and models, besides the score itself.
+    """Return a summary of trials for people and models, in addition to the score.
 
     Args:
         seen: Trials of each case.

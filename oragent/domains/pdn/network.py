@@ -1,4 +1,4 @@
-"""Power distribution network, as its impedance seen from ports, and decoupling capacitors at ports.
+"""Power distribution network, given by the impedance between its ports, and decoupling capacitors at ports.
 
 `generate` computes a physical network by nodal analysis: a chip on a package, fed through a board. Chip and package are
 grids of square unit cells. A cell is a node, a shunt to ground, and a branch of resistance and inductance to each of
@@ -26,7 +26,7 @@ FREQUENCIES = np.linspace(0.1e9, 20e9, 201)
 
 # MOS capacitor of DevFormer: a capacitance and a resistance in series.
 _DECAP_FARADS, _DECAP_OHMS = 0.1e-9, 0.1436
-# Tolerated asymmetry, relative to the largest impedance: files in single precision and outputs of field solvers are not
+# Tolerated asymmetry, relative to the largest impedance. Files in single precision and outputs of field solvers are not
 # exactly symmetric.
 _ASYMMETRY = 1e-3
 _VACUUM_PERMITTIVITY, _VACUUM_PERMEABILITY = 8.854e-12, 4e-7 * np.pi
@@ -38,8 +38,8 @@ _COPPER = 5.8e7
 class Network:
     """Impedance between the ports of a power distribution network; raises `ValueError` for invalid arrays."""
 
-    # ``(p, p, f)`` complex array, ohms: voltage at the first port over the current into the second, at every frequency.
-    # Symmetric in the ports. Frequencies are the last axis, because computations run over all of them.
+    # ``(p, p, f)`` complex array, ohms: voltage at the first port per current into the second, at every frequency. It
+    # is symmetric in the ports. Frequencies are the last axis, because computations run over all of them.
     impedance: NDArray[np.complex128]
     # Frequencies in Hz, ``(f,)`` float array, positive.
     frequencies: NDArray[np.float64]
@@ -59,7 +59,7 @@ class Network:
 
     @classmethod
     def reciprocal(cls, impedance: NDArray[np.generic], frequencies: NDArray[np.float64], origin: str) -> "Network":
-        """Build a network from matrices that are symmetric up to rounding; remaining asymmetry is averaged out.
+        """Build a network from matrices that are symmetric up to rounding. The remaining asymmetry is averaged out.
 
         Args:
             impedance: ``(f, p, p)`` real or complex array, ohms.
@@ -141,7 +141,7 @@ def generate(parameters: Parameters | None = None, frequencies: NDArray[np.float
 def bumps(parameters: Parameters) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the cells of the package, and the chip cells above them, that bumps connect: ``(9,)`` arrays."""
     middle = parameters.package_cells // 2 + np.arange(-1, 2)
-    # The chip's cell above the middle of each package cell.
+    # Cell of the chip above the middle of each package cell.
     spread = np.rint((np.arange(3) + 0.5) * GRID / 3 - 0.5).astype(np.int64)
     below = parameters.package_cells * middle[:, None] + middle
     return below.ravel(), (GRID * spread[:, None] + spread).ravel()

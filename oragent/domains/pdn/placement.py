@@ -32,7 +32,7 @@ _ADVICE = "place the original, or remove what is there and oragent makes its own
 
 @dataclass(frozen=True, eq=False)
 class PlacementInstance:
-    """Network, probed port, and ports without capacitors; raises `ValueError` if too few ports remain."""
+    """Network, probed port, and ports without capacitors. Too few remaining ports raise `ValueError`."""
 
     # Network as seen from its ports.
     network: Network
@@ -74,7 +74,7 @@ def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstan
         ValueError: if the mode does not exist.
     """
     if mode not in STREAM:
-        raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
+        raise ValueError(f"unknown mode {mode} of instances; expected one of {', '.join(STREAM)}")
     return [PlacementInstance(network, *site) for site in sites[STREAM[mode]]]
 
 
@@ -101,7 +101,7 @@ def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
     if len(ports) != instance.decaps:
         raise CandidateError(f"the placement has {len(ports)} capacitors; expected {instance.decaps}")
     if (repeated := np.flatnonzero(np.bincount(ports) > 1)).size:
-        raise CandidateError(f"the placement puts two capacitors on port {repeated[0]}; one at most fits")
+        raise CandidateError(f"the placement puts two capacitors on port {repeated[0]}; at most one is allowed")
     if instance.probe in ports:
         raise CandidateError(f"the placement puts a capacitor on port {instance.probe}, which is the probe")
     if (blocked := np.intersect1d(ports, instance.keepouts)).size:
@@ -175,7 +175,9 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
     if len(missing) == len(paths):
         return None
     if missing:
-        raise ProblemError(f"{missing[0]} is missing beside {len(paths) - len(missing)} others of its set; {_ADVICE}")
+        raise ProblemError(
+            f"{missing[0]} is missing, although {len(paths) - len(missing)} other files of its set exist; {_ADVICE}"
+        )
     probes, keepouts, counts = (
         _read_array(path, shape, "iuf")
         for path, shape in zip(paths, ((_SITES,), (_SITES, None), (_SITES,)), strict=True)

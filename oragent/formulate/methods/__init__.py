@@ -1,6 +1,6 @@
-"""Formulation methods by name; all use the same tools, evaluator and budget.
+"""Formulation methods by name. All use the same tools, evaluator and budget.
 
-The answer of a baseline is its last program, as in the published method.
+As in the published methods, the answer of a baseline is its last program.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

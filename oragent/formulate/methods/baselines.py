@@ -2,7 +2,7 @@
 
 Tree of thoughts (Yao et al. 2023, arXiv:2305.10601): partial formulations are extended by variables, constraints and
 objective; each is scored by a call, and the best are kept. Graph of thoughts (Besta et al. 2024, arXiv:2308.09687)
-merges the best ones before each next step. Difference from the sources: breadth-first search is the only search.
+merges the best ones before each next step. Difference from the sources: only breadth-first search is implemented.
 
 ReAct (Yao et al. 2023, arXiv:2210.03629): thought, action, observation, at most eight times. Difference from the
 source:
@@ -64,17 +64,17 @@ DEBUGS, MOST_CLAUSES = 3, 30
 
 
 async def standard(session: FormulationSession) -> FormulationAttempt:
-    """Ask once, run once."""
+    """Ask once and run the program once."""
     return await session.ask_and_run("standard", session.fill_prompt("standard"))
 
 
 async def cot(session: FormulationSession) -> FormulationAttempt:
-    """Ask once, run once."""
+    """Ask for step-by-step reasoning once, and run the program once."""
     return await session.ask_and_run("cot", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('cot')}")
 
 
 async def spp(session: FormulationSession) -> FormulationAttempt:
-    """Ask once, run once."""
+    """Ask once with several simulated experts, and run the program once."""
     return await session.ask_and_run("spp", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('spp')}")
 
 
@@ -160,7 +160,7 @@ async def _score_thought(session: FormulationSession, partial: str) -> int:
 
 
 def look_up_pattern(term: str) -> str:
-    """Return the pattern of a term or of the nearest one, or the list of terms."""
+    """Return the modelling pattern of a term or of the most similar one, or else the list of terms."""
     near = difflib.get_close_matches(term.lower().strip(), PATTERNS, 1, 0.5)
     if near:
         return f"{near[0]}: {PATTERNS[near[0]]}"
@@ -168,7 +168,7 @@ def look_up_pattern(term: str) -> str:
 
 
 async def react(session: FormulationSession) -> FormulationAttempt:
-    """Alternate actions and observations until there is no new action."""
+    """Alternate actions and observations until an action is repeated or missing."""
     instructions = session.fill_prompt("react", terms=", ".join(PATTERNS), most=MOST_ACTIONS)
     messages = [Message("user", f"{session.fill_prompt('standard')}\n\n{instructions}")]
     for _ in range(MOST_ACTIONS):

@@ -1,4 +1,4 @@
-"""Check a program and revise it while it fails or a check disagrees."""
+"""Check a program, and revise it while it fails or a check disagrees."""
 
 from oragent.formulate import modules
 from oragent.formulate.checks import CheckStatus, Reason
@@ -25,7 +25,7 @@ async def check_and_revise(session: FormulationSession, *, diagnose: bool) -> Fo
         if not feedback:
             break
         await modules.revise_program(session, feedback)
-        # Also check the last revision; this takes no call.
+        # The last revision is checked too, which takes no call.
         if session.options.keep_best:
             repairs = await _repair(session, repairs, diagnose)
             await session.check_newest()

@@ -1,4 +1,7 @@
-"""The default method: one call writes the program, one call writes the checker; more calls only if they disagree."""
+"""Default method: one call writes the program, and one call writes the checker.
+
+Further calls follow only if they disagree.
+"""
 
 from oragent.formulate import modules
 from oragent.formulate.methods.revision import check_and_revise
