@@ -37,7 +37,7 @@ format: $(TEST)
 bench: $(TEST)
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-# Builds sdist and, out of that, wheel, and tries both: on the Pythons of SMOKE with what an index gives, or else on this one
+# Builds sdist and, out of that, wheel, and tries them: on the Pythons of SMOKE with what an index gives, or else on this one
 # with the packages of .venv.
 dist: $(CORE)
 	rm -rf build dist

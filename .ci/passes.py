@@ -5,7 +5,7 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     run     make run, with a small budget
     lint    make lint
     docs    make docs NOTEBOOKS=off
-    smoke   make dist, then wheel and sdist on Python 3.11, 3.12 and 3.13, each in an environment without the repository
+    smoke   make dist, then the wheel on Python 3.11, 3.12 and 3.13 and the sdist on 3.13, without the repository
     test    make test
     readme  the commands of README.md and the start page, in their order
     pythons make test on the two other Pythons of the three, each with half of the test files; only where it is named
@@ -355,7 +355,7 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         first.make(outcome, "docs", "NOTEBOOKS=off")
     elif outcome.name == "smoke":
         pythons = find_pythons_or_fail(outcome)
-        outcome.summary = f"wheel and sdist {outcome.summary}"
+        outcome.summary = f"wheel {outcome.summary}, and sdist"
         first.make(outcome, "dist", SMOKE=" ".join(pythons.values()))
     elif outcome.name == "test":
         first.test(outcome, [])

@@ -1,7 +1,7 @@
 """Try what ``make dist`` built, without the repository: python -m tests.wheel.try_dist [--python PYTHON]...
 
-With ``--python`` wheel and sdist are installed by pip, with the packages that they ask for, into a new environment of each
-of these interpreters. Without it the wheel alone is tried, in a new environment of the interpreter that runs this script,
+With ``--python`` the wheel is installed by pip, with the packages that it asks for, into a new environment of each of these
+interpreters; the sdist, of which the wheel was built, is tried on the last of them. Without it the wheel alone is tried, in a new environment of the interpreter that runs this script,
 whose other packages are those of this environment. All commands run in an empty folder.
 """
 
@@ -46,21 +46,25 @@ def main() -> None:
             try_products(program, place, "this Python")
             print(f"{wheel.name}: complete, and works where no repository is")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        works = list(pool.map(lambda python: try_interpreter(Path(python), wheel, sdist), pythons))
+        archives = {python: [wheel] for python in pythons[:-1]} | {python: [wheel, sdist] for python in pythons[-1:]}
+        works = list(pool.map(lambda python: try_interpreter(Path(python), archives[python]), pythons))
     failed = [python for python, fine in zip(pythons, works, strict=True) if not fine]
     expect(not failed, f"wheel or sdist fail on {', '.join(failed)}")
 
 
-def try_interpreter(python: Path, wheel: Path, sdist: Path) -> bool:
-    """Try the wheel, and then the sdist in its place; print what fails."""
+def try_interpreter(python: Path, archives: list[Path]) -> bool:
+    """Try one archive after the other in the same environment; print what fails."""
     version = subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory(prefix="oragent-dist-") as folder:
         home = make_environment(python, Path(folder) / "environment")
         program = home / "bin" / "oragent"
-        for archive, options in ((wheel, []), (sdist, ["--force-reinstall", "--no-deps"])):
+        for archive in archives:
             place = Path(folder) / archive.suffix[1:]
             try:
-                install(archive, home, *options)
+                if archive is archives[0]:
+                    install(archive, home)
+                else:
+                    install(archive, home, "--force-reinstall", "--no-deps")
                 try_core(program, place, version)
                 install(f"{archive}[{EXTRAS}]", home)
                 try_products(program, place, version)
