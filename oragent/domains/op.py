@@ -55,7 +55,10 @@ def distant_prizes(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def usual_bound(size: int) -> float:
-    """Return the usual bound on a tour in the unit square: 3 up to 50 nodes, 4 to 100, 5 to 200, 6 to 300, then 7."""
+    """Return the usual bound on a tour in the unit square.
+
+    It is 3 for up to 50 nodes, 4 for up to 100, 5 for up to 200, 6 for up to 300, and otherwise 7.
+    """
     return float(3 + np.searchsorted((50, 100, 200, 300), size))
 
 

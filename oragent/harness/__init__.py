@@ -1,7 +1,7 @@
-"""API for a problem's ``eval.py``: arguments, the candidate in a confined process, the result block.
+"""API for a problem's ``eval.py``: arguments, the candidate in a confined process, and the result block.
 
-Import it before numpy: it pins numerical libraries to one thread, as one evaluation uses one core. An ``eval.py`` by
-hand starts again at this import, without what its environment holds of yours.
+Import it before numpy, because it pins numerical libraries to one thread: an evaluation uses one core. If a user starts
+an ``eval.py``, this import restarts it without private variables in its environment.
 """
 
 from oragent.harness import startup  # noqa: F401  isort: split

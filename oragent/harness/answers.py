@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-# two answers are the same up to this power of their type's precision
+# Numbers are the same if they differ by at most the precision of their type to this power.
 MARGIN = 0.75
 
 
 def is_same_answer(first: Any, second: Any) -> bool:
-    """Return True if two answers are alike: numbers up to rounding, everything else exactly."""
+    """Return True if two answers are equal: numbers up to rounding, all other values exactly."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray) or _is_tensor(first) or _is_tensor(second):
         return _are_arrays_close(np.asarray(first), np.asarray(second))
     if isinstance(first, float) and isinstance(second, float):

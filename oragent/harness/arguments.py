@@ -1,4 +1,4 @@
-"""The command line of an ``eval.py``."""
+"""Command line of an ``eval.py``."""
 
 import argparse
 import locale  # noqa: F401 - argparse wants it at its first use; a warm process has it when it forks
@@ -16,42 +16,45 @@ from oragent._base.errors import ProblemError
 from oragent._base.racing import RaceTerms
 from oragent._base.safe_load import parse_yaml
 
-# an option of evaluators whose instances differ between studies
+# Option of evaluators whose instances differ between studies.
 PROTOCOL = {"protocol": ("reevo", "oragent")}
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
-# a mode that evaluators may have: instances that did not exist before
+# Optional mode with newly drawn instances.
 FRESH = "fresh"
-# with it goes a mode of this name: instances as those of val, and none of them
+# Mode that goes with it: instances with the distribution of val, but different ones.
 PRACTICE = "practice"
-# seed of practice instances without ``--fresh_seed``
+# Seed of practice instances if ``--fresh_seed`` is not given.
 PRACTICE_SEED = 0
-# a mode that evaluators may have: instances for the last round of a run's best elites alone
+# Optional mode with instances that are used only to compare the best elites at the end of a run.
 FINAL = "final"
-# modes whose scores do not count
+# Modes whose scores do not count.
 EXPERIMENTS = frozenset(("train", PRACTICE))
-# instances of other modes may be larger, and take longer
+# Modes of a search. Instances of other modes may be larger and take longer.
 SEARCHED = frozenset(("train", "val"))
 SEEDS = ("heuristic.py", "heuristic.cpp")
-# digits of a seed, at most
+# Maximum number of digits of a seed.
 SEED_DIGITS = 40
 SEED_BYTES = 8
 
 
 def _parse_seed(text: str) -> int | Path:
-    """Read a seed, or the path of a file that holds it: the candidate's memory contains the command line."""
+    """Read a seed, or the path of a file with it.
+
+    A file keeps the seed out of the candidate's memory, which contains the command line.
+    """
     if text.removeprefix("-").isdecimal():
         return int(text)
     if os.path.isabs(text):
         return Path(text)
-    raise argparse.ArgumentTypeError(f"a whole number, or the full path of a file that holds one, and not {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a whole number, or the full path of a file with one, not {text!r}")
 
 
 def _parse_instances(text: str) -> range:
     low, _, high = text.rpartition(":")
     if high.isdecimal() and (low or "0").isdecimal() and int(low or 0) < int(high):
         return range(int(low or 0), int(high))
-    raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, or a range such as 4:8, and not {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a number of instances, 1 or more, or a range such as 4:8, not {text!r}")
 
 
 def _parse_number(text: str) -> float:
@@ -64,14 +67,14 @@ def _parse_number(text: str) -> float:
 def _parse_seconds(text: str) -> float:
     value = math.inf if text == "none" else _parse_number(text)
     if not value > 0:
-        raise argparse.ArgumentTypeError(f"a positive number of seconds, or none, and not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a positive number of seconds, or none, not {text!r}")
     return value
 
 
 def _parse_score(text: str) -> float:
     value = _parse_number(text)
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"a score, which is a finite number, and not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a score, which is a finite number, not {text!r}")
     return value
 
 
@@ -79,19 +82,21 @@ def _parse_race(text: str) -> RaceTerms:
     try:
         return RaceTerms.loads(text)
     except ValueError as problem:
-        raise argparse.ArgumentTypeError(f"the terms of a race, in JSON, and not {text[:80]!r}: {problem}") from None
+        raise argparse.ArgumentTypeError(
+            f"expected the terms of a race in JSON, not {text[:80]!r}: {problem}"
+        ) from None
 
 
 class Option(NamedTuple):
-    """An option of the command line."""
+    """Option of the command line."""
 
-    # function that reads its value
+    # Function that reads its value.
     read: Callable[[str], Any]
-    # value without the option
+    # Value if the option is not given.
     default: Any
-    # help text; ``{modes}`` stands for the names of the modes
+    # Help text. ``{modes}`` is replaced by the names of the modes.
     text: str
-    # sign for the value in the help; None: its name
+    # Placeholder for the value in the help. None means its name.
     sign: str | None = None
 
 
@@ -108,7 +113,7 @@ OF_FRESH = {
         _parse_seed, None, "seed of a fresh test set, to draw it again, or of practice; or a file that holds it", "N"
     )
 }
-# an option of all evaluators, with the file of ``CompiledCode``
+# Option of all evaluators: the file of ``CompiledCode``.
 COMPILED = {
     "compiled": Option(
         Path,
@@ -140,19 +145,19 @@ class Arguments:
     Attributes:
         root_dir: Project root, from which data are found.
         file_output_prefix: Prefix of the paths of files that the evaluation writes.
-        mode: ``train`` (small and fast), ``val`` (scored by a search), ``test`` (held out) or ``fresh`` (drawn anew);
+        mode: ``train`` (small and fast), ``val`` (scored by a search), ``test`` (held out) or ``fresh`` (newly drawn);
             ``practice`` is a fresh set of the sizes of ``val`` whose seed is known.
         sizes: Problem sizes to run.
         candidate: Path of the heuristic to score.
-        heuristic_s: CPU seconds of all calls of the candidate; None: no limit.
-        flags: Names of the evaluator's own options without a value that were given.
+        heuristic_s: CPU seconds of all calls of the candidate. None means no limit.
+        flags: Names of the evaluator's own options without a value that are given.
         choices: Values of its other options, by name.
-        given_seed: Seed of a fresh set that is drawn again, or the file that holds it.
-        floor: Score below which the evaluation may end early; None: none.
-        observer: File with ``observe``, called at hooks; None: no observer.
-        race: Terms of the race; None: no race.
-        instances: Indices of the instances to use, for each size; None: all.
-        compiled: File of the candidate's machine code; None: it is neither read nor written.
+        given_seed: Seed with which a fresh set is drawn again, or the file with it.
+        floor: Score below which the evaluation may end early. None means none.
+        observer: File with ``observe``, which is called at hooks. None means no observer.
+        race: Terms of the race. None means no race.
+        instances: Indices of the instances to use, for each size. None means all.
+        compiled: File of the candidate's machine code. None means that it is neither read nor written.
     """
 
     root_dir: Path
@@ -177,13 +182,13 @@ class Arguments:
 
     @cached_property
     def fresh_seed(self) -> int | None:
-        """Seed of the fresh set; None in other modes.
+        """Seed of the fresh set. None in other modes.
 
-        It is drawn, or read from its file, when it is first needed: the candidate's process exists by then, so the seed
-        is not in its memory.
+        The seed is drawn, or read from its file, when it is first needed. The candidate's process exists by then, so
+        its memory does not contain the seed.
 
         Raises:
-            ProblemError: The file of the seed holds no whole number.
+            ProblemError: The file of the seed contains no whole number.
         """
         if self.mode != FRESH:
             return None
@@ -195,10 +200,12 @@ class Arguments:
             with self.given_seed.open(encoding="ascii") as file:
                 return int(file.read(SEED_DIGITS))
         except (OSError, ValueError):
-            raise ProblemError(f"{self.given_seed} holds no seed: write a whole number, 0 or more, into it") from None
+            raise ProblemError(
+                f"{self.given_seed} contains no seed: write a whole number, 0 or more, into it"
+            ) from None
 
     def place(self, relative: str | Path) -> Path:
-        """Return the path of a project file by its path from the root, or of the shipped one."""
+        """Return the path of a project file, given relative to the root, or of the file in this package."""
         return package_data.find_path(self.root_dir, relative)
 
 
@@ -212,16 +219,16 @@ def parse_arguments(
     hooks: bool = False,
     race: bool = False,
 ) -> Arguments:
-    """Read the arguments of the contract, and an evaluator's own.
+    """Read the arguments of the contract, and the evaluator's own arguments.
 
     Args:
         sizes: Problem sizes of each mode.
-        argv: Command line without the program's name; default: the process's own.
-        flags: Options of the evaluator's own, none of which takes a value: name and help text.
-        choices: Options of its own that take one of several values: name and values, the default first.
-        floor: Whether it takes ``--floor``.
-        hooks: Whether it takes ``--observer``.
-        race: Whether it takes ``--race``, and ``--instances``.
+        argv: Command line without the name of the program; by default that of this process.
+        flags: Name and help text of the evaluator's own options without a value.
+        choices: Names and allowed values of its own options with a value. The first value is the default.
+        floor: True if it has the option ``--floor``.
+        hooks: True if it has the option ``--observer``.
+        race: True if it has the options ``--race`` and ``--instances``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
@@ -265,9 +272,9 @@ def parse_arguments(
 
 
 def _parse_plainly(words: Sequence[str], options: Mapping[str, Option]) -> dict[str, Any] | None:
-    """Read a command line of the form ``--name=value``, as searches write it; return None for any other form.
+    """Parse a command line of the form ``--name=value``, as searches write it. Return None for another form.
 
-    This saves argparse's millisecond in evaluations of a few milliseconds.
+    This saves a millisecond of argparse in evaluations that take a few milliseconds.
     """
     values = {name: option.default for name, option in options.items()}
     for word in words:
@@ -330,7 +337,10 @@ def _real_path(path: Path) -> Path:
 
 
 def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:
-    """Return the requested limit, or in the modes of a search the limit in ``problem.yaml`` of the script's folder."""
+    """Return the requested limit.
+
+    In the modes of a search, the default is the limit in ``problem.yaml`` of the script's folder.
+    """
     if requested is not None:
         if math.isinf(requested):
             return None

@@ -1,4 +1,4 @@
-"""Load a candidate's functions from its text, of one file or several; render its tracebacks."""
+"""Load a candidate's functions from its text, which has one file or several, and render its tracebacks."""
 
 import importlib.abc
 import importlib.machinery
@@ -21,13 +21,13 @@ from oragent.programs.multi_file import file_names, split_files
 
 Function = Callable[..., Any]
 MOST_CHARACTERS = 4000
-# of a line that are told
+# Maximum number of variables of a line that are described.
 MOST_VALUES = 8
-# no attribute of something else
+# A name that is not an attribute.
 NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-# of a whole number that is told
+# Maximum number of bits of a whole number that is described by its value.
 MOST_BITS = 100
-# of a collection whose kinds are looked at
+# Maximum number of members of a collection whose types are examined.
 MOST_MEMBERS = 1000
 PLAIN = frozenset({bool, int, float, complex, type(None)})
 NUMBERS = frozenset({np.bool_, np.int32, np.int64, np.float32, np.float64})
@@ -35,10 +35,10 @@ COLLECTIONS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict, str
 
 
 def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
-    """Read a candidate: its file, and further files that this file contains or that lie in its folder.
+    """Read a candidate: its main file, and further files that this file contains or that are in its folder.
 
     Raises:
-        CandidateError: ``rejected``, if one is missing or no UTF-8 text.
+        CandidateError: ``rejected``, if a file is missing or is not UTF-8 text.
     """
     main = candidate.name
     try:
@@ -59,18 +59,18 @@ def read_candidate(candidate: Path, files: Sequence[str]) -> dict[str, str]:
 
 
 def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
-    """Execute a candidate's text, in a guest.
+    """Execute the text of a candidate in a guest.
 
     Raises:
-        NameError: if it does not define one of the functions.
-        BaseException: whatever its text raises.
+        NameError: It does not define one of the functions.
+        BaseException: Any exception that the text raises.
     """
     main = next(iter(sources))
     if len(sources) > 1:
         texts = {Path(name).stem: (str(path.with_name(name)), text) for name, text in sources.items() if name != main}
         sys.meta_path.insert(0, _FileFinder(texts))
         for name in texts:
-            # the scorer may have a module of that name
+            # The scorer may have a module of this name.
             sys.modules.pop(name, None)
     module = _make_module("candidate", str(path), sources[main])
     if len(sources) > 1:
@@ -84,7 +84,7 @@ def load_functions(path: Path, sources: Mapping[str, str], functions: Sequence[s
 
 
 def _find_in_files(function: str, sources: Mapping[str, str]) -> Any:
-    """A function that a further file defines, and the main one does not import."""
+    """Return a function that a further file defines and the main file does not import."""
     for name in list(sources)[1:]:
         candidate_function = getattr(importlib.import_module(Path(name).stem), function, None)
         if candidate_function is not None:
@@ -105,7 +105,7 @@ def _execute_module(module: types.ModuleType, path: str, source: str) -> None:
 
 
 class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports a candidate's further files from their texts."""
+    """Importer of a candidate's further files from their texts."""
 
     def __init__(self, texts: Mapping[str, tuple[str, str]]) -> None:
         self._texts = texts
@@ -127,12 +127,12 @@ class _FileFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def render_traceback(problem: BaseException, path: str) -> str:
-    """Render the frames from the candidate's own code on, without those of the harness.
+    """Render the frames of a traceback from the candidate's own code on, without those of the harness.
 
-    The variables of its last line follow: by type, shape and size, and single numbers by value.
+    The variables of the failed line follow: their types, shapes and sizes, and the values of single numbers.
 
     Returns:
-        The last ``MOST_CHARACTERS`` of it.
+        The last ``MOST_CHARACTERS`` characters of the text.
     """
     trace = problem.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
@@ -153,7 +153,7 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
     if innermost is None:
         return ""
     frame = innermost.tb_frame
-    # Those of a module, which are its imports and functions, tell nothing.
+    # The variables of a module are imports and functions, which are not informative.
     variables: Mapping[str, Any] = {} if frame.f_code.co_name == "<module>" else frame.f_locals
     code_line = linecache.getline(path, innermost.tb_lineno)
     if type(problem) is NameError:
@@ -171,11 +171,11 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
 
 
 def _describe_value(value: Any) -> str:
-    """Describe a value without a call of the candidate's code."""
+    """Describe a value without calling code of the candidate."""
     kind = type(value)
     if kind is np.ndarray:
         return f"{value.dtype} array of shape {value.shape}"
-    # Python refuses to write very long ones
+    # Python refuses to print very long whole numbers.
     if kind is int and value.bit_length() > MOST_BITS:
         return f"int of {value.bit_length()} bits"
     if kind in PLAIN or kind in NUMBERS:
@@ -189,7 +189,7 @@ def _describe_value(value: Any) -> str:
 
 
 def _describe_members(value: Collection[Any]) -> str:
-    """Return the type of the members of a collection, if all have the same."""
+    """Return the type of the members of a collection, if all have the same type."""
     if type(value) in (str, bytes):
         if type(value) is str:
             return " characters"

@@ -1,8 +1,8 @@
-"""Machine code that Numba made of a candidate, kept from one run of a program to the next with other numbers.
+"""Machine code that Numba compiled for a candidate. It is kept for the next run of the program with other numbers.
 
-This runs in the candidate's process. Each process executes the whole text of its candidate, so no state of one run
-reaches another: only machine code does, and only for a function whose code, options, argument types and all values that
-it uses are the same. The process that scores handles the content as bytes and never reads it.
+This module runs in the candidate's process. Each process executes the whole text of its candidate, so no state of one
+run reaches another. Only machine code is shared, and only for a function whose code, options, argument types and all
+values that it uses are the same. The scorer handles the content as bytes and never parses it.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Draw tours, routes, packings and grids as SVG, without further packages; for the ``draw`` of an ``eval.py``."""
+"""Drawings of tours, routes, packings and grids as SVG, for the ``draw`` of an ``eval.py``."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -6,7 +6,7 @@ from itertools import cycle
 
 COLORS = "#2a6f97", "#c1453b", "#3a7d44", "#8e5aa8", "#b8791a", "#40798c", "#9c4668", "#5b6770"
 ITEM_COLORS, EMPTY_COLOR, START_COLOR, GRID_COLOR = ("#2a6f97", "#7fb2cf"), "#f2d7d3", "#c1453b", "#e3e7ea"
-# of a picture, pixels; no picture is higher than wide
+# Sizes of a picture in pixels. The height is at most the width.
 WIDTH, MARGIN = 480.0, 12.0
 SIDE = WIDTH - 2 * MARGIN
 BINS_PER_ROW, MOST_ROWS, ROW_HEIGHT, ROW_GAP = 160, 20, 120.0, 6.0
@@ -14,17 +14,17 @@ LEGEND_HEIGHT = 24.0
 
 
 def draw_routes(coordinates: Iterable[Sequence[float]], routes: Iterable[Sequence[int]]) -> str:
-    """Draw closed routes through nodes in the plane, each in a color; a tour is a single route.
+    """Draw closed routes through nodes in the plane, each in its own color. A tour is a single route.
 
     Args:
         coordinates: ``(n, 2)`` coordinates of the nodes.
-        routes: Nodes of each route in order; the way back to the first node is added.
+        routes: Nodes of each route in order. The way back to the first node is added.
 
     Returns:
         An SVG document. The first node of the first route is marked, and nodes on no route are hollow.
 
     Raises:
-        IndexError: if a route names a node that does not exist.
+        IndexError: A route names a node that does not exist.
     """
     points = [(float(x), float(y)) for x, y in coordinates]
     left, top = min(x for x, _ in points), max(y for _, y in points)
@@ -66,8 +66,8 @@ def draw_packing(sizes: Iterable[float], bins: Iterable[int], capacity: float) -
         capacity: Capacity of every bin, positive.
 
     Returns:
-        An SVG document: a column for each bin in the order of the bins' numbers, in rows of 160 or, above 3200 bins,
-        in 20 rows.
+        An SVG document with a column for each bin, in the order of their numbers. A row has 160 bins; above 3200 bins,
+        there are 20 rows.
     """
     contents: dict[int, list[float]] = {}
     for size, number in zip(sizes, bins, strict=True):
@@ -95,19 +95,19 @@ def draw_packing(sizes: Iterable[float], bins: Iterable[int], capacity: float) -
 
 
 def draw_grid(rows: int, columns: int, kinds: Mapping[str, Iterable[int]]) -> str:
-    """Draw the cells of a grid, each kind in a color, with a legend.
+    """Draw the cells of a grid, each kind in its own color, with a legend.
 
     Args:
         rows: Number of rows.
         columns: Number of columns.
-        kinds: Cells of each kind, by its name in the legend. Cell ``columns * row + column`` is in that row, counted
-            from the top, and column. Where a cell has several kinds, the last one is drawn.
+        kinds: Cells of each kind, by its name in the legend. The number of a cell is ``columns * row + column``, with
+            row 0 at the top. If a cell has several kinds, the last one is drawn.
 
     Returns:
-        An SVG document. Cells of no kind are gray.
+        An SVG document. Cells without a kind are gray.
 
     Raises:
-        ValueError: if a cell does not exist.
+        ValueError: A cell does not exist.
     """
     side = min(SIDE / columns, (SIDE - LEGEND_HEIGHT) / rows)
     cells: dict[int, str] = {}

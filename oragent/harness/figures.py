@@ -28,7 +28,7 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     Args:
         value: Returned value.
         shape: Expected shape.
-        allow_inf: Allow infinite entries.
+        allow_inf: Whether infinite entries are allowed.
 
     Returns:
         A float64 array of that shape without NaN.
@@ -61,7 +61,7 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
 
 
 def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str, Any], float]:
-    """Return metrics and score of the values of all instances.
+    """Return metrics and score for the values of all instances.
 
     Args:
         name: Name of the figure, such as ``length``; its metrics are ``length_20`` and so on.
@@ -86,7 +86,7 @@ def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str,
 
 
 def averages(name: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:
-    """Return the mean of another figure for each size, named ``name_20`` and so on."""
+    """Return the mean of another figure for each size, as ``name_20`` and so on."""
     return {f"{name}_{size}": round(float(np.mean(measured)), 3) for size, measured in values.items()}
 
 
@@ -110,16 +110,16 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
         values: Values by problem size, one per instance, of all instances.
 
     Returns:
-        ``gap_percent_20`` and so on: percent by which the mean is worse than the reference (negative: better). Sizes
-        without a reference are left out, and all without ``problems/<problem>/references.yaml`` or with
-        ``--instances``. For a fresh set, the result of ``fresh``.
+        ``gap_percent_20`` and so on: percent by which the mean is worse than the reference; negative if it is better.
+        Sizes without a reference are left out. All are left out without ``problems/<problem>/references.yaml`` or with
+        ``--instances``. For a fresh set, the result is that of ``fresh``.
 
     Raises:
-        ProblemError: The file of references is broken.
+        ProblemError: The file of references is damaged.
     """
     if anew := fresh(arguments):
         return anew
-    # references are of its instances, and of all of them
+    # References belong to the default instances, and to all of them.
     if arguments.protocol != "reevo" or arguments.instances:
         return {}
     path = arguments.place(Path("problems") / problem / FILE)
@@ -143,7 +143,7 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
 
 
 def fresh(arguments: Arguments, what: str = DRAWN_ANEW) -> dict[str, Any]:
-    """Return the seed and a description of a fresh set; nothing in other modes.
+    """Return the seed and a description of a fresh set; empty in other modes.
 
     Args:
         arguments: Arguments of the evaluation.

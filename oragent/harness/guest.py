@@ -1,4 +1,4 @@
-"""Callable for a candidate that runs in its own process; the scorer never runs it."""
+"""Callable for a candidate that runs in its own process. The scorer never runs the candidate."""
 
 import base64
 import os
@@ -29,34 +29,34 @@ from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Confinement
 
 DEFAULT_MEMORY_MB = 2048
-# wall seconds between two readings of a guest's CPU time: each may need a message to the process that forked it
+# Wall seconds between two readings of a guest's CPU time. Each may need a message to the process that forked it.
 UNCOUNTED_S = 0.05
-# wall seconds of the answer with a candidate's machine code, and its largest size in bytes
+# Wall seconds for the answer with a candidate's machine code, and maximum size of the code in bytes.
 COMPILED_S, MOST_COMPILED = 10.0, 8 << 20
-# name of the time of imports and compilation beside those of sizes
+# Name under which the time of imports and compilation is listed, next to the sizes.
 START = "imports and compilation"
 
 
 class Guest:
-    """A candidate in a forked and confined process; a call of the guest calls its function.
+    """A candidate in a forked and confined process. Calling the guest calls its function.
 
-    Make the guest before you read data, so that its memory does not contain them.
+    Create the guest before you read data, so that its memory does not contain them.
 
     Attributes:
-        where: Instance at hand, such as ``size 50, instance 3``, for messages of failures.
+        where: Current instance, such as ``size 50, instance 3``, for messages about failures.
         seconds: Wall seconds spent in calls.
-        limit_s: Wall seconds that one call may take; None: the time of the evaluation.
-        heuristic_s: CPU seconds of all calls without the first of each guest; None: no limit.
-        look: Callback during calls; an exception in it ends the call.
-        race: The race; None: no race.
-        instance_range: Indices of the instances to use, for each size; None: all.
-        call_count: Calls of the candidate's functions.
-        done_count: Instances that were measured.
-        planned_count: Instances in all; 0: unknown.
-        step_progress: Progress of the ``reveal`` under way; None: none is under way.
-        values: Value of each instance so far, by size; empty if the scorer does not use ``each``.
-        album: Solutions to draw; None: no pictures.
-        sample: Sample of calls for the check; None: no check.
+        limit_s: Wall seconds that one call may take. None means the time of the evaluation.
+        heuristic_s: CPU seconds of all calls except the first one of each guest. None means no limit.
+        look: Function that is called during calls. An exception in it ends the call.
+        race: The race, or None.
+        instance_range: Indices of the instances to use, for each size. None means all.
+        call_count: Number of calls of the candidate's functions.
+        done_count: Number of instances that were measured.
+        planned_count: Number of all instances. 0 means unknown.
+        step_progress: Progress of the running ``reveal``, or None.
+        values: Value of each instance so far, by size. Empty if the scorer does not use ``each``.
+        album: Solutions to draw. None means no pictures.
+        sample: Sample of calls for the check. None means no check.
     """
 
     limit_s: float | None = None
@@ -87,19 +87,19 @@ class Guest:
         """Fork the guest.
 
         Args:
-            candidate: File that defines the function, in Python, or in C++, which is compiled here.
+            candidate: File that defines the function, in Python or in C++. C++ is compiled here.
             function: Name of the function that evolves.
-            fresh_processes: True to also fork a process that knows no data and makes further guests; ``renew`` and the
+            fresh_processes: Whether to also fork a process without data that forks further guests. ``renew`` and the
                 check need it.
             functions: Names of further functions that evolve with it.
             files: Names of the candidate's further files.
-            state: Class of the states that ``reveal`` makes in the candidate's process.
-            forgets_project: True to remove the modules of the project, such as generators of instances, from the
+            state: Class of the states that ``reveal`` creates in the candidate's process.
+            forgets_project: Whether to remove the modules of the project, such as generators of instances, from the
                 candidate's process.
-            compiled: File of the candidate's machine code; ``keep_compiled`` writes it if it does not exist.
+            compiled: File of the candidate's machine code. ``keep_compiled`` writes it if it does not exist.
 
         Raises:
-            CandidateError: ``rejected``, if a file is no UTF-8 text, is missing, or does not compile.
+            CandidateError: ``rejected``, if a file is missing, is not UTF-8 text, or does not compile.
         """
         self.where = ""
         self.seconds = 0.0
@@ -128,13 +128,13 @@ class Guest:
         if confinement.rules >= 0:
             os.close(confinement.rules)
         self._log = self._main.log
-        # CPU seconds of processes of the check that have ended
+        # CPU seconds of ended processes of the check.
         self.check_s = 0.0
-        # CPU seconds of guests that have ended
+        # CPU seconds of ended guests.
         self._ended_s = 0.0
-        # CPU seconds of calls, by what failures call a size, and of imports and compilation
+        # CPU seconds of calls, by size as named in failures, and of imports and compilation.
         self._counted: dict[str, float] = defaultdict(float)
-        # CPU seconds of imports and compilation, those that do not count included
+        # CPU seconds of imports and compilation, also those that do not count.
         self.start_seconds = 0.0
 
     def __enter__(self) -> Self:
@@ -151,7 +151,7 @@ class Guest:
         """Return another function of the candidate as a callable.
 
         Raises:
-            ValueError: It was not named when the guest was made.
+            ValueError: The function was not named when the guest was created.
         """
         if name not in self._names:
             raise ValueError(f"{name!r} is not in the functions of harness.run: {', '.join(self._names)}")
@@ -161,10 +161,11 @@ class Guest:
         """Call the candidate's function on copies of the arguments.
 
         Returns:
-            Its return value as plain data and new arrays, not checked yet.
+            The return value as plain data and new arrays, which are not checked yet.
 
         Raises:
-            CandidateError: if it raised, died, ran out of memory or time, or returned what cannot travel.
+            CandidateError: The function raised an exception, died, ran out of memory or time, or returned a value that
+                cannot be sent.
         """
         return self._call_function("", args, kwargs)
 
@@ -181,20 +182,20 @@ class Guest:
     ) -> list[list[Any]]:
         """Reveal the items of several instances one by one, and return the decisions of the candidate.
 
-        All instances advance in step: message k holds item k of every instance, and the answer holds a decision for
-        each. So the candidate's process never holds an item that its function may not know yet. The calls of the
+        All instances advance in step: message k contains item k of every instance, and the answer a decision for each.
+        The candidate's process therefore never has an item that its function may not know yet. The calls of the
         instances alternate in one process.
 
         Args:
             starts: Arguments of ``state`` for each instance, which the candidate may know from the beginning.
-            items: Items of each instance, plain data; a None for each step if nothing is hidden.
+            items: Items of each instance, as plain data. If nothing is hidden, they are None for each step.
 
         Returns:
-            Decisions of each instance, one per item. Check the solution that they make: the candidate's process can
+            Decisions of each instance, one per item. Check the resulting solution, because the candidate's process can
             send any plain data.
 
         Raises:
-            CandidateError: as a call does, or if a decision is missing.
+            CandidateError: As for a call, or if a decision is missing.
         """
         if self._state is None:
             raise ValueError("reveal needs the class of the states: harness.run(..., state=...)")
@@ -219,17 +220,17 @@ class Guest:
         return decisions
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Run ``function(candidate, *args)`` in the candidate's process, where the candidate may know all arguments.
+        """Run ``function(candidate, *args)`` in the candidate's process. The candidate may know all arguments.
 
         Args:
-            function: Module-level function of a module that is imported already.
-            args: Its other arguments, which are copied.
+            function: Function at the top level of an imported module.
+            args: Further arguments, which are copied.
 
         Returns:
-            What the function returned; the candidate can change it, so check it.
+            The result of the function. Check it, because the candidate can change it.
 
         Raises:
-            ValueError: The guest was made with ``forgets_project``, which removes the function's module.
+            ValueError: The guest was created with ``forgets_project``, which removes the function's module.
         """
         if self._forgets_project:
             raise ValueError("the candidate's process has no modules of the project: use reveal")
@@ -237,7 +238,7 @@ class Guest:
         return self._ask_process(self._living_process(), wire_format.encode(request))
 
     def show(self, instance: Any, solution: Any, value: float) -> None:
-        """Offer a checked solution to the ``draw`` of ``harness.run``; does nothing unless pictures are requested.
+        """Offer a checked solution to the ``draw`` of ``harness.run``. This does nothing unless pictures are requested.
 
         Args:
             instance: First argument of ``draw``.
@@ -248,10 +249,10 @@ class Guest:
             self.album.add(self.where, instance, solution, value)
 
     def renew(self) -> None:
-        """Continue in a new process, so that the candidate keeps nothing of the calls before."""
+        """Continue in a new process, so that the candidate remembers nothing of the calls before."""
         if self._spare is None:
             raise ValueError("renew needs harness.run(..., renew=True)")
-        # one that was never asked is as good as new
+        # A process without any call is as good as a new one.
         if self._main is None or self._main.first_s is not None:
             self.end()
 
@@ -281,11 +282,11 @@ class Guest:
             if isinstance(content, np.ndarray) and content.dtype == np.uint8 and 0 < content.nbytes <= MOST_COMPILED:
                 text = base64.b64encode(content.tobytes()).decode()
                 self._compiled_file.write_text(f"{self._counted[START]:.6f}\n{text}", encoding="ascii")
-        # This is not the time of the candidate's function.
+        # This time does not belong to the candidate's function.
         process.counted_s = process.cpu_s
 
     def end(self) -> None:
-        """End the guest that is alive, if one is."""
+        """End the running guest, if there is one."""
         if self._main is not None:
             self._main.close()
             self._count_cpu(self._main)
@@ -293,21 +294,21 @@ class Guest:
             self._main = None
 
     def make_fresh_process(self) -> GuestProcess:
-        """Make a process with the candidate that has answered no call."""
+        """Create a process with the candidate that has not answered any call."""
         if self._spare is None:
             raise ValueError("this guest was made without fresh_processes=True")
         return GuestProcess(self._spare, self._memory_mb, self._born_with)
 
     def end_fresh_process(self, process: GuestProcess) -> None:
-        """End a process that ``make_fresh_process`` made, and count its CPU time."""
+        """End a process of ``make_fresh_process``, and count its CPU time."""
         process.close()
         self.check_s += process.cpu_s
 
     def ask_fresh_process(self, process: GuestProcess, request: bytes) -> Any:
-        """Ask a process that ``make_fresh_process`` made; its time does not count as the heuristic's.
+        """Send a request to a process of ``make_fresh_process``. Its time does not count as the heuristic's.
 
         Raises:
-            CandidateError: as a call does.
+            CandidateError: As for a call.
         """
         try:
             return process.ask(request, self.limit_s, self.look or (lambda: None))
@@ -321,17 +322,17 @@ class Guest:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of all guests that calls went to."""
+        """CPU seconds of all guests that received calls."""
         return self._ended_s + (self._main.cpu_s if self._main is not None else 0.0)
 
     @property
     def heuristic_seconds(self) -> float:
-        """CPU seconds of all calls, without up to ``FIRST_S`` of each guest's first one."""
+        """CPU seconds of all calls, without up to ``FIRST_S`` of the first call of each guest."""
         return sum(self._all_counted().values())
 
     @property
     def place_seconds(self) -> dict[str, float]:
-        """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``, without the start."""
+        """CPU seconds of all calls by the beginning of ``where``, such as ``size 50``, without compilation."""
         return {size: spent for size, spent in self._all_counted().items() if size and size != START}
 
     def _all_counted(self) -> dict[str, float]:
@@ -341,7 +342,7 @@ class Guest:
 
     @property
     def progress(self) -> str:
-        """Progress of the evaluation, after a semicolon; empty if unknown."""
+        """Progress of the evaluation, beginning with a semicolon; empty if unknown."""
         if not self.planned_count:
             return ""
         progress = f"; {self.done_count} of {self.planned_count} instances were done"
@@ -370,7 +371,7 @@ class Guest:
             if is_call and self.race is not None:
                 self.race.hear_answer(answer)
             if is_first:
-                # A program that runs out of time later leaves its machine code, too.
+                # A program that runs out of time later also leaves its machine code.
                 self.keep_compiled()
             return answer
         except CandidateError as problem:
@@ -380,12 +381,15 @@ class Guest:
 
     @property
     def saved_start_s(self) -> float:
-        """CPU seconds of imports and compilation that count in a run without the machine code of an earlier one."""
+        """CPU seconds of imports and compilation that would count without the machine code of an earlier run."""
         return max(self._first_start_s - self._all_counted()[START], 0.0)
 
     @property
     def _patience_s(self) -> float:
-        """Seconds between two readings of a guest's CPU time; each may need a message to the process that forked it."""
+        """Return the seconds between two readings of a guest's CPU time.
+
+        Each may need a message to the process that forked it.
+        """
         if self.heuristic_s is None:
             return UNCOUNTED_S
         return min(UNCOUNTED_S, self.heuristic_s / 100)
@@ -405,7 +409,7 @@ class Guest:
             self._split_first_call(process, process.first_s, process.free_s, process.second_s)
 
     def _split_first_call(self, process: GuestProcess, first_s: float, free_s: float, second_s: float) -> None:
-        """Move what the first call took beyond the second one from its size to the start, which compiles."""
+        """Count the part of the first call that exceeds the second one as compilation instead of time of its size."""
         call_s = min(max(second_s - first_s, 0.0), first_s)
         self.start_seconds += first_s - call_s
         size, process.first_size = process.first_size or "", None
@@ -424,7 +428,7 @@ class Guest:
         spent = sum(self._counted.values()) + max(running, 0.0)
         if self.heuristic_s is None or spent <= self.heuristic_s:
             return
-        # its end counts nothing
+        # Its end has no further cost.
         if self._main is not None and self._main.first_s is None:
             self._counted[self._main.size] += max(running, 0.0)
         self.end()

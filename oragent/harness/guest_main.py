@@ -1,4 +1,4 @@
-"""Main loop of a guest process: confines itself, loads the candidate, answers calls until the socket closes."""
+"""Main loop of a guest process. It confines itself, loads the candidate, and answers calls until the socket closes."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-# here and not at the first draw, so that a warm process has it when it forks
+# Imported here and not at the first random number, so that a warm process has it when it forks.
 import numpy.random
 
 from oragent.harness import wire_format
@@ -32,15 +32,15 @@ from oragent.sandbox.isolation.modules import find_hidden_modules
 from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"
-# open files of a process that are closed if its limit is infinite
+# Maximum number of open files that are closed if the limit on them is infinite.
 MOST_FILES = 1 << 20
-# exit code of a guest that could not be confined; its log has the reason
+# Exit code of a guest that could not be confined. Its log contains the reason.
 EXIT_UNCONFINED = 78
-# exit code of a guest without memory for a message
+# Exit code of a guest without memory for a message.
 EXIT_OF_MEMORY = 77
-# package of the harness
+# Package of the harness.
 PROJECT = "oragent"
-# message of Python 3.11 if a call finds no memory
+# Message of Python 3.11 if a call finds no memory.
 NO_FRAME = "error return without exception set"
 
 
@@ -58,21 +58,21 @@ def run_guest(
     helpers: Collection[str] | None = None,
     compiled: bytes | None = None,
 ) -> NoReturn:
-    """Be the guest: never returns, ends when its parent does.
+    """Run the guest process. This function never returns, and the process ends when its parent does.
 
     Args:
-        wire: This side of the connection to the scorer.
-        log: File descriptor that takes standard output and error.
-        parent: Process id of the parent, as it is seen from here.
+        wire: Guest's end of the connection to the scorer.
+        log: File descriptor for standard output and error.
+        parent: Process id of the parent, as seen from this process.
         confinement: Settings of its confinement.
         path: Path of the candidate's file, for tracebacks.
         sources: Texts of the candidate's files by name, the main one first.
         functions: Names of the functions that evolve, the main one first.
-        library: Library that was built of it; None for Python.
-        state: Class of the states that ``Guest.reveal`` uses; None: it is not used.
-        helpers: Names of the evaluator's helper modules, which are removed first with those of the project; None: none
-            are.
-        compiled: Machine code of an earlier process for `CompiledCode`; None: none is kept.
+        library: Library that was compiled from it. None for Python.
+        state: Class of the states that ``Guest.reveal`` uses, or None.
+        helpers: Names of the evaluator's helper modules, which are removed first, with those of the project. None means
+            that none are removed.
+        compiled: Machine code of an earlier process for `CompiledCode`, or None.
     """
     code = EXIT_UNCONFINED
     try:
@@ -84,7 +84,7 @@ def run_guest(
         candidate = _Candidate(path, sources, functions, library, state, compiled)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
-            # the candidate may have closed or replaced them
+            # The candidate may have closed or replaced the streams.
             with contextlib.suppress(Exception):
                 sys.stdout.flush()
                 sys.stderr.flush()
@@ -95,22 +95,23 @@ def run_guest(
         if code == EXIT_UNCONFINED:
             os.write(log, f"{type(problem).__name__}: {problem}".encode())
     finally:
-        # no atexit hook of the scorer's, and none of the candidate's, runs here
+        # This exit runs no hooks of ``atexit``, neither of the scorer nor of the candidate.
         os._exit(code)
 
 
 def prepare_process() -> None:
-    """Begin as a guest begins; a process that does nothing but fork guests does it for all of them."""
-    # Ctrl-C ends the scorer, and the scorer's end ends us
+    """Set up the process as a guest. A process that only forks guests does this once for all of them."""
+    # Ctrl-C ends the scorer, and the end of the scorer ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in [*os.environ]:
-        # A library that is imported only now must not start threads either.
+        # Libraries that are imported later must not start threads either.
         if not (name.endswith("_NUM_THREADS") or name == FORBID):
             del os.environ[name]
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    # Fresh streams, as the inherited ones may be anything; they live as long as we do.
+    # The streams are replaced, because the inherited ones may be anything. The new ones stay open as long as the
+    # process.
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
 
@@ -130,26 +131,26 @@ def _confine_candidate(wire: socket.socket, log: int, parent: int, confinement: 
 def forget_project(helpers: Collection[str], state: Callable[..., Any] | None) -> None:
     """Remove the modules that generate and score instances from this process.
 
-    The files of `oragent` are hidden from guests, so no import brings these modules back. Other modules are not looked
-    at: a look at each would copy its memory from the parent, which takes milliseconds.
+    The files of `oragent` are hidden from guests, so no import brings these modules back. Other modules are not
+    examined, because reading each would copy its memory from the parent, which takes milliseconds.
 
     Args:
-        helpers: Names of the evaluator's helper modules, which are removed, too.
-        state: Class whose module stays usable; None: no such class.
+        helpers: Names of the evaluator's helper modules, which are removed too.
+        state: Class whose module must stay usable, or None.
     """
     kept = state.__module__ if state is not None else ""
     for name in (*find_hidden_modules(), *helpers, "__main__"):
         module = sys.modules.pop(name, None)
         if module is not None and name != kept:
-            # functions that something still refers to are of no use without their globals
+            # Functions that are still referenced cannot run without their globals.
             module.__dict__.clear()
     sys.modules.pop(PROJECT, None)
-    # some packages look for it
+    # Some packages look up this module.
     sys.modules["__main__"] = types.ModuleType("__main__")
 
 
 def _move_wire(wire: socket.socket) -> socket.socket:
-    """Move the wire to the number of which the filter of system calls shows nothing."""
+    """Move the connection to the descriptor whose system calls the filter allows."""
     if wire.fileno() == WIRE:
         return wire
     moved = socket.socket(fileno=os.dup2(wire.fileno(), WIRE))
@@ -168,7 +169,7 @@ def _close_all_but(*descriptors: int) -> None:
 
 
 class _Candidate:
-    """The candidate's functions, loaded at the first call so that its failure has a caller to go to."""
+    """Functions of the candidate. They are loaded at the first call, so that a failure is reported to the caller."""
 
     def __init__(
         self,
@@ -180,17 +181,17 @@ class _Candidate:
         compiled: bytes | None,
     ) -> None:
         self.path, self._sources, self._names, self._library = str(path), sources, functions, library
-        # Seeding costs 15 microseconds a call, so programs without random numbers skip it.
+        # Seeding costs 15 microseconds per call, so programs without random numbers skip it.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
         self._make_state = state
         self._states: list[Any] = []
         self._compiled = CompiledCode(compiled) if compiled is not None and may_compile(sources) else None
-        # CPU seconds of ``dump_compiled``
+        # CPU seconds of ``dump_compiled``.
         self._dump_s = 0.0
-        # CPU seconds of this process when the first call was through
+        # CPU seconds of this process at the end of the first call.
         self.first_s: float | None = None
-        # and when the second one was, which compiles nothing
+        # CPU seconds at the end of the second call, which compiles nothing.
         self.second_s: float | None = None
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -198,13 +199,13 @@ class _Candidate:
         return self.call_named("", args, kwargs)
 
     def begin(self, starts: Sequence[Sequence[Any]]) -> None:
-        """Make the state of each instance, before any of its items is revealed."""
+        """Create the state of each instance, before any of its items is revealed."""
         if self._make_state is None:
             raise ValueError("no class of states")
         self._states = [self._make_state(*start) for start in starts]
 
     def decide(self, indices: Sequence[int], items: Sequence[Any]) -> list[Any]:
-        """Take the next item of some instances; return a decision for each."""
+        """Receive the next item of some instances, and return a decision for each."""
         decisions = []
         for index, item in zip(indices, items, strict=True):
             state = self._states[index]
@@ -219,7 +220,7 @@ class _Candidate:
         return decisions
 
     def seed_generators(self) -> None:
-        """Seed the global generators, so that a heuristic that draws numbers is a function of its arguments."""
+        """Seed the global generators, so that a heuristic that draws random numbers is a function of its arguments."""
         random.seed(0)
         np.random.seed(0)
 
@@ -259,7 +260,7 @@ class _Candidate:
 
 
 def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
-    """Serve one request; whatever the candidate raises becomes data."""
+    """Answer one request. Any exception of the candidate becomes data."""
     try:
         value: Any = None
         if "step" in request:
@@ -278,12 +279,12 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         except wire_format.FrameError as problem:
             return _encode_failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:
-        # the state refused the answer
+        # The state rejected the answer.
         return _encode_failure(Status(problem.status), str(problem))
     except MemoryError:
         return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
     except SyntaxError as problem:
-        # null bytes have none
+        # Errors about null bytes have no line number.
         if problem.lineno:
             where = f" in line {problem.lineno}"
         else:
@@ -296,8 +297,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
 
 
 def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:
-    """Encode an exception of the candidate, whose class may be the candidate's own and fail to print."""
-    # a metaclass of the candidate's cannot change this name
+    """Encode an exception of the candidate. Its class may be the candidate's own, and printing it may fail."""
+    # A metaclass of the candidate cannot change this name.
     name = str(type.__dict__["__name__"].__get__(type(problem)))
     try:
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
@@ -313,7 +314,7 @@ def _encode_failure(status: Status, message: str, trace: str = "") -> bytes:
 
 
 def _receive_request(wire: socket.socket) -> Any:
-    """Take the next request; None once the scorer is gone."""
+    """Receive the next request. Return None when the scorer has ended."""
     buffer = _fill_buffer(wire, bytearray(), wire_format.HEAD.size)
     if buffer is not None:
         buffer = _fill_buffer(wire, buffer, wire_format.frame_length(buffer))
@@ -323,7 +324,7 @@ def _receive_request(wire: socket.socket) -> Any:
 
 
 def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:
-    """Read on until there are so many bytes: the scorer sends no more before it has its answer."""
+    """Read until the buffer has this many bytes. The scorer sends no more before it has the answer."""
     while len(buffer) < length:
         if not wire_format.receive_into(wire, buffer, length):
             return None

@@ -1,4 +1,4 @@
-"""Loops over the instances of an evaluation, which name them in messages and count them, with or without a race."""
+"""Loops over the instances of an evaluation. They name the instances in messages and count them, also in a race."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -14,8 +14,8 @@ def each(
 ) -> Iterator[tuple[int, int, T]]:
     """Iterate over the instances of all sizes, and name each in messages of failures.
 
-    With ``--instances`` only those are used. In a race, sizes alternate in blocks, and values are compared after each
-    block, so the last blocks may not be reached.
+    With ``--instances``, only the named ones are used. In a race, sizes alternate in blocks, and values are compared
+    after each block, so the last blocks may not be reached.
 
     Args:
         guest: The candidate.
@@ -45,7 +45,7 @@ def blocks(
 ) -> Iterator[tuple[int, range, Sequence[T]]]:
     """Iterate over blocks of instances of one size, for ``Guest.reveal``; otherwise as ``each``.
 
-    A block holds all instances of a size; in a race it holds those between two comparisons.
+    A block contains all instances of a size, or in a race those between two comparisons.
 
     Args:
         guest: The candidate.
@@ -94,7 +94,7 @@ def _first_index(guest: Guest) -> int:
 
 
 def _print_value(guest: Guest, values: Sequence[float], index: int) -> None:
-    """Print the value of an instance in a race, for the log of an evaluation that ends early."""
+    """Print the value of an instance in a race, so that the log of an evaluation that ends early has it."""
     position = index - _first_index(guest)
     if guest.race is not None and position < len(values):
         size = guest.where.partition(",")[0]

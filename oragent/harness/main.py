@@ -1,10 +1,10 @@
-"""Main function of an ``eval.py``: arguments, guest, evaluation, result block, exit code; and its hooks.
+"""Main function of an ``eval.py`` (arguments, guest, evaluation, result block, exit code), and its hooks.
 
-An evaluator reports events by ``hook("step", ...)``, with plain data. The call does nothing without the option
+An evaluator reports events by ``hook("step", ...)`` with plain data. The call does nothing without the option
 ``--observer FILE``, which needs ``--mode=train``, so hooks never run in evaluations whose score counts. The file
-defines ``observe(hook, data)`` and runs in its own guest, as a candidate does: it is forked before any data is read,
-gets copies, and its answer is discarded. So it can pass nothing to the scorer or the candidate. Its output is
-appended to the log.
+defines ``observe(hook, data)`` and runs in its own guest, like a candidate: it is forked before any data are read,
+receives copies, and its answer is discarded. It can therefore pass nothing to the scorer or the candidate. Its output
+is appended to the log.
 """
 
 import os
@@ -34,30 +34,30 @@ from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare_confinement
 
-# function that an observer defines
+# Function that an observer must define.
 OBSERVE = "observe"
-# hook that is called once more when all is over
+# Hook that is called once at the end.
 END = "end"
-# wall seconds of one call, and CPU seconds of all, that an observer may take
+# Wall seconds of one call of an observer, and CPU seconds of all its calls.
 CALL_S, ALL_S = 60.0, 30.0
-# characters of its output and of its traceback that are kept
+# Maximum number of characters of its output, and of its traceback.
 PRINTED, TRACE = 3000, 600
 
 
-# an option, and the metric with the value of each drawn solution
+# Option, and metric with the value of each drawn solution.
 DRAW, DRAWN = "draw_solutions", "drawn"
-# an option, and the metric with the number of repeated calls
+# Option, and metric with the number of repeated calls.
 CHECK, CHECKED = "check", "checked"
-# modes that reports read, and no search
+# Modes that are used by reports but not by searches.
 SETS = ("test", "fresh", "final")
-# of instances in an evaluation of a search: at most about 5 kB in its database
+# Maximum number of instance values of an evaluation in a search; they take about 5 kB in the database.
 MOST_VALUES = 500
-# CPU seconds of imports and compilation from which they are reported
+# CPU seconds of imports and compilation from which they are reported.
 LEAST_START_S = 0.5
 
 
 class _Observer:
-    """Observer of an evaluation; its failure ends only the observation."""
+    """Observer of an evaluation. If it fails, only the observation ends."""
 
     def __init__(self, guest: Guest, hooks: Sequence[str]) -> None:
         self._guest, self._hooks = guest, hooks
@@ -84,26 +84,26 @@ class _Observer:
         return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
 
 
-# of this process, which is that of one evaluation
+# Observer of this process, which runs one evaluation.
 _observer: _Observer | None = None
 
 
 def hook(name: str, **data: Any) -> None:
-    """Report an event to the observer; does nothing without one, as in all scoring.
+    """Report an event to the observer. Without one, as in all scoring, this does nothing.
 
     Args:
         name: One of the ``hooks`` of ``harness.run``.
         data: Numbers, texts, lists, dicts and arrays, which are copied.
 
     Raises:
-        ValueError: The name is unknown, or the data is not plain.
+        ValueError: The name is unknown, or the data are not plain.
     """
     if _observer is not None:
         _observer.notify(name, data)
 
 
 def watching(name: str, **data: Any) -> Callable[..., None] | None:
-    """Return ``hook`` with some arguments set, for a solver to call; None without an observer."""
+    """Return ``hook`` with some arguments set, for a solver to call. None without an observer."""
     if _observer is None:
         return None
     return partial(hook, name, **data)
@@ -111,10 +111,10 @@ def watching(name: str, **data: Any) -> Callable[..., None] | None:
 
 @contextmanager
 def start_observer(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
-    """Start the observer in a file, before data is read.
+    """Start the observer of a file, before data are read.
 
     Yields:
-        Function that returns the observer's output; empty without an observer.
+        Function that returns the output of the observer; empty without one.
     """
     global _observer
     if file is None:
@@ -155,17 +155,17 @@ def run(
     Args:
         evaluate: Function that scores the candidate.
         function: Name of the function that evolves.
-        functions: Further functions that evolve with it, called by ``guest.of(name)``.
+        functions: Further functions that evolve with it. They are called by ``guest.of(name)``.
         files: Further files of the candidate.
         sizes: Problem sizes of each mode.
-        state: Class of the states that ``Guest.reveal`` makes in the candidate's process.
+        state: Class of the states that ``Guest.reveal`` creates in the candidate's process.
         renew: True if ``evaluate`` uses ``Guest.renew``.
         flags: The evaluator's own options without a value: name and help text.
-        choices: Its own options with a value: name and allowed values, the default first.
+        choices: Its own options with a value: names and allowed values, the default first.
         floor: True if ``evaluate`` may end early below ``arguments.floor``, with the metric ``below_floor``.
         hooks: Names for which ``evaluate`` calls ``hook``.
-        race: True if ``evaluate`` takes its instances from ``each``, so that races and ``--instances`` work.
-        draw: Function ``draw(instance, solution)`` that returns an SVG of what ``evaluate`` gives to ``Guest.show``.
+        race: True if ``evaluate`` iterates over its instances by ``each``, so that races and ``--instances`` work.
+        draw: Function ``draw(instance, solution)`` that returns an SVG of the arguments of ``Guest.show``.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
@@ -196,7 +196,11 @@ def run(
 
 
 def _ask_processor() -> None:
-    """PyTorch asks when it first computes, which a guest may not: candidates would go without vector instructions."""
+    """Let PyTorch query the processor now.
+
+    It does so at its first computation, which is not permitted in a guest, so candidates would run without vector
+    instructions.
+    """
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.backends.cpu.get_cpu_capability()
@@ -240,7 +244,7 @@ def _run_evaluation(
             metrics = {}
         return Failure(status, _locate(problem, where), problem.traceback, metrics)
     except OragentError as problem:
-        # not the candidate's fault, and its one line says all: no traceback
+        # The candidate is not the cause, and the line says all, so no traceback is added.
         return Failure(Status.CRASHED, _locate(problem, where))
     except Exception as problem:
         message = f"the evaluator itself failed: {type(problem).__name__}: {problem}"
@@ -248,7 +252,7 @@ def _run_evaluation(
 
 
 def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
-    """Evaluate; with ``--check``, then repeat some calls in a fresh process."""
+    """Evaluate the candidate. With ``--check``, repeat some calls in a fresh process afterwards."""
     sample = CallSample() if CHECK in arguments.flags else None
     guest.sample = sample
     _set_alarm(guest)
@@ -260,7 +264,7 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
     if sample is not None:
         measured |= {CHECKED: check_purity(guest, sample), "check_seconds": round(guest.check_s, 3)}
     if guest.album is not None:
-        # nothing of the candidate runs any more
+        # From here on, no code of the candidate runs.
         guest.end()
         measured |= {DRAWN: guest.album.write(arguments.file_output_prefix)}
     metrics = _with_instances(result, arguments, guest)
@@ -268,10 +272,9 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
 
 
 def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[str, Any]:
-    """Return the metrics of a result with the value of each instance where pages or reports compare instances.
+    """Return the metrics of a result. If pages or reports compare instances, add the value of each instance.
 
-    A search stores every evaluation on ``val``, so the values are left out there if they are many. A race adds the
-    values itself.
+    A search stores every evaluation on ``val``, so many values are left out there. A race adds the values itself.
     """
     metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE}
     is_search = arguments.mode == "val" and guest.race is None
@@ -284,7 +287,7 @@ def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[
 
 
 def _usage(guest: Guest) -> dict[str, Any]:
-    """Figures of the candidate's calls: CPU seconds, also by size, and the number of calls and instances."""
+    """Return figures of the candidate's calls: CPU seconds, also by size, and the number of calls and instances."""
     used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": guest.call_count}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
@@ -311,11 +314,11 @@ def _locate(problem: OragentError, where: str) -> str:
 
 
 class _OutOfTime(Exception):
-    """The evaluation's CPU time is nearly used up, and the sandbox would end it without a word."""
+    """Raised when the evaluation's CPU time is nearly used up. The sandbox would end it without a message."""
 
 
 def _set_alarm(guest: Guest) -> None:
-    """Stop a little before the sandbox does, to be able to say where the time went."""
+    """Stop the evaluation a little before the sandbox does, to report how the time was used."""
     limit_text = os.environ.get("ORAGENT_TIME_LIMIT_S")
     if not limit_text:
         return

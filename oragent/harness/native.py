@@ -1,4 +1,4 @@
-"""Candidates in C++: compiled in isolation, loaded in the guest alone, called with numbers and arrays."""
+"""Candidates in C++. They are compiled in isolation, loaded only in the guest, and called with numbers and arrays."""
 
 import ctypes
 import os
@@ -29,7 +29,7 @@ UNDEFINED = re.compile(r"undefined reference to [`'\"](?P<name>[^`'\"]{1,100})")
 STOPPED = re.compile(r"(?:Killed|CPU time limit exceeded) signal terminated")
 MOST_COMPLAINTS, LINE_CHARACTERS = 5, 200
 MESSAGE_BYTES = 512
-# of a library
+# Maximum size of a library in bytes.
 MOST_BYTES = 32 << 20
 
 
@@ -46,12 +46,12 @@ def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     """Compile a candidate to a shared library, in a process that can read only headers and this text.
 
     Returns:
-        The library, in a folder of its own that the caller removes.
+        The library, in its own folder, which the caller must remove.
 
     Raises:
-        CandidateError: ``rejected``, with the compiler's words on the candidate's own lines, if it does not compile;
-            ``timeout`` or ``memory``, if that takes too much.
-        SandboxError: if no compiler is installed, or it cannot be confined.
+        CandidateError: ``rejected``, with the compiler's messages about the candidate's own lines, if it does not
+            compile; ``timeout`` or ``memory``, if that takes too much.
+        SandboxError: No compiler is installed, or it cannot be confined.
     """
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
@@ -77,7 +77,7 @@ def _check_library(folder: Path, built: CompilerResult, sources: Mapping[str, st
     if built.code:
         raise _explain_failure(built, sources, functions)
     if library.is_symlink() or not library.is_file() or library.stat().st_size > MOST_BYTES:
-        raise CandidateError("the compiler made no library of it, or one that is too large", Status.REJECTED)
+        raise CandidateError("the compiler made no library, or one that is too large", Status.REJECTED)
     folder.chmod(0o755)
     library.chmod(0o755)
     return library
@@ -128,7 +128,7 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
 
 
 class Library:
-    """Functions of a library, which only a guest may load; raises `OSError` if loading fails."""
+    """Functions of a library, which only a guest may load. If loading fails, `OSError` is raised."""
 
     def __init__(self, path: Path, functions: Sequence[str]) -> None:
         self._functions = tuple(functions)
@@ -142,7 +142,7 @@ class Library:
         Args:
             name: Name of the function.
             args: Numbers, and arrays of one or two dimensions.
-            kwargs: None: C++ has no arguments by name.
+            kwargs: Must be empty, because C++ has no arguments by name.
 
         Returns:
             A number, or an array of ``float64`` or ``int64``.

@@ -1,6 +1,6 @@
-"""Helpers for evaluators of neural solvers: a check for PyTorch, options, the device, the checked bias.
+"""Functions for evaluators of neural solvers: a check for PyTorch, options, the device, the checked bias.
 
-Call ``need_torch`` before anything is imported that imports torch.
+Call ``need_torch`` before any import of a module that imports torch.
 """
 
 import importlib
@@ -30,18 +30,18 @@ LEHD_FLAGS = {name: text for name, text in FLAGS.items() if name != "all_starts"
     "bfloat16": "compute in bfloat16, close decisions again in single precision: the same tours sooner"
 }
 CHOICES = {"device": ("auto", "cpu", "cuda", *(f"cuda:{number}" for number in range(8)), "mps"), **PROTOCOL}
-# parts that LEHD rebuilds (RRC), for figures by hand
+# Numbers of parts that LEHD may rebuild (RRC) if a user requests it.
 REBUILDS = ("0", "10", "50", "100", "200", "500", "1000")
 LEHD_CHOICES = CHOICES | {"rrc": REBUILDS}
-# of a bias: sums stay finite in single precision
+# Limit of a bias, so that sums stay finite in single precision.
 LIMIT = 1e30
 
 
 def need_torch() -> None:
-    """End the evaluation with a line on how to install PyTorch, if it is missing.
+    """If PyTorch is missing, end the evaluation with a line on how to install it.
 
     Raises:
-        SystemExit: 1, if it is.
+        SystemExit: Code 1, if it is missing.
     """
     try:
         for name in ("torch", "safetensors"):
@@ -54,12 +54,12 @@ def need_torch() -> None:
 
 
 def device(arguments: Arguments) -> "torch.device":
-    """Return the device of the network; the candidate always gets tensors in main memory.
+    """Return the device of the network. The candidate always gets tensors in main memory.
 
     Raises:
-        ConfigError: if the requested device does not exist.
+        ConfigError: The requested device does not exist.
     """
-    # heavy, and optional
+    # PyTorch is large and optional.
     import torch
 
     requested = arguments.choices["device"]
@@ -68,12 +68,12 @@ def device(arguments: Arguments) -> "torch.device":
     else:
         cards = []
     available = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
-    # a search's memory limit is too low for a driver
+    # The memory limit of a search is too low for a GPU driver.
     if "ORAGENT_MEMORY_MB" in os.environ:
         available = []
     if requested == "auto":
         if not available:
-            print("networks compute on the CPU: this PyTorch sees no GPU", file=sys.stderr)
+            print("networks use the CPU, because this PyTorch finds no GPU", file=sys.stderr)
         return torch.device(available[0] if available else "cpu")
     if requested == "cuda":
         device = "cuda:0"
@@ -94,16 +94,16 @@ def bias(value: ArrayLike, size: int) -> "Tensor":
     """Check an attention bias.
 
     Args:
-        value: Value that came back across the wire: a tensor or an array.
+        value: Value returned by the candidate's process: a tensor or an array.
         size: Number of nodes.
 
     Returns:
         ``(size, size)`` float32 tensor of finite numbers in main memory.
 
     Raises:
-        CandidateError: ``invalid``, saying what came and what was expected.
+        CandidateError: ``invalid``, with the value and the expectation.
     """
-    # heavy, and optional
+    # PyTorch is large and optional.
     import torch
 
     return torch.from_numpy(np.clip(matrix(value, (size, size)), -LIMIT, LIMIT)).float()

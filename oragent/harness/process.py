@@ -1,9 +1,9 @@
 """Guest processes from the scorer's side, and the processes that fork guests and report on them.
 
-Guests are forked by the scorer itself, or by a spare process that knows no data. A guest must not have seen what the
-scorer reads, nor what another guest did. So the first is forked before data is loaded, and all later ones by a spare,
-which was forked then, too, and has neither loaded a candidate nor data. If the machine has namespaces, each guest of
-a spare has its own namespace of processes and sees only the files of Python.
+Guests are forked by the scorer itself, or by a spare process without data. A guest must not have seen data that the
+scorer reads, nor results of another guest. Therefore the first guest is forked before data are loaded. The spare is
+forked at the same time and loads neither a candidate nor data; it forks all later guests. If the machine has
+namespaces, each guest of a spare has its own namespace of processes and sees only the files of Python.
 """
 
 import gc
@@ -36,26 +36,30 @@ MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
-# seconds between two checks of a silent guest, at first and at most
+# Seconds between two checks of a silent guest: at first, and at most.
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5
-# bytes of a candidate's output that are kept
+# Maximum number of bytes of a candidate's output that are kept.
 LOG_BYTES = 16384
 CHUNK = 1 << 16
-# share of a CPU limit: the kernel enforces it by ticks, and its measured time may be smaller
+# Share of a CPU limit that counts as reached. The kernel enforces the limit by ticks, so the measured time may be
+# smaller.
 NEARLY = 0.75
 STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
-# resident memory beyond the limit of private memory, checked for machines without control groups
+# Resident memory, in MiB, beyond the limit of private memory. It is checked for machines without control groups.
 GROWN_MB = 256
 
 
 class DirectForker:
-    """Forks a guest from this very process."""
+    """Forks guests from this process."""
 
     def __init__(self, run_guest: RunGuest, confinement: Confinement) -> None:
         self._run_guest, self._confinement = run_guest, confinement
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
-        """Make a guest at the other end of a wire and of a pipe for its output, both closed here; its process id."""
+        """Fork a guest and return its process id.
+
+        It gets the other ends of a wire and of a pipe for its output, which are closed here.
+        """
         scorer, pid = os.getpid(), os.fork()
         if pid == 0:
             self._run_guest(wire, log, scorer, self._confinement)
@@ -64,7 +68,10 @@ class DirectForker:
         return pid
 
     def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
-        """Take exit status and CPU seconds of a guest that has ended; None if it has not, and is not waited for."""
+        """Return the exit status and CPU seconds of a guest that has ended.
+
+        If it still runs and is not waited for, return None.
+        """
         ended, status, usage = os.wait4(pid, 0 if wait else os.WNOHANG)
         if ended:
             return (status, usage.ru_utime + usage.ru_stime)
@@ -75,14 +82,14 @@ class DirectForker:
         os.kill(pid, signal.SIGKILL)
 
     def cpu_seconds(self, pid: int) -> float:
-        """CPU seconds, user and system, that a guest that has not been reaped has used."""
+        """Return the CPU seconds, user and system, of a guest that has not been reaped."""
         return _process_cpu_s(pid)
 
 
 class Spare:
-    """A process that forks guests on request, made when nothing was known yet.
+    """Process that forks guests on request. It is created before any data are known.
 
-    Its methods are those of `DirectForker`.
+    It has the methods of `DirectForker`.
     """
 
     def __init__(self, run_guest: RunGuest, confinement: Confinement) -> None:
@@ -94,14 +101,14 @@ class Spare:
         theirs.close()
 
     def fork_guest(self, wire: socket.socket, log: int) -> int:
-        """Make a guest."""
+        """Fork a guest."""
         _, pid, _, _ = self._request(FORK, 0, wire.fileno(), log)
         wire.close()
         os.close(log)
         return pid
 
     def reap_guest(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
-        """Take a guest's end."""
+        """Return how a guest ended."""
         ended, _, status, cpu = self._request(WAIT if wait else REAP, pid)
         if ended:
             return (status, cpu)
@@ -116,7 +123,7 @@ class Spare:
         return self._request(CPU, pid)[3]
 
     def close(self) -> None:
-        """End it, and with it all guests that it made."""
+        """End the process, and with it all guests that it forked."""
         if self._pid:
             self._control.close()
             os.kill(self._pid, signal.SIGKILL)
@@ -133,14 +140,14 @@ class Spare:
 
 
 def _serve_requests(control: socket.socket, scorer: int, run_guest: RunGuest, confinement: Confinement) -> NoReturn:
-    """Be the spare: wait for requests until the scorer is gone."""
+    """Run the spare process: wait for requests until the scorer has ended."""
     try:
-        # before the first request, too
+        # This also applies before the first request.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # a collection would touch, and so copy, every page of a child
+        # A garbage collection would touch, and therefore copy, every page of a child.
         gc.freeze()
         kernel.die_with_parent(scorer)
-        # Only now: most evaluations need none of it before they end.
+        # This is done as late as here, because most evaluations end before they need it.
         request = socket.recv_fds(control, REQUEST.size, 2)
         with enter_guest_namespace(confinement) as entered:
             prepare_process()
@@ -157,7 +164,7 @@ def _serve_requests(control: socket.socket, scorer: int, run_guest: RunGuest, co
 def _answer_request(
     control: socket.socket, run_guest: RunGuest, confinement: Confinement, what: bytes, pid: int, descriptors: list[int]
 ) -> tuple[bool, int, int, float]:
-    """Serve a request to the spare; return success, process id, exit status and CPU seconds."""
+    """Answer a request to the spare. Return success, process id, exit status and CPU seconds."""
     if what == FORK:
         with confinement.fork_namespace() as parent:
             pid = os.fork()
@@ -182,32 +189,32 @@ def _process_cpu_s(pid: int) -> float:
     try:
         if not kernel.LINUX:
             return process_usage.cpu_s(pid)
-        # as clock_getcpuclockid of glibc makes it
+        # This is the value that ``clock_getcpuclockid`` of glibc returns.
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
         return 0.0
 
 
 class GuestProcess:
-    """A guest: asks it, and ends it; it may take ``memory_mb`` MiB of private memory.
+    """Connection to a guest process. The guest may use ``memory_mb`` MiB of private memory.
 
-    At its birth it has ``born_with`` bytes of resident memory.
+    It starts with ``born_with`` bytes of resident memory.
     """
 
     def __init__(self, parent: DirectForker | Spare, memory_mb: int, born_with: int) -> None:
         self.log = CappedOutput(LOG_BYTES)
-        # CPU seconds of its first call, as far as that is known; None before it
+        # CPU seconds of its first call, as far as known. None before it.
         self.first_s: float | None = None
-        # CPU seconds when its second call was through, as far as that is known; None before it
+        # CPU seconds at the end of its second call, as far as known. None before it.
         self.second_s: float | None = None
-        # what failures call a size at the first call; None once its time is split into start and call
+        # Size of the first call, as named in failures. None once its time is split into start and call.
         self.first_size: str | None = None
-        # part of these that does not count; None before it
+        # Part of these seconds that does not count. None before the first call.
         self.free_s: float | None = None
-        # CPU seconds that have been looked at, and when
+        # CPU seconds at the last reading, and its time.
         self.counted_s = 0.0
         self.counted_at = time.perf_counter()
-        # place of the calls since then, by what failures call a size
+        # Size of the calls since then, as named in failures.
         self.size = ""
         self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
@@ -225,7 +232,7 @@ class GuestProcess:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds, user and system, that it has used until now, or until its end."""
+        """CPU seconds, user and system, that it has used so far, or in total if it has ended."""
         if self._ended is None:
             return self._parent.cpu_seconds(self.pid)
         return self._ended[1]
@@ -235,12 +242,12 @@ class GuestProcess:
 
         Args:
             request: Frame to send.
-            limit_s: Wall seconds that the answer may take; None for any.
-            look: Callback during the computation; an exception in it ends the call.
-            is_call: True if the request calls the candidate, False if it only makes states.
+            limit_s: Wall seconds for the answer. None means no limit.
+            look: Function that is called during the computation. An exception in it ends the call.
+            is_call: True if the request calls the candidate; False if it only creates states.
 
         Raises:
-            CandidateError: if the guest dies, breaks the wire or reports a failure.
+            CandidateError: The guest dies, breaks the connection or reports a failure.
         """
         self._deadline, self._look = None if limit_s is None else time.monotonic() + limit_s, look
         try:
@@ -259,7 +266,7 @@ class GuestProcess:
         return answer["value"]
 
     def close(self) -> None:
-        """End the guest, whatever it is doing."""
+        """End the guest in any state."""
         if self._ended is None:
             self._parent.kill_guest(self.pid)
             self._reap_process(wait=True)
@@ -280,10 +287,10 @@ class GuestProcess:
         except wire_format.FrameError as problem:
             raise CandidateError(f"returned {problem}", Status.INVALID) from None
         except MemoryError:
-            raise CandidateError("returned more than there is room for", Status.MEMORY) from None
+            raise CandidateError("returned more than fits into memory", Status.MEMORY) from None
 
     def _bound_claim(self, claimed: Any) -> float:
-        """Return CPU seconds that the guest reports, at most its CPU time."""
+        """Return the CPU seconds that the guest reports, at most its CPU time."""
         spent = self.cpu_s
         if isinstance(claimed, float) and claimed == claimed:
             return min(max(float(claimed), 0.0), spent)
@@ -302,7 +309,7 @@ class GuestProcess:
                 try:
                     count = wire_format.receive_into(self._wire, buffer, length)
                 except ConnectionResetError:
-                    # it ended before it had read all of the request
+                    # The guest ended before it had read the whole request.
                     count = 0
                 if not count:
                     raise self._explain_death()
@@ -315,7 +322,7 @@ class GuestProcess:
         return buffer
 
     def _check_memory(self) -> None:
-        """Check resident memory, too: a guest can free inherited memory and allocate as much again."""
+        """Check resident memory too, because a guest can free inherited memory and allocate as much again."""
         with suppress(OSError):
             if process_usage.read_memory(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
                 self.close()
@@ -337,16 +344,16 @@ class GuestProcess:
         return self._ended is not None
 
     def _explain_death(self) -> OragentError:
-        """Ask the kernel why the guest is gone."""
+        """Ask the kernel why the guest ended."""
         if not self._reap_process(wait=False):
-            # the wire closes a moment before the process can be reaped
+            # The connection closes a moment before the process can be reaped.
             time.sleep(LOOK_S)
             if not self._reap_process(wait=False):
                 return CandidateError("closed the wire to its scorer", Status.CRASHED)
         code = os.waitstatus_to_exitcode(self._ended[0] if self._ended else 0)
         if code == -signal.SIGXCPU or (code == -signal.SIGKILL and self._used_all_cpu()):
             return CandidateError("ran out of CPU time", Status.TIMEOUT)
-        # a candidate can end so, too: it has no score either way
+        # A candidate can also end with this code. It has no score in either case.
         if code == EXIT_UNCONFINED:
             self._drain_log()
             return SandboxError(f"a guest cannot be confined: {self.log.text()}")
@@ -359,6 +366,6 @@ class GuestProcess:
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
 
     def _used_all_cpu(self) -> bool:
-        """Return True if it has used the hard CPU limit, whose end sends no SIGXCPU."""
+        """Return True if it used up the hard CPU limit, which ends a process without SIGXCPU."""
         bound = resource.getrlimit(resource.RLIMIT_CPU)[1]
         return bound != resource.RLIM_INFINITY and self.cpu_s > NEARLY * bound

@@ -1,11 +1,11 @@
 """Check that a candidate is a function of its arguments.
 
 While the scorer evaluates a candidate, it keeps a sample of the calls. Then a fresh process repeats these calls in
-another order. Memory of other calls and chance show as different answers. This is a check of honest programs and not a
-guarantee: it cannot find a program that behaves itself in the process of the check.
+another order. Memory of other calls and randomness lead to different answers. The check gives no guarantee: a program
+that detects the check can pass it.
 
 The check takes at most 5 % of the CPU time of the evaluation, or 0.05 s if that is more. It repeats at least one call,
-and no further call that would exceed the limit at the mean time of a call.
+and no further call that would exceed the limit, given the mean time of a call.
 """
 
 import time
@@ -19,15 +19,15 @@ from oragent._base.protocol import Status
 from oragent.harness.guest import Guest
 from oragent.harness.process import GuestProcess
 
-# calls that are repeated, at most
+# Maximum number of calls that are repeated.
 SAMPLE = 20
-# CPU time of the check: share of the evaluation, and seconds that it may always take
+# CPU time of the check: maximum share of the evaluation, and seconds that are always allowed.
 SHARE, LEAST_S = 0.05, 0.05
 MISMATCH = (
     "answers a call differently in a fresh process that repeats calls in another order: a heuristic must be a function "
     "of its arguments, without a memory of other calls and without random numbers of its own"
 )
-# failures of a repeated call that memory can cause
+# Failures of a repeated call that memory of other calls can cause.
 FAILURES = (Status.ERROR, Status.INVALID)
 
 
@@ -35,26 +35,26 @@ FAILURES = (Status.ERROR, Status.INVALID)
 class SampledCall:
     """A call of the candidate that can be repeated."""
 
-    # name of the instance
+    # Name of the instance.
     where: str
-    # message that makes the call
+    # Message that makes the call.
     request: bytes
-    # predicate: whether an answer agrees with the first one
+    # Function that returns True if an answer agrees with the first one.
     agrees: Callable[[Any], bool]
 
 
 @dataclass
 class CallSample:
-    """Random sample of the calls of an evaluation; each call is as likely to be in it as any other."""
+    """Random sample of the calls of an evaluation. Each call has the same probability."""
 
-    # most calls in the sample
+    # Maximum number of calls in the sample.
     size: int = SAMPLE
     calls: list[SampledCall] = field(default_factory=list)
-    # number of calls that were offered
+    # Number of calls that were offered.
     count: int = 0
 
     def add(self, where: str, request: bytes, agrees: Callable[[Any], bool]) -> None:
-        """Offer a call, which may take the place of another."""
+        """Offer a call, which may replace another one."""
         self.count += 1
         call = SampledCall(where, request, agrees)
         if len(self.calls) < self.size:

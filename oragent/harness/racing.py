@@ -1,4 +1,4 @@
-"""The race of one candidate: its values so far, and a hash of its first answers."""
+"""Race of one candidate: its values so far, and a hash of its first answers."""
 
 import hashlib
 import math
@@ -9,14 +9,14 @@ import numpy as np
 
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceTerms, mean_score, race_steps
 
-# of a number that count in an answer: sums in another order come to the same
+# Resolution of numbers in answers, so that sums in another order give the same hash.
 BITS = 2.0**30
-# relative: a mean of rounded values, and a score
+# Relative tolerance between a mean of rounded values and a score.
 CLOSE = 1e-5
 
 
 class Outraced(Exception):
-    """The evaluation is over before its end."""
+    """Raised when the race ends the evaluation early."""
 
     def __init__(self, ended: RaceStop) -> None:
         super().__init__(ended.reason)
@@ -34,20 +34,20 @@ class Race:
         self._listens, self._behaviour = False, ""
 
     def begin_race(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """Begin, with so many instances of each size.
+        """Begin the race with a number of instances of each size.
 
         Returns:
-            After how many of each size to ``look``.
+            Numbers of instances of each size after which to call ``look``.
         """
         self._planned = dict(planned)
         return race_steps(self._planned, self.terms.probes)
 
     def attend_instance(self, index: int) -> None:
-        """Say which instance of its size comes next."""
+        """Note which instance of its size comes next."""
         self._listens = index < self.terms.probes
 
     def hear_answer(self, answer: Any) -> None:
-        """Take note of an answer of the candidate."""
+        """Note an answer of the candidate."""
         if self._listens:
             _update_digest(self._answers, answer)
 
@@ -59,12 +59,12 @@ class Race:
             step: Number of instances of each size that are done.
 
         Raises:
-            Outraced: if the evaluation ends.
-            ValueError: the evaluator has not kept a value for each of them.
+            Outraced: The evaluation ends.
+            ValueError: The evaluator has not stored a value for each of them.
         """
         self._values = _round_values(values)
         if {size: len(of_size) for size, of_size in self._values.items()} != dict(step):
-            raise ValueError("each() wants one value an instance, by its size, in the order of the instances")
+            raise ValueError("each() needs one value per instance, by size, in the order of the instances")
         behaviour = ""
         if not self._behaviour and self.terms.is_behaviour_known(step, self._planned):
             behaviour = self._behaviour = self._answers.hexdigest()
@@ -85,7 +85,7 @@ def instance_values(values: Mapping[Any, Sequence[float]], score: float) -> dict
     try:
         rounded = _round_values(values)
     except (TypeError, ValueError, AttributeError):
-        # outside of a race, values may have any type
+        # Outside of a race, values may have any type.
         return {}
     if not rounded or not all(rounded.values()):
         return {}
@@ -99,7 +99,7 @@ def _round_values(values: Mapping[Any, Sequence[float]]) -> dict[str, list[float
 
 
 def _update_digest(digest: Any, answer: Any) -> None:
-    """Add an answer to a hash: numbers up to rounding, whatever holds them; all else as it is."""
+    """Add an answer to a hash. Numbers count up to rounding, all other values exactly."""
     if isinstance(answer, bool | int | float):
         answer = np.asarray(answer)
     elif isinstance(answer, list | tuple) and all(type(item) in (int, float) for item in answer):

@@ -1,4 +1,4 @@
-"""Checked solutions that are drawn when all checks are over."""
+"""Checked solutions, which are drawn after all checks."""
 
 import re
 from collections import Counter
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# (instance, solution) -> SVG
+# Function from an instance and a solution to an SVG document.
 Draw = Callable[[Any, Any], str]
-# instances that are drawn
+# Maximum number of drawn instances, in total and per size.
 MOST, MOST_OF_SIZE = 6, 3
 
 
 class SolutionAlbum:
-    """The checked solutions of the first instances of each of so many sizes, which ``draw`` makes SVG documents of."""
+    """Checked solutions of the first instances of each size, which ``draw`` converts to SVG documents."""
 
     def __init__(self, draw: Draw, sizes: int) -> None:
         self._draw = draw
@@ -22,7 +22,7 @@ class SolutionAlbum:
         self._solutions: dict[str, tuple[Any, Any, float]] = {}
 
     def add(self, where: str, instance: Any, solution: Any, value: float) -> None:
-        """Keep a solution unless enough of that size, or in all, are there."""
+        """Keep a solution, unless the album has enough of its size or in total."""
         size = where.partition(",")[0]
         if self._counts[size] < self._of_size and len(self._solutions) < MOST:
             self._counts[size] += 1

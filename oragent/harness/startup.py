@@ -1,7 +1,7 @@
 """First steps of an evaluator: restart without keys, and limit numerical libraries to one thread.
 
-The libraries read their variables once, when they are imported; a key that the environment held at the start lies in
-the memory of the process, and of all that it forks, until it starts again.
+The libraries read their variables only once, when they are imported. A key in the environment stays in the memory of
+the process, and of all processes that it forks, until the process is restarted.
 """
 
 import os
@@ -11,12 +11,15 @@ from pathlib import Path
 from oragent._base.safe_load import parse_yaml
 from oragent.sandbox.isolation.environment import RESTARTED, problem_variables, restart_without_secrets
 
-# its value must not be in the memory of the process that forks candidates
+# Option whose value must not be in the memory of the process that forks candidates.
 SEED_OPTION = "--fresh_seed"
 
 
 def _own_variables() -> dict[str, str]:
-    """Return the variables in ``problem.yaml`` of the evaluator's folder, for evaluators that a user starts."""
+    """Return the variables in ``problem.yaml`` of the evaluator's folder.
+
+    They are for evaluators that a user starts.
+    """
     described = Path(sys.argv[0]).parent / "problem.yaml"
     if described.is_file():
         text = described.read_text(encoding="utf-8")
@@ -32,7 +35,10 @@ def _own_variables() -> dict[str, str]:
 
 
 def _restart_without_seed() -> None:
-    """Start again with the seed of ``--fresh_seed=N`` in a pipe: children inherit the memory of the command line."""
+    """Restart the process with the seed of ``--fresh_seed=N`` in a pipe.
+
+    Children inherit the memory of the command line.
+    """
     words = sys.orig_argv[1:]
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
@@ -51,7 +57,7 @@ def _restart_without_seed() -> None:
 
 OWN_VARIABLES = {} if RESTARTED in os.environ else _own_variables()
 os.environ |= OWN_VARIABLES
-# others are started again by ``harness.run``
+# Other scripts are restarted by ``harness.run``.
 if Path(sys.argv[0]).name == "eval.py":
     restart_without_secrets(OWN_VARIABLES)
     _restart_without_seed()

@@ -12,7 +12,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.answers import is_same_answer
 
-# calls of one ``reveal`` that may be repeated by the check
+# Maximum number of calls of one ``reveal`` that the check may repeat.
 CALLS_OF_REVEAL = 20
 
 
@@ -24,16 +24,16 @@ class SampleOfCalls(Protocol):
 
 
 class State(Protocol):
-    """State of one instance that follows from the items revealed so far; lives in the candidate's process.
+    """State of one instance that follows from the items revealed so far. It is in the candidate's process.
 
-    For each item the methods are called in this order. The harness also runs them in the scorer.
+    For each item, the methods are called in this order. The harness also runs them in the scorer.
     """
 
     def arguments(self, item: Any) -> tuple[Any, ...] | dict[str, Any]:
         """Return the arguments of the call that decides about an item."""
 
     def choose(self, answer: Any) -> Any:
-        """Check the answer to that call and return the decision, as plain data; raise CandidateError if it is wrong."""
+        """Check the answer to that call and return the decision as plain data. A wrong answer raises CandidateError."""
 
     def apply(self, decision: Any) -> None:
         """Change the state by the decision."""
@@ -41,7 +41,7 @@ class State(Protocol):
 
 @dataclass(frozen=True)
 class StepProgress:
-    """Progress of a ``reveal``: its decisions so far, by instance, and how many there will be in all."""
+    """Progress of a ``reveal``: its decisions so far, by instance, and the total number of decisions."""
 
     made: Sequence[Sequence[Any]]
     planned: int
@@ -65,10 +65,11 @@ def sample_decisions(
     items: Sequence[Sequence[Any]],
     decisions: Sequence[Sequence[Any]],
 ) -> None:
-    """Offer random calls of a ``reveal`` to the check: their arguments follow from the decisions before.
+    """Offer random calls of a ``reveal`` to the check. Their arguments follow from the decisions before.
 
     Raises:
-        CandidateError: ``rejected`` if the state does not accept a decision, which no answer of the function makes.
+        CandidateError: ``rejected`` if the state does not accept a decision, which therefore is not an answer of the
+            function.
     """
     steps = [(index, step) for index, own in enumerate(items) for step in range(len(own))]
     drawn = set(SystemRandom().sample(steps, min(CALLS_OF_REVEAL, len(steps))))
@@ -100,5 +101,5 @@ def _agrees(state: State, decision: Any, answer: Any) -> bool:
     except CandidateError:
         raise
     except Exception:
-        # Untrusted decisions before this one have made the state such that it accepts no answer.
+        # The untrusted decisions before this one put the state into a condition in which it accepts no answer.
         return False

@@ -1,11 +1,11 @@
-"""Frames between scorer and guest: a JSON header and raw array bytes, never pickle.
+"""Frames between scorer and guest: a JSON header and raw bytes of arrays. Pickle is never used.
 
-A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON, in
-which every value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload,
-``{"tensor": i}`` the same as a PyTorch tensor (as an array if the receiver has not imported torch),
-``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are these types, and ``{"plain": ...}``
-holds a value that JSON represents exactly, to any depth. Data of a guest are untrusted: lengths, depth, dtypes and
-shapes are checked against bounds before the payload is used.
+A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON. Every
+value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload; ``{"tensor":
+i}`` is the same as a PyTorch tensor (as an array if the receiver has not imported torch); ``{"tuple": [...]}``,
+``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are these types; ``{"plain": ...}`` contains a value that JSON
+represents exactly, to any depth. Data of a guest are untrusted: lengths, depth, dtypes and shapes are checked against
+limits before the payload is used.
 """
 
 import json
@@ -22,23 +22,23 @@ HEAD = struct.Struct("<QQ")
 MAX_HEADER, MAX_PAYLOAD = 64 << 20, 1 << 30
 PLAIN = frozenset((type(None), bool, int, float, str))
 CHUNK, PIECE = 1 << 16, 1 << 20
-# bool, signed, unsigned, float, complex: plain numbers, no objects
+# Kinds of numbers: bool, signed, unsigned, float, complex. Objects are excluded.
 KINDS = "biufc"
 
 
 class FrameError(ValueError):
-    """A value cannot travel, or a frame is not well formed."""
+    """A value cannot be sent, or a frame is malformed."""
 
 
 def encode(value: Any) -> bytes:
-    """Turn a value into a frame.
+    """Convert a value to a frame.
 
     Args:
-        value: None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar or dense tensor in main
-            memory without gradients, nested at will.
+        value: None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar, or dense tensor in main
+            memory without gradients, nested as needed.
 
     Raises:
-        FrameError: naming the type that cannot travel.
+        FrameError: A value cannot be sent; the message names its type.
     """
     arrays: list[np.ndarray[Any, Any]] = []
     try:
@@ -48,7 +48,7 @@ def encode(value: Any) -> bytes:
     except FrameError:
         raise
     except RecursionError:
-        raise FrameError("a value nested too deeply, or within itself") from None
+        raise FrameError("a value nested too deeply, or inside itself") from None
     except ValueError as problem:
         raise FrameError(f"a value that cannot be sent: {problem}") from None
     payload = sum(array.nbytes for array in arrays)
@@ -65,7 +65,7 @@ def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_pa
     """Return the length of the frame at the beginning of a buffer; 0 if its head is incomplete.
 
     Raises:
-        FrameError: if header or payload is too large to be read.
+        FrameError: Header or payload is too large.
     """
     if len(buffer) < HEAD.size:
         return 0
@@ -75,20 +75,20 @@ def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_pa
 
 
 def decode_frame(frame: bytes | bytearray) -> Any:
-    """Turn a whole frame into the value.
+    """Convert a whole frame to the value.
 
     Raises:
-        FrameError: as for ``decode``.
+        FrameError: As for ``decode``.
     """
     end = HEAD.size + int(HEAD.unpack_from(frame)[0])
     return decode(bytes(frame[HEAD.size : end]), memoryview(frame)[end:])
 
 
 def decode(header: bytes, payload: bytes | memoryview) -> Any:
-    """Turn a frame's two parts into the value; arrays are fresh and writable.
+    """Convert the two parts of a frame to the value. Arrays are new and writable.
 
     Raises:
-        FrameError: if the frame is not well formed.
+        FrameError: The frame is malformed.
     """
     try:
         tree, specs = json.loads(header)
@@ -101,11 +101,11 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
     except FrameError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError) as problem:
-        raise FrameError(f"a frame that is not well formed ({type(problem).__name__})") from None
+        raise FrameError(f"a malformed frame ({type(problem).__name__})") from None
 
 
 def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
-    """Receive the available bytes of a frame into a buffer; most frames arrive in one piece.
+    """Receive the available bytes of a frame into a buffer. Most frames arrive at once.
 
     Returns:
         The number of bytes that came; 0 at the end of the connection.
@@ -114,7 +114,7 @@ def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     if not have:
         buffer += wire.recv(CHUNK)
         return len(buffer)
-    # read in place: a large payload is not copied again
+    # Read in place, so that a large payload is not copied again.
     buffer.extend(bytes(min(length - have, PIECE)))
     with memoryview(buffer) as view:
         count = wire.recv_into(view[have:])
@@ -166,12 +166,15 @@ def _is_plain(value: Any) -> bool:
 
 
 def _all_plain(values: Collection[Any]) -> bool:
-    """Return True if nothing in it needs a look of its own: most collections are long and hold plain numbers."""
+    """Return True if all values are plain.
+
+    Most collections are long and contain plain numbers, which need no closer examination.
+    """
     return PLAIN.issuperset(map(type, values))
 
 
 def _is_tensor(value: Any) -> bool:
-    # a process with a tensor has imported torch; others need not import it
+    # A process with a tensor has imported torch. Other processes need not import it.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -183,7 +186,7 @@ def _from_tensor(value: Any) -> np.ndarray[Any, Any]:
         raise FrameError(f"a tensor on device {value.device}; return it on the CPU, with .cpu()")
     if str(value.layout) != "torch.strided":
         raise FrameError(f"a tensor of layout {value.layout}; return a dense one, with .to_dense()")
-    # numpy does not know it
+    # Numpy does not have this type.
     if str(value.dtype) == "torch.bfloat16":
         wide = value.float()
     else:

@@ -1,8 +1,9 @@
 """Ant System: one loop for all problems in which ants build a solution node by node.
 
-A problem provides its rules: small compiled functions, inlined into the loop. Each takes ``problem`` first, a named
-tuple that the problem defines. It contains the instance and the state of every ant (a load, the distance travelled, a
-running row: arrays with one row per ant), so that the loop itself only handles nodes and weights. ::
+A problem provides its rules: small compiled functions, inlined into the loop. The first argument of each is
+``problem``, a named tuple that the problem defines. It contains the instance and the state of every ant in arrays with
+one row per ant (a load, the distance travelled, a row of weights), so that the loop itself only handles nodes and
+weights. ::
 
     begin(problem, ant, draw) -> node                     reset the ant; return its first node
     weight(problem, weights, ant, current, node) -> w     > 0 if the ant may go to that node now, else 0
@@ -30,7 +31,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# Bounds of promises: every candidate has a positive weight, and no sum of weights overflows.
+# Bounds of promises, so that every candidate has a positive weight and no sum of weights overflows.
 FLOOR, CEILING = 1e-9, 1e200
 
 Rule = Callable[..., Any]
@@ -225,8 +226,8 @@ def _make_spin(weight: Rule, reach: Rule) -> Rule:
             wheel[index] = total
         if not total > 0.0:
             return -1
-        # The aim is below the total, because draw < 1 even after rounding: the wheel always stops at a candidate that
-        # fits.
+        # The aim is below the total, because draw < 1 even after rounding. The wheel therefore always stops at a
+        # candidate that fits.
         aim = draw * total
         winner = 0
         for index in range(count):

@@ -184,7 +184,7 @@ def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str)
         (["--decider", "rational", "--problem", "district:50:3"], "whose schedules can be enumerated"),
         (["--decider", "rational", "--tools", "many"], "'many' is no set of tools"),
         (["--models", "m", "--agents", "T-P-P", "--ablate", "prompt.all"], "is no part to leave out"),
-        (["--decider", "rational", "--preset", "mine"], "'mine' is no preset"),
+        (["--decider", "rational", "--preset", "mine"], "'mine' is not a preset"),
     ],
 )
 def test_a_wrong_word_is_one_line(tmp_path: Path, words: list[str], message: str) -> None:

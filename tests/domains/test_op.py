@@ -91,7 +91,7 @@ def test_a_path_is_rejected_exactly_where_the_tour_is_too_long(
     if length <= maxlen:
         assert op.check(instance, path).tolist() == path
     elif length > maxlen + 1e-6:
-        with pytest.raises(CandidateError, match="gets home too late"):
+        with pytest.raises(CandidateError, match="returns too late"):
             op.check(instance, path)
 
 
@@ -100,7 +100,7 @@ def test_a_path_is_rejected_exactly_where_the_tour_is_too_long(
     [
         (
             [0, 1, 2, 3],
-            "has length 4, the way back included; at most 3.5 is allowed; from node 3 it gets home too late",
+            "has length 4, the way back included; at most 3.5 is allowed; from node 3 the tour returns too late",
         ),
         ([0, 2, 1, 3], "has length 4.82843, .* from node 3"),
         ([1, 2], "starts at node 1; expected the depot, node 0, first"),

@@ -152,7 +152,7 @@ def test_a_few_instances_by_hand_and_never_where_a_score_counts(tmp_path: Path) 
     assert refused.returncode == 2
     assert "--instances goes with --mode=train and --mode=practice alone" in refused.stderr
     assert (
-        "1 or more, or a range such as 4:8, and not '0'"
+        "1 or more, or a range such as 4:8, not '0'"
         in asked(tmp_path, "return 1.0", "--mode=train", "--instances=0").stderr
     )
 

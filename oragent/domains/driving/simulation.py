@@ -32,7 +32,7 @@ WINDOW = ("--start", "--quit-on-end", "--delay", "100")
 
 
 class VehicleCommand(NamedTuple):
-    """Command to a vehicle on E0 for the next second: reach ``speed`` (m/s), move ``change`` lanes to the left."""
+    """Command to a vehicle on E0 for the next second: reach ``speed`` (m/s) and move ``change`` lanes left."""
 
     vehicle: str
     speed: float

@@ -1,12 +1,12 @@
 """Process that keeps networks and instances on a device: ``python -m oragent.solvers.attention_bias.serving``.
 
 The engine starts it outside the limits of any evaluation, and passes it one socket per evaluation. It runs no untrusted
-code and reads no files except weights. Requests are data, limited in size and checked. A socket that sends anything
-else is closed, as is one whose evaluation has ended. A slow reader delays only its own reply.
+code and reads no files except weights. Requests are data, limited in size and checked. A socket that sends other data
+is closed, and so is the socket of an evaluation that has ended. A slow reader delays only its own reply.
 
-Evaluations are trusted, candidates are not: a candidate that has escaped from its guest process could send anything.
-So the size of a frame is limited before it is read, every word in it is from a fixed list, and every array has the
-type, shape and range of an instance.
+Evaluations are trusted, but candidates are not: a candidate that has escaped from its guest process could send any
+bytes. So the size of a frame is limited before it is read, every word in it is from a fixed list, and every array has
+the type, shape and range of an instance.
 """
 
 import argparse
@@ -113,7 +113,7 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
     except (FrameError, MemoryError) as problem:
         raise Refused(str(problem)) from None
     if not isinstance(fields, dict) or set(fields) != WORDS:
-        raise Refused("other words than those of a request")
+        raise Refused("fields other than those of a request")
     network, points = fields["network"], fields["points"]
     if not isinstance(network, str) or network not in NETWORKS:
         raise Refused("an unknown network")
@@ -126,21 +126,21 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
     if fields["bias"] is not None:
         _expect_array(fields["bias"], (batch, size, size), -LIMIT, LIMIT)
     if type(fields["starts"]) is not int or fields["starts"] not in STARTS:
-        raise Refused("an odd number of starts")
+        raise Refused("an invalid number of starts")
     if type(fields["augment"]) is not bool or type(fields["bfloat16"]) is not bool:
-        raise Refused("a flag that is none")
+        raise Refused("a flag that is not a boolean")
     if network.endswith("lehd"):
         most_rebuilds = MOST_REBUILDS
     else:
         most_rebuilds = 0
     if type(fields["rebuilds"]) is not int or not 0 <= fields["rebuilds"] <= most_rebuilds:
-        raise Refused("an odd number of rebuilds")
+        raise Refused("an invalid number of rebuilds")
     return NetworkRequest(**fields)
 
 
 def _check_points(points: Any) -> tuple[int, int]:
     if not isinstance(points, np.ndarray) or points.ndim != 3:
-        raise Refused("points that are none")
+        raise Refused("invalid points")
     batch, size, _ = points.shape
     if not (1 <= batch <= MOST_INSTANCES and 2 <= size <= MOST_NODES and batch * size * size <= MOST_ENTRIES):
         raise Refused(f"{batch} instances of {size} nodes")
@@ -231,7 +231,7 @@ class Server:
                 client.incoming += part
                 length = frame_bytes(client.incoming)
                 if not part or (length and len(client.incoming) > length):
-                    raise Refused("the end, or more than one request")
+                    raise Refused("the connection was closed, or sent more than one request")
                 if length and len(client.incoming) == length:
                     client.request, client.incoming = read(client.incoming), bytearray()
             self._selector.modify(client.wire, self._wanted_events(client))

@@ -71,7 +71,7 @@ def reconstruct(
         for _ in range(rebuilds):
             _ends(model, coordinates, demands, routes, bias, rng)
         return _as_paths(routes, coordinates.device)
-    raise TypeError(f"{type(model).__name__} rebuilds no parts of a solution")
+    raise TypeError(f"{type(model).__name__} cannot rebuild parts of a solution")
 
 
 def _tours(model: TspLehd, coordinates: Tensor, tours: Tensor, bias: Tensor | None, rng: np.random.Generator) -> Tensor:
@@ -249,7 +249,7 @@ def _solutions(
         case CvrpLehd():
             # The network chooses its first customer itself.
             return [as_nodes(model(*inputs, bias))[:, None]]
-    raise TypeError(f"no network of ours: {type(model).__name__}")
+    raise TypeError(f"unknown network: {type(model).__name__}")
 
 
 def _walked(

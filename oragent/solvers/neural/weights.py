@@ -121,7 +121,9 @@ def read(path: Path) -> dict[str, Tensor]:
             state = _read_checkpoint(path)
     except (*FOREIGN, SafetensorError) as problem:
         reason = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
-        raise ProblemError(f"{path} holds no weights, or only a part ({reason}): fetch or make it again") from None
+        raise ProblemError(
+            f"{path} contains no weights, or only a part of them ({reason}): download or train them again"
+        ) from None
     return {name: value.float() for name, value in state.items()}
 
 

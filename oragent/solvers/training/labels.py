@@ -203,6 +203,4 @@ def _solver(name: str) -> Any:
         import_module(f"{name}.stop" if name == "pyvrp" else name)
         return import_module(name)
     except ModuleNotFoundError:
-        raise ProblemError(
-            f"labels are made by {name}, which is not installed: {package_install_command(name)}"
-        ) from None
+        raise ProblemError(f"labels need {name}, which is not installed: {package_install_command(name)}") from None

@@ -104,4 +104,4 @@ def load(folder: Path, file: str = FILE) -> TrainingState | None:
         return TrainingState(**read | {"schedule": Schedule(**read["schedule"])})
     except FOREIGN as problem:
         reason = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
-        raise StoreError(f"{path} is no training state ({reason}): move it away to begin anew") from None
+        raise StoreError(f"{path} is not the state of a training ({reason}): move it away to start a new one") from None

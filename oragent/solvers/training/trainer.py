@@ -170,7 +170,9 @@ def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
     try:
         request.folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise ConfigError(f"{request.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
+        raise ConfigError(
+            f"{request.folder} cannot be the folder of a training: {fault.strerror}; choose a --folder"
+        ) from None
     begun = _begun(request)
     # This seed determines the first weights.
     torch.manual_seed(request.seed if begun is None else begun.seed)
@@ -204,7 +206,7 @@ def _begun(request: TrainRequest) -> TrainingState | None:
     """Return the state in the folder, or the one before the decay if more steps are requested; None if it is empty."""
     now = state.load(request.folder)
     if now is not None and now.problem != request.problem:
-        raise ConfigError(f"{request.folder} holds a training of {now.problem}, not of {request.problem}")
+        raise ConfigError(f"{request.folder} contains a training of {now.problem}, not {request.problem}")
     if now is None or not now.schedule.ended(now.step):
         return now
     more = request.minutes is not None or (request.steps is not None and request.steps > now.step)
@@ -224,7 +226,7 @@ def _available(device: str) -> str:
     else:
         count = 0
     if device == "auto" and not count:
-        print("training computes on the CPU: this PyTorch sees no CUDA device", file=sys.stderr)
+        print("training uses the CPU, because this PyTorch finds no CUDA device", file=sys.stderr)
     if device in ("auto", "cpu"):
         if count and device == "auto":
             return "cuda:0"
@@ -235,7 +237,7 @@ def _available(device: str) -> str:
             seen = f"{count} CUDA device{'s' if count > 1 else ''}"
         else:
             seen = "no CUDA device"
-        raise ConfigError(f"--device {device}: this PyTorch sees {seen}; use --device {'cuda:0' if count else 'cpu'}")
+        raise ConfigError(f"--device {device}: this PyTorch finds {seen}; use --device {'cuda:0' if count else 'cpu'}")
     return f"cuda:{index}"
 
 

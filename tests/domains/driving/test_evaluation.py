@@ -208,7 +208,7 @@ def test_pictures_and_the_published_demands_are_options(tmp_path: Path) -> None:
     }  # fmt: skip
     code, fields, _ = evaluated(FOLDER / "naive.py", "--mode=train", "--data=/nowhere", cwd=tmp_path)
     assert (code, fields["status"]) == (1, "crashed")
-    assert fields["message"].startswith("there is no folder /nowhere")
+    assert fields["message"].startswith("the folder /nowhere does not exist")
 
 
 def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

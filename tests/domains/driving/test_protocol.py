@@ -113,7 +113,8 @@ def test_a_demand_that_is_none_is_told_with_its_row(text: str | bytes, said: str
 
 def test_a_missing_folder_or_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        ProblemError, match=r"there is no folder .*nowhere; --data names one with light.txt and heavy.txt"
+        ProblemError,
+        match=r"the folder .*nowhere does not exist; --data must name a folder with light.txt and heavy.txt",
     ):
         protocol.files(tmp_path / "nowhere")
     with pytest.raises(ProblemError, match=r"the demand .*light.txt cannot be read"):
