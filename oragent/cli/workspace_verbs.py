@@ -23,6 +23,17 @@ Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads o
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the solver (default: 0).")]
 Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
 
+# Options of verbs that solve. The settings of the workspace replace options that are not given.
+EFFORT_OPTIONS: dict[str, tuple[object, object]] = {
+    "time": (Time, None),
+    "gap": (Gap, None),
+    "memory": (Memory, None),
+    "solver": (Solver, None),
+    "confirm": (Confirm, None),
+    "threads": (Threads, None),
+    "seed": (Seed, None),
+}
+
 
 def register(workspace: typer.Typer) -> None:
     """Add the verbs to the group ``workspace``."""
@@ -53,16 +64,6 @@ def _build_effort(chosen: dict[str, Any]) -> object:
     return EffortOptions(**chosen)
 
 
-# Options of verbs that solve. The settings of the workspace replace options that are not given.
-EFFORT_OPTIONS: dict[str, tuple[object, object]] = {
-    "time": (Time, None),
-    "gap": (Gap, None),
-    "memory": (Memory, None),
-    "solver": (Solver, None),
-    "confirm": (Confirm, None),
-    "threads": (Threads, None),
-    "seed": (Seed, None),
-}
 _with_effort = with_options("effort", EFFORT_OPTIONS, _build_effort)
 
 

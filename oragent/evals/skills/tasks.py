@@ -79,6 +79,9 @@ class SkillTask:
     check: Callable[[Path], bool]
 
 
+SHOP_FILES = {"shop/src/shop.py": SHOP, "shop/data/stock.csv": "material,amount\nwood,10\ntime,15\n"}
+
+
 def read_answer(folder: Path) -> dict[str, Any]:
     """Return the answer of an agent; empty if it is not a JSON object."""
     try:
@@ -176,7 +179,6 @@ def _run(*words: str) -> dict[str, Any]:
     return {}
 
 
-SHOP_FILES = {"shop/src/shop.py": SHOP, "shop/data/stock.csv": "material,amount\nwood,10\ntime,15\n"}
 TASKS = (
     SkillTask(
         "conflict",
