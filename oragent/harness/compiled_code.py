@@ -44,10 +44,12 @@ class CompiledCode:
             self.entries = {key: value.tobytes() for key, value in wire_format.decode_frame(content).items()}
 
     def install(self) -> None:
-        """Make Numba look up functions here before it compiles them."""
-        from numba.core import bytecode
-        from numba.core.dispatcher import Dispatcher
-
+        """Make Numba look up functions here before it compiles them, if this version has the modules for that."""
+        try:
+            from numba.core import bytecode
+            from numba.core.dispatcher import Dispatcher
+        except ImportError:
+            return
         # Numba has no hook for a cache of another kind.
         original: Callable[..., None] = Dispatcher.__init__
 

@@ -1,5 +1,6 @@
 """Machine code is used again only for the same function with the same values, and no state goes with it."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,13 @@ def test_a_function_of_another_file_of_the_candidate_is_compared_by_its_code() -
 def test_unreadable_content_counts_as_empty(content: bytes) -> None:
     code = CompiledCode(content)
     assert (code.entries, code.dump()) == ({}, b"")
+
+
+def test_a_numba_with_other_modules_compiles_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba.core.dispatcher", None)
+    content = CompiledCode(b"")
+    content.install()
+    assert content.dump() == b""
 
 
 def test_programs_that_ask_for_a_cache_are_found() -> None:
