@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from oragent._base.protocol import Status
 from oragent.programs.parameters import ProgramParameter, read_parameters, write_values
-from oragent.search.experiments import ProbeResult, read_places, scale_seconds
+from oragent.search.experiments import ProbeResult, read_places, read_start, scale_seconds, start_reserve
 
 # Target share of the function's time limit for a scored evaluation.
 SHARE = 0.8
@@ -18,6 +18,8 @@ SHARE = 0.8
 CLOSE = (0.6, 0.9)
 # Maximum number of measured values, and maximum factor from one to the next.
 MOST_VALUES, LARGEST_STEP = 4, 8.0
+# Smallest share of the limit that is left after the reserve for compilation.
+LEAST_SHARE = 0.2
 # Function that runs a program on practice instances.
 Measure = Callable[[str], Awaitable[ProbeResult]]
 
@@ -63,9 +65,12 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
     if parameter is None:
         return Calibration(source)
     points: list[_Point] = []
-    value = parameter.value
+    value, start_s, whole_s = parameter.value, 0.0, limit_s
     for _ in range(MOST_VALUES):
         result = await measure(write_values(source, {parameter.name: value}))
+        # Later runs take over machine code, so the first one tells how long compilation takes.
+        start_s = max(start_s, read_start(result))
+        limit_s = max(whole_s - start_reserve(start_s), LEAST_SHARE * whole_s)
         point = _read_point(value, result, planned)
         if point is None:
             break

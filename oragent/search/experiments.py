@@ -17,7 +17,7 @@ import numpy as np
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
-from oragent._base.protocol import Status
+from oragent._base.protocol import FIRST_S, Status
 from oragent.evaluation import Evaluation, capabilities
 from oragent.programs.number_arguments import pass_numbers
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
@@ -50,6 +50,8 @@ PLACES = "places_seconds"
 START = "start_seconds"
 # Metric of the harness: CPU seconds of imports and compilation that a run saved by machine code of an earlier one.
 SAVED = "start_saved_seconds"
+# Imports and compilation may take this many times as long in a scored evaluation, as other programs slow them down.
+START_MARGIN = 1.4
 # Metric with the CPU seconds of the run of an experiment; a replay uses the recorded value.
 SECONDS = "experiment_cpu_seconds"
 
@@ -195,6 +197,8 @@ class SweepResult:
     skipped: int = 0
     # Instances of the runs.
     subset: Subset = field(default_factory=Subset)
+    # CPU seconds of imports and compilation of the first setting.
+    start_s: float = 0.0
 
     @property
     def best(self) -> SweepRow | None:
@@ -342,6 +346,18 @@ def scale_seconds(
 
 # Function that is called with the number of settings run, the number planned, and the CPU seconds used.
 NoticeSettings = Callable[[int, int, float], None]
+
+
+def read_start(result: ProbeResult) -> float:
+    """Return the largest CPU seconds of imports and compilation of a run, also those that do not count."""
+    return max((_as_seconds(size.metrics.get(START)) or 0.0 for size in result.sizes), default=0.0)
+
+
+def start_reserve(start_s: float) -> float:
+    """Return CPU seconds to keep free, as imports and compilation may take longer when the program is scored."""
+    return max(START_MARGIN * start_s - FIRST_S, 0.0) - max(start_s - FIRST_S, 0.0)
+
+
 # Function that waits for several runs, in parallel if there are workers, and returns their results in order.
 Gather = Callable[[Sequence[Awaitable[ProbeResult]]], Awaitable[Sequence[ProbeResult]]]
 
@@ -408,8 +424,8 @@ class _Sweep:
         # Rows by the text of the program.
         self._rows: dict[str, SweepRow] = {}
         self._skipped = 0
-        # CPU seconds of imports and compilation of the first setting, whose machine code the others share.
-        self._first_only_s = 0.0
+        # CPU seconds of imports and compilation of the first setting.
+        self._start_s = 0.0
         # Names of the parameters that compiled functions get as arguments; empty if they are compiled into them.
         self.numbers: Sequence[str] = ()
         # Name of the parameter for the amount of work; empty without one.
@@ -431,9 +447,8 @@ class _Sweep:
             batch, waiting = waiting[:count], waiting[count:]
             limit_s = self._remaining_s / len(batch)
             results = await self._measure_all(batch, limit_s)
-            if not self._rows and "numba" in self._source:
-                starts = [_as_seconds(size.metrics.get(START)) or 0.0 for size in results[0].sizes]
-                self._first_only_s = min(sum(starts), results[0].cpu_s)
+            if not self._rows:
+                self._start_s = read_start(results[0])
             for program, result in zip(batch, results, strict=True):
                 self._rows[program] = _sweep_row(values[program], result, limit_s)
                 self._remaining_s -= result.cpu_s
@@ -463,7 +478,10 @@ class _Sweep:
     def affordable(self) -> float:
         """Return the number of settings that the CPU seconds allow, if each takes as long as the slowest one so far."""
         first, *others = [row.cpu_s for row in self._rows.values()]
-        return self._remaining_s / max(first - self._first_only_s, *others, 1e-9)
+        if "numba" in self._source:
+            # The other settings share its machine code.
+            first -= self._start_s
+        return self._remaining_s / max(first, *others, 1e-9)
 
     def _at_once(self) -> int:
         """Return the number of settings to run next; they should end within the remaining CPU seconds.
@@ -497,7 +515,7 @@ class _Sweep:
     def result(self) -> SweepResult:
         used = round(self._limit_s - self._remaining_s, 4)
         rows = tuple(self._rows.values())
-        return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset)
+        return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset, self._start_s)
 
 
 def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float) -> SweepRow:

@@ -1,16 +1,17 @@
 """Work parameters: the amount of work that fits the time limit, found on practice instances."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent._base.protocol import Status
+from oragent._base.protocol import FIRST_S, Status
 from oragent.programs.parameters import read_value
 from oragent.search.calibration import CLOSE, LARGEST_STEP, MOST_VALUES, Calibration, calibrate
-from oragent.search.experiments import ProbeResult, SizeResult
+from oragent.search.experiments import START_MARGIN, ProbeResult, SizeResult
 
 SOURCE = "ROUNDS = {}  # param: ROUNDS work\n\ndef f(x):\n    return x * ROUNDS\n"
 LIMIT_S, PRACTISED, PLANNED = 8.0, 4, 40
@@ -82,3 +83,29 @@ def test_a_program_without_work_or_with_an_error_stays_as_it_is() -> None:
     assert asyncio.run(calibrate(fails, SOURCE.format(10), LIMIT_S, PLANNED)) == Calibration(SOURCE.format(10))
     plain = "def f(x):\n    return x\n"
     assert asyncio.run(calibrate(fails, plain, LIMIT_S, PLANNED)) == Calibration(plain)
+
+
+class CompilingClock(Clock):
+    """A machine whose first run compiles; the compilation counts beyond its first 5 seconds."""
+
+    def __init__(self, compile_s: float) -> None:
+        super().__init__(0.0, 0.0005)
+        self.compile_s = compile_s
+
+    async def __call__(self, source: str) -> ProbeResult:
+        start = {} if self.values else {"start_seconds": self.compile_s}
+        result = await super().__call__(source)
+        counted = max(self.compile_s - FIRST_S, 0.0)
+        called_s = result.sizes[0].seconds or 0.0
+        metrics = {**start, "places_seconds": {"size 1": called_s}}
+        return replace(result, sizes=(replace(result.sizes[0], seconds=called_s + counted, metrics=metrics),))
+
+
+@pytest.mark.parametrize("compile_s", [1.0, 4.8, 6.5])
+def test_a_compilation_that_is_slower_when_the_program_is_scored_fits_the_limit(compile_s: float) -> None:
+    clock = CompilingClock(compile_s)
+    result = calibrated(clock)
+    value = read_value(result.source, "ROUNDS")
+    assert not result.problem
+    slow_s = max(START_MARGIN * compile_s - FIRST_S, 0.0)
+    assert 0.4 * LIMIT_S <= clock.seconds(value, PLANNED) + slow_s <= LIMIT_S

@@ -21,6 +21,7 @@ from oragent.search.experiments import (
     SweepRow,
     read_places,
     scale_seconds,
+    start_reserve,
 )
 from oragent.search.prompting.example_call import describe_example
 from oragent.search.prompting.instance_values import describe_bound, describe_instances, describe_sizes
@@ -243,7 +244,8 @@ def _expected_seconds(
     """
     present = result.rows[0]
     if result.subset.mode == PRACTICE:
-        return scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
+        seconds = scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
+        return None if seconds is None else seconds + start_reserve(result.start_s)
     if scored is None:
         total = None
     else:
