@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from oragent.formulate.model_comparison import RELATIONS, SENSES, Ruling
-from oragent.formulate.options import Options
+from oragent.formulate.model_comparison import RELATIONS, SENSES, ModelComparison, Ruling
+from oragent.formulate.options import ACCEPTED_GAP, Options
 from oragent.formulate.running import ExecutionResult, Report
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
@@ -14,6 +14,7 @@ from oragent.milp.plain import number, plain, quoted
 # Largest distance of a value from a whole number.
 WHOLE = 1e-5
 MOST_FINDINGS = 20
+NOT_COMPARED = "the rows of the checker could not be compared with the model in time, so that a better plan may exist"
 
 
 class CheckStatus(StrEnum):
@@ -72,6 +73,8 @@ class Checked:
         met: Number of entries that hold.
         confirmed: Whether solving the checker's own rows gives the result of the program: an equal optimum, or
             both infeasible, or both unbounded.
+        compared: Whether these rows could be compared with the program's model, up to the accepted gap; always true for
+            options that do not compare them.
         note: Reason why a part was not checked; may be empty.
         sentences: Sentence of the problem by the name of the program's row that states it.
     """
@@ -81,6 +84,7 @@ class Checked:
     count: int = 0
     met: int = 0
     confirmed: bool = False
+    compared: bool = False
     note: str = ""
     sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -110,7 +114,8 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
                 )
             )
     confirmed = comparison is not None and comparison.ruling is Ruling.AGREES
-    note = report.note
+    compared = not options.solve_checks or _is_compared(comparison, options)
+    note = report.note or ("" if compared else NOT_COMPARED)
     if not report.entries and comparison is None:
         return Checked(CheckStatus.UNCHECKED, tuple(findings), note=note or "the checker has nothing to say of it")
     if findings:
@@ -119,8 +124,23 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
         state = CheckStatus.PASSED
     count = len(report.entries)
     return Checked(
-        state, tuple(findings), count, count - broken, confirmed and not findings, note, dict(report.sentences)
+        state,
+        tuple(findings),
+        count,
+        count - broken,
+        confirmed and not findings,
+        compared,
+        note,
+        dict(report.sentences),
     )
+
+
+def _is_compared(comparison: ModelComparison | None, options: Options) -> bool:
+    if comparison is None:
+        return False
+    if comparison.ruling is not Ruling.UNDECIDED:
+        return True
+    return comparison.within is not None and comparison.within <= (options.gap or ACCEPTED_GAP)
 
 
 def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> Iterator[CheckFinding]:

@@ -105,6 +105,7 @@ class ModelComparison:
         values: Point that proves the ruling, by column; empty without one.
         objective: Objective of that point; None without one.
         proven: Whether the checker's model was solved to a proven result.
+        within: If undecided: relative amount by which a point of the checks can be better; None if unknown.
     """
 
     ruling: Ruling
@@ -113,6 +114,7 @@ class ModelComparison:
     values: Mapping[str, float] = field(default_factory=dict)
     objective: float | None = None
     proven: bool = False
+    within: float | None = None
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,11 @@ def find_counterexample(
     if answer.status.has_point:
         values = {name: value for name, value in answer.values.items() if name in columns}
         answer = replace(answer, values=values)
-    if answer.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE) or solution.status is SolveStatus.UNKNOWN:
+    if answer.status is SolveStatus.UNKNOWN or solution.status is SolveStatus.UNKNOWN:
+        return ModelComparison(Ruling.UNDECIDED)
+    if answer.status is SolveStatus.FEASIBLE:
+        if solution.status.has_point:
+            return _against_incumbent(milp, solution, checks, answer)
         return ModelComparison(Ruling.UNDECIDED)
     if solution.status is SolveStatus.UNBOUNDED:
         return replace(_against_unbounded(milp, checks, answer), proven=True)
@@ -274,6 +280,20 @@ def _compare_objectives(checks: Milp, point: Mapping[str, float], best: Mapping[
         if abs(gap.gain) > gap.tolerance:
             break
     return gap
+
+
+def _against_incumbent(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:
+    """Compare the program's point with the bound of a model of checks whose optimum is not proven."""
+    point = {name: value for name, value in solution.values.items() if name in answer.values}
+    gap = _compare_objectives(checks, point, answer.values)
+    if gap.gain > gap.tolerance and solution.status is SolveStatus.OPTIMAL:
+        why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
+        return _report_forbidden(milp, checks, answer, why)
+    if answer.bound is None or checks.features.goals:
+        return ModelComparison(Ruling.UNDECIDED)
+    value = _value_at(checks.objective, checks.features.quadratic, point)
+    better = max(0.0, checks.sense.sign * (value - answer.bound))
+    return ModelComparison(Ruling.UNDECIDED, within=better / max(1.0, abs(value)))
 
 
 def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:

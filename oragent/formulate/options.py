@@ -56,6 +56,8 @@ ROLES = (
 )  # in which models are asked
 # Word for a stand-in with each single error in a separate case.
 ALL = "planted:all"
+# Relative gap up to which a solution is an answer, if the user does not set one.
+ACCEPTED_GAP = 0.05
 
 
 @dataclass(frozen=True)

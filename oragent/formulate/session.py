@@ -11,7 +11,7 @@ from oragent.formulate.audit import find_mismatches
 from oragent.formulate.checks import Checked, CheckStatus, judge
 from oragent.formulate.data import describe_data
 from oragent.formulate.metamorphic_tests import PropertyResult, run_metamorphic_tests
-from oragent.formulate.options import Options
+from oragent.formulate.options import ACCEPTED_GAP, Options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import ORAGENT, PERSON, CommentPool, PoolEntry, extract_program, fill_template
 from oragent.formulate.running import ExecutionResult, FormulationRunner
@@ -24,9 +24,6 @@ from oragent.programs.replies import extract_json
 
 T = TypeVar("T")
 PersonQuestion = Callable[[Mapping[str, Any]], str]
-
-# Relative gap up to which a solution is an answer, if the user does not set one.
-ACCEPTED_GAP = 0.05
 
 
 @dataclass(frozen=True)

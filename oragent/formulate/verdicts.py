@@ -73,7 +73,7 @@ def decide_verdict(
         return Judgement(Verdict.CONTRADICTED, _sentences(contradictions))
     if not is_answer:
         return Judgement(Verdict.NO_ANSWER, _sentences([message]))
-    if checks is not None and checks["state"] == CheckStatus.PASSED:
+    if checks is not None and checks["state"] == CheckStatus.PASSED and checks["compared"]:
         return Judgement(Verdict.CHECKED)
     note = checks["note"] if checks else "no checker read the text"
     return Judgement(Verdict.UNCHECKED, _sentences([note]))

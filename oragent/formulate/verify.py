@@ -16,6 +16,7 @@ from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.data import read_text
 from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_in_folder
 from oragent.formulate.formulation import FormulationResult, collect_result
+from oragent.formulate.model_class import solve_model, solve_schedule
 from oragent.formulate.problem import ProblemText, find_function
 from oragent.formulate.prompting import ORAGENT, CommentPool, PoolEntry
 from oragent.formulate.running import ExecutionResult, FormulationRunner
@@ -31,7 +32,7 @@ from oragent.milp.opening import is_program, open_model
 from oragent.milp.plain import number
 from oragent.milp.sol_files import read_sol
 from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import breaches, point_vector, solve
+from oragent.milp.solving import breaches, point_vector
 
 GIVEN = "given"
 # Relative difference up to which two objectives are equal.
@@ -181,7 +182,10 @@ def _run_given(given: GivenModel, problem: ProblemText, runner: FormulationRunne
         solution = place_point(ran.milp, given.point, ran.solution)
         return replace(ran, solution=solution, values=_fill(ran.columns, solution.values))
     milp = given.milp
-    solution = solve(milp, runner.bounds.program_s, runner.bounds.gap, duals=False)
+    # CP-SAT solves logic over integers, such as that of its own programs, and HiGHS or SCIP solve the rest.
+    is_logical = not milp.is_linear and all(variable.is_integer for variable in milp.variables)
+    solve = solve_schedule if is_logical else solve_model
+    solution = solve(milp, runner.bounds.program_s, runner.bounds.gap)
     if given.point is not None:
         solution = place_point(milp, given.point, solution)
     columns = given.columns or {variable.name: variable.name for variable in milp.variables}
@@ -200,12 +204,10 @@ def place_point(milp: Milp, point: Mapping[str, float], solved: Solution) -> Sol
     Raises:
         MilpError: The point names a variable that the model does not have.
     """
-    vector = point_vector(milp, point)
-    activities = dict(
-        zip((row.name for row in milp.rows), Arrays.from_milp(milp).activities_at(vector).tolist(), strict=True)
-    )
+    vector, arrays = point_vector(milp, point), Arrays.from_milp(milp)
+    activities = dict(zip((row.name for row in milp.rows), arrays.activities_at(vector).tolist(), strict=True))
     values = dict(zip((variable.name for variable in milp.variables), vector.tolist(), strict=True))
-    objective = milp.objective.constant + sum(value * values[name] for name, value in milp.objective.terms.items())
+    objective = arrays.worth_at(vector)
     slacks = {row.name: _room(row, activities[row.name]) for row in milp.rows}
     best = solved.objective
     is_best = best is not None and abs(objective - best) <= SAME * max(1.0, abs(best))

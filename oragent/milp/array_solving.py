@@ -250,8 +250,11 @@ def _solve_goals(
             return replace(solution, bound=None, gap=None)
         all_proven = all_proven and solution.status is SolveStatus.OPTIMAL
         start = solution.values
-        slack = max((goal.slack for goal in goals if goal.priority == stage and goal.weight), default=0.0)
-        current = _with_stage_kept(current, staged, solution.objective + slack * abs(solution.objective))
+        members = [goal for goal in goals if goal.priority == stage and goal.weight]
+        share = max((goal.slack for goal in members), default=0.0)
+        amount = max((goal.slack_amount for goal in members), default=0.0)
+        allowance = max(share * abs(solution.objective), amount)
+        current = _with_stage_kept(current, staged, solution.objective + allowance)
     assert solution.values is not None
     values = solution.values[: len(arrays.cost)]
     if arrays.largest_violation(values) > FEASIBLE:

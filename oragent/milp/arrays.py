@@ -202,7 +202,7 @@ class Arrays:
         linear = float(self.cost @ values) + self.constant
         if not self.features.quadratic:
             return linear
-        return linear + sum(term.at(values.__getitem__) for term in self.features.quadratic)
+        return float(linear + sum(term.at(values.__getitem__) for term in self.features.quadratic))
 
     def worth_at(self, values: Vector) -> float:
         """Return the objective of a point, with the penalties of violated soft rows."""

@@ -40,7 +40,7 @@ NATIVE = {
 }
 SECTIONS = ("SOS", "QCMATRIX", "INDICATORS")
 GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
-GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack"}
+GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack", "slack_amount"}
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?")
 LP_END = re.compile(r"^end\s*$", re.MULTILINE)
 LP_ROWS = re.compile(r"^st\s*$", re.MULTILINE)
@@ -417,8 +417,7 @@ def _lp_objectives(milp: Milp) -> str:
             weight = -goal.weight
         name = free_name(_word(goal.name), taken)
         terms = _lp_terms(goal.terms) or f"0 {milp.variables[0].name}"
-        lines.append(
-            f" {name}: Priority={goal.priority} Weight={_number(weight)} AbsTol=0 RelTol={_number(goal.slack)}"
-        )
+        slack = f"AbsTol={_number(goal.slack_amount)} RelTol={_number(goal.slack)}"
+        lines.append(f" {name}: Priority={goal.priority} Weight={_number(weight)} {slack}")
         lines.append(f"  {terms} {_lp_constant(goal.constant)}".rstrip())
     return "\n".join(lines) + "\n"

@@ -345,8 +345,8 @@ class FurtherObjective(Generic[Key]):
     """An objective in addition to the model's own.
 
     Objectives of the same priority are summed with their weights. Higher priorities are optimised first, and later
-    objectives may worsen them by at most ``slack``. The model's own objective has priority 0 and weight 1. An objective
-    with weight 0 is only computed.
+    objectives may worsen them by at most the larger of ``slack`` and ``slack_amount``. The model's own objective has
+    priority 0 and weight 1. An objective with weight 0 is only computed.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
@@ -357,13 +357,14 @@ class FurtherObjective(Generic[Key]):
     constant: float = 0.0
     weight: float = 1.0
     priority: int = 0
-    # Share of its optimum by which later objectives may worsen it.
+    # Later objectives may give up this share of its optimum, or this amount if it is larger.
     slack: float = 0.0
+    slack_amount: float = 0.0
 
     def __post_init__(self) -> None:
         require_name(self.name, "a goal")
         object.__setattr__(self, "sense", check_choice(Sense, self.sense, f"goal {quoted(self.name)}: sense"))
-        for what in ("constant", "weight", "slack"):
+        for what in ("constant", "weight", "slack", "slack_amount"):
             if check_finite(getattr(self, what), f"goal {quoted(self.name)}: {what}") < 0 and what != "constant":
                 raise MilpError(f"goal {quoted(self.name)}: {what} is below 0; expected at least 0")
 
@@ -374,7 +375,8 @@ class FurtherObjective(Generic[Key]):
     def rekey(self, key: Callable[[Key], NewKey]) -> "FurtherObjective[NewKey]":
         """Return the objective with other keys."""
         terms = {key(name): value for name, value in self.terms.items()}
-        return FurtherObjective(self.name, terms, self.sense, self.constant, self.weight, self.priority, self.slack)
+        others = (self.constant, self.weight, self.priority, self.slack, self.slack_amount)
+        return FurtherObjective(self.name, terms, self.sense, *others)
 
     def at(self, value: Lookup[Key]) -> float:
         """Return the value of the objective at a point."""

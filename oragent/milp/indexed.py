@@ -160,7 +160,7 @@ class IndexedModel:
 
     def with_first_stage(self) -> Self:
         """Return the model with only the objective that is optimised first."""
-        return replace(self, objectives=(replace(self.objective, weight=0.0, priority=0, slack=0.0),))
+        return replace(self, objectives=(replace(self.objective, weight=0.0, priority=0, slack=0.0, slack_amount=0.0),))
 
     @cached_property
     def _set_of(self) -> dict[str, IndexSet]:

@@ -95,7 +95,8 @@ class IndexedModelBuilder:
         require_name(name, "a set")
         if name in self._sets:
             raise MilpError(f"two sets have the name {quoted(name)}: rename one")
-        texts = tuple(label_text(label) for label in labels)
+        # Sets have up to 10^5 labels, and a call for each of them takes longer than its text.
+        texts = tuple(label_text(label) if isinstance(label, float) else str(label) for label in labels)
         ordered = is_ordered if is_ordered is not None else is_time or looks_ordered(texts)
         self._sets[name] = IndexSet(name, texts, ordered, is_time, is_guessed, meaning)
 

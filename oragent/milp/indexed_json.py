@@ -39,7 +39,19 @@ TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", 
 TOP |= {"matrix", "features"}
 NEEDED = {"version", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns", "matrix"}
 FAMILY = {"name", "sets", "keys", "positions", "unit", "meaning", "guessed"}
-OBJECTIVE = {"name", "sense", "cost", "constant", "unit", "meaning", "weight", "priority", "slack", "quadratic"}
+OBJECTIVE = {
+    "name",
+    "sense",
+    "cost",
+    "constant",
+    "unit",
+    "meaning",
+    "weight",
+    "priority",
+    "slack",
+    "slack_amount",
+    "quadratic",
+}
 LINKED = {"base", "places", "cells", "factors"}
 
 
@@ -248,6 +260,7 @@ def _objective_dict(goal: IndexedObjective) -> dict[str, Any]:
         "weight": goal.weight,
         "priority": goal.priority,
         "slack": goal.slack,
+        "slack_amount": goal.slack_amount,
         "quadratic": [[term.first, term.second, term.value] for term in goal.quadratic],
     }
 
@@ -264,6 +277,7 @@ def _read_objective(entry: object) -> IndexedObjective:
         float(_finite([data.get("weight", 0.0)], "the weight")[0]),
         int(data.get("priority", 0)),
         float(_finite([data.get("slack", 0.0)], "the slack")[0]),
+        float(_finite([data.get("slack_amount", 0.0)], "the slack")[0]),
         tuple(QuadraticTerm(int(first), int(second), value) for first, second, value in data.get("quadratic", ())),
     )
 

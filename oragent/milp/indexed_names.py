@@ -203,6 +203,7 @@ def _further_objective(goal: FurtherObjective[int], columns: int) -> IndexedObje
         weight=goal.weight,
         priority=goal.priority,
         slack=goal.slack,
+        slack_amount=goal.slack_amount,
     )
 
 
@@ -219,8 +220,8 @@ def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[
             )
         cost = goal.cost.evaluate(model.cells)
         terms = {int(column): float(cost[column]) for column in np.flatnonzero(cost)}
-        weight, priority, slack = goal.weight, goal.priority, goal.slack
-        goals.append(FurtherObjective(goal.name, terms, goal.sense, goal.constant, weight, priority, slack))
+        others = (goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount)
+        goals.append(FurtherObjective(goal.name, terms, goal.sense, *others))
     features = replace(model.features, quadratic=own.quadratic, goals=tuple(goals))
     return features.rekey(columns.__getitem__, rows.__getitem__)
 

@@ -490,6 +490,7 @@ class _LpReader:
                 abs(words.get("weight", 1.0) / (base[2].get("weight", 1.0) or 1.0)),
                 round(words.get("priority", 0.0) - base[2].get("priority", 0.0)),
                 words.get("reltol", 0.0),
+                words.get("abstol", 0.0),
             )
             for name, part, words in self.objectives
             if part is not base[1]

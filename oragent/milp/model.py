@@ -62,25 +62,22 @@ class Variable:
 
     def __post_init__(self) -> None:
         # Models have up to millions of variables, and composing texts of errors takes time.
-        if not self._is_plain:
-            self._check()
-
-    @property
-    def _is_plain(self) -> bool:
-        """True if all parts have their final types and values."""
-        low, high = self.low, self.high
-        return (
+        low, high, name = self.low, self.high, self.name
+        is_plain = (
             type(low) is float
             and type(high) is float
             and low <= high
             and -NO_BOUND < low < NO_BOUND
             and (-NO_BOUND < high < NO_BOUND or high == INFINITY)
             and type(self.kind) is VariableKind
-            and is_plain_text(self.name)
-            and not (self.name.isspace() or self.name == "")
+            and type(name) is str
+            and name.isascii()
+            and not (name.isspace() or name == "")
             and is_plain_text(self.unit)
             and is_plain_text(self.meaning)
         )
+        if not is_plain:
+            self._check()
 
     def _check(self) -> None:
         require_name(self.name, "a variable")

@@ -29,10 +29,15 @@ class IndexedObjective:
     weight: float = 0.0
     # Priority. Larger ones are optimised first.
     priority: int = 0
-    # Share of its optimum by which objectives of lower priority may worsen it.
+    # Objectives of lower priority may give up this share of its optimum, or this amount if it is larger.
     slack: float = 0.0
+    slack_amount: float = 0.0
     # Products of columns, added to the linear terms.
     quadratic: tuple[QuadraticTerm[int], ...] = ()
+
+    def allowance(self, optimum: float) -> float:
+        """Return the amount by which objectives of lower priority may worsen an optimum."""
+        return max(self.slack * abs(optimum), self.slack_amount)
 
 
 def effective_weights(objectives: Sequence[IndexedObjective]) -> list[float]:
@@ -77,6 +82,7 @@ def sum_objectives(parts: Sequence[tuple[float, IndexedObjective]]) -> IndexedOb
         unit=units.pop() if len(units) == 1 else "",
         meaning="",
         slack=max(goal.slack for _, goal in parts),
+        slack_amount=max(goal.slack_amount for _, goal in parts),
         quadratic=tuple(quadratic),
     )
 

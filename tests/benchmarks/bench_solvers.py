@@ -1,4 +1,7 @@
-"""CPU time and memory of solving large generated models: our arrays, our named model, highspy, linopy and PuLP.
+"""CPU time and memory of solving large generated models: three layers of ours, highspy, linopy and PuLP.
+
+``arrays`` has no names, ``indexed`` has families with labels as operations on models use them, and ``named`` has an
+object for each variable and row.
 
 Each measurement is a process of its own, so that its peak memory is its own. Times are CPU seconds for building the
 model from NumPy arrays and solving it; memory is the peak resident set. Models: transport (LP), multi-period flow (LP),
@@ -18,12 +21,15 @@ import numpy as np
 from oragent.milp.array_solving import solve_arrays
 from oragent.milp.arrays import Arrays, Sparse
 from oragent.milp.explanation import explain
+from oragent.milp.indexed import IndexedModel
+from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.operations import ModelSession, SolveLimits
 from oragent.milp.solvers import SolverOptions
 from oragent.milp.solving import solve
 
 GAP = 0.2
-LAYERS = ("highspy", "arrays", "named", "linopy", "pulp")
+LAYERS = ("highspy", "arrays", "indexed", "named", "linopy", "pulp")
 LIMIT_S = 550
 
 
@@ -143,6 +149,31 @@ def by_arrays(arrays: Arrays) -> float:
     return solve_arrays(arrays, SolverOptions(gap=GAP)).objective
 
 
+def indexed(arrays: Arrays) -> IndexedModel:
+    """Return the model with families of variables by kind, and of rows by relation."""
+    builder = IndexedModelBuilder()
+    columns = np.empty(len(arrays.cost), dtype=np.int64)
+    for name, kind, chosen in (("x", "continuous", ~arrays.integer), ("y", "integer", arrays.integer)):
+        if chosen.any():
+            builder.add_set(name, range(int(chosen.sum())), is_ordered=True)
+            figures = {"low": arrays.low[chosen], "high": arrays.high[chosen]}
+            columns[chosen] = builder.add_variables(name, [name], kind=kind, **figures)
+    matrix = arrays.matrix
+    for relation, chosen, rhs in _blocks(arrays):
+        block = matrix.select_rows(chosen)
+        name = f"r{relation}"
+        builder.add_set(name, range(len(chosen)), is_ordered=True)
+        entries = {"rows": block.row_indices, "columns": columns[block.columns], "values": block.values}
+        builder.add_rows(name, [name], relation, rhs=rhs[chosen], **entries)
+    builder.set_objective("cost", arrays.sense, columns, arrays.cost)
+    return builder.build()
+
+
+def by_indexed(arrays: Arrays) -> float:
+    result = ModelSession(indexed(arrays), SolveLimits(gap=GAP)).ask("solve")
+    return result.objective.value
+
+
 def named(arrays: Arrays) -> Milp:
     names = [f"x[{index}]" for index in range(len(arrays.cost))]
     kinds = [VariableKind.INTEGER if whole else VariableKind.CONTINUOUS for whole in arrays.integer]
@@ -222,7 +253,14 @@ def by_pulp(arrays: Arrays) -> float:
     return pulp.value(problem.objective)
 
 
-SOLVES = {"highspy": by_highspy, "arrays": by_arrays, "named": by_names, "linopy": by_linopy, "pulp": by_pulp}
+SOLVES = {
+    "highspy": by_highspy,
+    "arrays": by_arrays,
+    "indexed": by_indexed,
+    "named": by_names,
+    "linopy": by_linopy,
+    "pulp": by_pulp,
+}
 
 
 def measure(model: str, layer: str) -> None:

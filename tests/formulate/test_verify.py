@@ -11,6 +11,7 @@ from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent.formulate.command import formulate_file, rerun_files, show_formulation, verify_files
 from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.callable import Scripted
+from oragent.milp.features import ModelFeatures, QuadraticTerm
 from oragent.milp.files import write
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from tests.formulate import pharmacy, transport
@@ -160,3 +161,77 @@ def test_rerun_says_what_it_cannot_do(tmp_path: Path, story: Path) -> None:
     assert "does not read what changed" in out.file.getvalue()
     with pytest.raises(StoreError):
         rerun_files(tmp_path / "none", (tmp_path / "new.json",), tmp_path / "again", out)
+
+
+GARDEN = """A rectangular garden of x by y metres has the largest area. The fence costs 1 EUR a metre of x and 2 EUR a metre of
+y, and 12 EUR are there. x is at most 8 m and y at most 5 m.
+"""
+GARDEN_CHECKER = """
+def checks(values, data):
+    x, y = values["x"], values["y"]
+    yield "fence", x + 2 * y, "<=", 12, "12 EUR are there"
+    yield "x", x, "<=", 8, "x is at most 8 m"
+    yield "y", y, "<=", 5, "y at most 5 m"
+    yield "area", x * y, "maximize", 0, "the largest area"
+"""
+
+
+@pytest.mark.parametrize(("money", "code"), [(12, 0), (11, 4)])
+def test_a_nonconvex_model_is_solved_and_verified(tmp_path: Path, money: float, code: int) -> None:
+    pytest.importorskip("ortools")
+    story, checker, given = tmp_path / "garden.md", tmp_path / "checker.py", tmp_path / "garden.json"
+    story.write_text(GARDEN)
+    checker.write_text(GARDEN_CHECKER)
+    row = Row("fence", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, money)
+    area = ModelFeatures(quadratic=(QuadraticTerm("x", "y", 1.0),))
+    sides = (Variable("x", 0, 8), Variable("y", 0, 5))
+    write(Milp(sides, (row,), Objective(), Sense.MAXIMIZE, "garden", features=area), given)
+    ended, text = verify(story, given, checker=checker)
+    assert ended == code
+    # The truth by hand: x = 6 and y = 3.
+    assert code or "18" in text
+    point = tmp_path / "point.json"
+    point.write_text(json.dumps({"x": 6, "y": 3}))
+    assert verify(story, given, checker=checker, solution=point)[0] == code
+
+
+TWO_JOBS = """
+from ortools.sat.python import cp_model
+model = cp_model.CpModel()
+durations = {{"cut": 3, "paint": {paint}, "dry": 4}}
+start = {{name: model.new_int_var(0, 20, name) for name in durations}}
+model.add_no_overlap([model.new_interval_var(start[n], d, start[n] + d, n + "_i") for n, d in durations.items()])
+end = model.new_int_var(0, 20, "end")
+for name, duration in durations.items():
+    model.add(end >= start[name] + duration)
+model.add(start["paint"] >= start["cut"] + 3)
+model.minimize(end)
+cp_model.CpSolver().solve(model)
+"""
+JOBS_CHECKER = """
+TIMES = {"cut": 3, "paint": 2, "dry": 4}
+
+def checks(values, data):
+    start = values["start"]
+    for name, time in TIMES.items():
+        yield name, start[name], "integer", 0, ""
+        yield name, start[name] + time, "<=", values["end"], "the end is the last one"
+    yield "order", start["paint"], ">=", start["cut"] + 3, "paint after cut"
+    for first, second in (("cut", "dry"), ("paint", "dry")):
+        before = (start[first] + TIMES[first], "<=", start[second])
+        after = (start[second] + TIMES[second], "<=", start[first])
+        yield "machine", [before, after], "any", 0, "one at a time"
+    yield "end", values["end"], "minimize", 0, "as early as possible"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("paint", "code"), [(2, 0), (5, 4)])
+def test_a_program_of_cp_sat_is_verified(tmp_path: Path, paint: int, code: int) -> None:
+    pytest.importorskip("ortools")
+    story, checker, given = tmp_path / "jobs.md", tmp_path / "checker.py", tmp_path / "jobs.py"
+    story.write_text("Cut (3 h), paint (2 h, after cut) and dry (4 h) on one machine, to end as early as possible.")
+    checker.write_text(JOBS_CHECKER)
+    given.write_text(TWO_JOBS.format(paint=paint))
+    ended, text = verify(story, given, checker=checker)
+    assert ended == code, text

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,11 @@ from oragent._base.budget import Budget
 from oragent.evals.formulate.mock_models import GoldModel, errors_of
 from oragent.formulate.checks import Reason, judge
 from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.options import PRESETS, Options, choose_options
 from oragent.formulate.problem import Form, ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner, Report
+from oragent.formulate.verdicts import Verdict, decide_verdict
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
@@ -112,6 +114,28 @@ def test_the_published_checker_wants_a_whole_objective_and_has_no_tolerance_for_
     assert [(one.reason, one.name) for one in found.findings] == [(Reason.VIOLATED, "row")]
     assert judge(ran, Report(entries=near[1:]), PRESETS["default"]).findings == ()
     assert PRESETS["default"].for_form(Form.SCAFFOLD) == PRESETS["default"]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "verdict"),
+    [
+        (None, Verdict.UNCHECKED),
+        (ModelComparison(Ruling.UNDECIDED), Verdict.UNCHECKED),
+        (ModelComparison(Ruling.UNDECIDED, within=0.2), Verdict.UNCHECKED),
+        (ModelComparison(Ruling.UNDECIDED, within=0.003), Verdict.CHECKED),
+        (ModelComparison(Ruling.AGREES, proven=True), Verdict.CHECKED),
+        (ModelComparison(Ruling.FORBIDS, proven=True), Verdict.CONTRADICTED),
+    ],
+)
+def test_a_model_that_could_not_be_compared_is_unchecked(comparison: ModelComparison | None, verdict: Verdict) -> None:
+    milp = FAMILIES["knapsack"](1, 3).milp
+    ran = ExecutionResult(None, milp=milp, solution=Solution(SolveStatus.OPTIMAL, objective=10.0), values={})
+    note = "solver scip is not installed" if comparison is None else ""
+    checked = judge(ran, Report(entries=(("row", 4.0, "<=", 5.0, ""),), comparison=comparison, note=note), Options())
+    told = decide_verdict(is_answer=True, has_model=True, message="", checks=asdict(checked))
+    assert told.verdict is verdict
+    assert bool(told.reasons) is (verdict is not Verdict.CHECKED)
+    assert note in " ".join(told.reasons)
 
 
 def test_the_checker_is_written_without_a_look_at_the_program(done: Done) -> None:

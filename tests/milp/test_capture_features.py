@@ -137,7 +137,7 @@ def test_objectives_in_order_of_priority(tmp_path: Path, sandbox: Sandbox) -> No
     # total 6 first, then as much x as possible: x = 4, y = 2
     assert solved.objective == pytest.approx(10.0), solved.reason
     assert solved.model is not None
-    assert [goal.name for goal in solved.model.objectives] == ["objective", "total"]
+    assert [goal.name for goal in solved.model.objectives] == ["balance", "total"]
 
 
 SQUARE = """

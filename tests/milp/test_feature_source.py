@@ -1,7 +1,9 @@
 """Sources with quadratic terms, logic and sets run and have the model's optimum; others are refused in one line."""
 
+import itertools
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +14,11 @@ from oragent.milp.convert import SOURCES, convert_model, write_source
 from oragent.milp.convert.feature_source import ABLE
 from oragent.milp.features import ModelFeatures
 from oragent.milp.general_solving import solve_general
+from oragent.milp.indexed_builder import IndexedModelBuilder
 from oragent.milp.indexed_names import from_milp
 from oragent.milp.model import Objective
+from oragent.milp.opening import open_model
+from oragent.milp.operations import ModelSession
 from tests.milp.test_convert import PACKAGES
 from tests.milp.test_feature_files import GOALS, IN_BOTH, LOGIC, model
 
@@ -65,13 +70,50 @@ def test_what_a_library_lacks_is_refused_with_those_that_have_it() -> None:
 
 
 @pytest.mark.slow
-def test_objectives_in_order_in_gurobi(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "order", ["profit then co2", "co2 then profit", "co2 within 3 then profit", "profit + 2 * co2"]
+)
+def test_objectives_in_order_in_gurobi(order: str, tmp_path: Path) -> None:
     pytest.importorskip("gurobipy")
-    milp = model(ModelFeatures(goals=GOALS[:1]))
-    best = solve_general(milp)
-    source = (
-        write_source(from_milp(milp), "gurobipy") + "\nprint([v.X for v in m.getVars() if v.VarName in ('x', 's')])\n"
-    )
+    builder = IndexedModelBuilder("two")
+    builder.add_set("site", "abc")
+    columns = builder.add_variables("x", ["site"], high=10, kind="integer")
+    builder.add_rows("most", relation="<=", columns=columns, rhs=12)
+    builder.add_rows("least", relation=">=", columns=columns, rhs=9)
+    builder.set_objective("profit", "maximize", columns, [5.0, 4.0, 3.0])
+    builder.set_objective("co2", "minimize", columns, [3.0, 1.0, 1.0])
+    session = ModelSession(builder.build())
+    session.ask(f"objective {order}")
+
+    def profit(x: Sequence[float]) -> float:
+        return 5 * x[0] + 4 * x[1] + 3 * x[2]
+
+    def co2(x: Sequence[float]) -> float:
+        return 3 * x[0] + x[1] + x[2]
+
+    points = [x for x in itertools.product(range(11), repeat=3) if 9 <= sum(x) <= 12]
+    best = {
+        "profit then co2": min(points, key=lambda x: (-profit(x), co2(x))),
+        "co2 then profit": min(points, key=lambda x: (co2(x), -profit(x))),
+        "co2 within 3 then profit": max((x for x in points if co2(x) <= min(map(co2, points)) + 3), key=profit),
+        "profit + 2 * co2": max(points, key=lambda x: profit(x) - 2 * co2(x)),
+    }[order]
+    source = f"{write_source(session.model, 'gurobipy')}\nprint([v.X for v in m.getVars()])\n"
     ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True)
-    x, s = map(float, ended.stdout.splitlines()[-1].strip("[]").split(","))
-    assert (x, s) == (pytest.approx(best.values["x"]), pytest.approx(best.values["s"]))
+    x = [float(value) for value in ended.stdout.splitlines()[-1].strip("[]").split(",")]
+    assert (profit(x), co2(x)) == pytest.approx((profit(best), co2(best)))
+    (tmp_path / "program.py").write_text(source, encoding="utf-8")
+    again = ModelSession(open_model(tmp_path / "program.py")).ask("solve")
+    assert {part.name: part.value.value for part in again.objectives} == pytest.approx(
+        {"profit": profit(best), "co2": co2(best)}
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["pulp", "pyomo", "mathopt"])
+def test_the_name_of_the_objective_is_kept(form: str, tmp_path: Path) -> None:
+    pytest.importorskip({"pulp": "pulp", "pyomo": "pyomo", "mathopt": "ortools"}[form])
+    builder = IndexedModelBuilder("one")
+    builder.set_objective("total_cost", "minimize", builder.add_variables("x", low=1), [2.0])
+    convert_model(builder.build(), tmp_path / "program.py", form)
+    assert open_model(tmp_path / "program.py").objective.name == "total_cost"

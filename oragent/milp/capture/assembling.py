@@ -14,6 +14,7 @@ from oragent.milp.capture.reading import ReadLinks, ReadModel
 from oragent.milp.features import FurtherObjective
 from oragent.milp.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
 from oragent.milp.linked import LinkedVector, Links
+from oragent.milp.lp_reader import UNNAMED
 from oragent.milp.model import LARGEST, NO_BOUND, Sense
 
 AT_MOST, EQUAL, AT_LEAST = -1, 0, 1
@@ -65,7 +66,10 @@ def assemble(read: ReadModel) -> AssembledModel:
     sense = Sense.MAXIMIZE if read.maximize else Sense.MINIMIZE
     unit = read.units.get("objective", "")
     quadratic = read.features.quadratic
-    objective = IndexedObjective("objective", sense, vectors["cost"], read.constant, unit, quadratic=quadratic)
+    name = read.objective
+    if not name or UNNAMED.fullmatch(name) or name in {goal.name for goal in read.features.goals}:
+        name = "objective"
+    objective = IndexedObjective(name, sense, vectors["cost"], read.constant, unit, quadratic=quadratic)
     model = IndexedModel(
         name=read.name,
         sets=tuple(pool.used.values()),
@@ -94,9 +98,8 @@ def _further_objective(goal: FurtherObjective[int], count: int) -> IndexedObject
     for column, value in goal.terms.items():
         cost[column] = value
     numbers = LinkedVector.of_numbers(cost)
-    return IndexedObjective(
-        goal.name, goal.sense, numbers, goal.constant, weight=goal.weight, priority=goal.priority, slack=goal.slack
-    )
+    ranks = {"weight": goal.weight, "priority": goal.priority, "slack": goal.slack, "slack_amount": goal.slack_amount}
+    return IndexedObjective(goal.name, goal.sense, numbers, goal.constant, **ranks)
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:

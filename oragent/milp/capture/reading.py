@@ -78,6 +78,8 @@ class ReadModel:
     row_sets: dict[str, tuple[str, ...]]
     tables: list[ReadTable]
     links: ReadLinks
+    # Name of the objective; empty without one.
+    objective: str
     # Units by family of variables, and of ``objective``.
     units: dict[str, str]
     missing: tuple[str, ...]
@@ -119,6 +121,7 @@ def read_model(content: bytes) -> ReadModel:
             framework=_text(data["framework"]),
             name=_text(data["name"]),
             maximize=data["maximize"] is True,
+            objective=_text(data["objective"]),
             constant=_finite(data["constant"]),
             columns=[_text(name) for name in data["columns"]],
             low=_numbers(data["low"], count),

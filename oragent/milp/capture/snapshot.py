@@ -84,6 +84,8 @@ class Snapshot:
     links: SnapshotLinks = field(default_factory=SnapshotLinks)
     # Nonlinear parts, in the JSON form of ``oragent.milp.features.ModelFeatures`` by column.
     features: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    # Name of the objective; empty without one.
+    objective: str = ""
     # Units by family of variables, and of ``objective``, that the program defines in ``UNITS``.
     units: dict[str, str] = field(default_factory=dict)
     # True if the program's model has intervals, machines or cumulative resources.

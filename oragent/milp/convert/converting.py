@@ -1,5 +1,6 @@
 """Write an indexed model as a file or as source that runs and has the same optimum."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import MilpError
@@ -67,7 +68,9 @@ def write_source(model: IndexedModel, form: str) -> str:
     if form not in SOURCES:
         raise MilpError(f"{form!r} is not a modelling library that can be written; expected {', '.join(SOURCES)}")
     check_features(model, form)
-    writer = SOURCES[form](StructureReader(model).read())
+    # Further objectives are statements after the rows.
+    first = replace(model, objectives=model.objectives[:1])
+    writer = SOURCES[form](StructureReader(first).read())
     if used_features(model):
         features = FeatureWriter(model, form, writer)
         writer.objective_terms += features.objective_terms()

@@ -59,7 +59,7 @@ class PulpWriter(SourceWriter):
 
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
-        return f"m += {expression}"
+        return f"m += {expression}, {self.structure.objective!r}"
 
     def rows_text(self, rows: LoopRows) -> str:
         """Write rows in loops, with names."""
@@ -134,7 +134,7 @@ class PyomoWriter(SourceWriter):
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
         sense = "pe.maximize" if self.structure.is_maximized else "pe.minimize"
-        return f"m.{self.name('objective', 'objective')} = pe.Objective(expr={expression}, sense={sense})"
+        return f"m.{self.name('objective', self.structure.objective)} = pe.Objective(expr={expression}, sense={sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
         """Write a component of constraints."""
@@ -145,7 +145,7 @@ class PyomoWriter(SourceWriter):
 
     def end(self) -> str:
         """Write the solve and the output."""
-        objective = self.name("objective", "objective")
+        objective = self.name("objective", self.structure.objective)
         # Pyomo's interface to HiGHS supports neither quadratic terms nor sets.
         solver = "gurobi_direct" if self.has_features else "appsi_highs"
         return (
@@ -225,7 +225,8 @@ class MathOptWriter(SourceWriter):
 
     def begin(self) -> str:
         """Write the empty model."""
-        return f"m = mathopt.Model(name={self.structure.name!r})"
+        structure = self.structure
+        return f"m = mathopt.Model(name={structure.name!r}, primary_objective_name={structure.objective!r})"
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write a dict of variables."""

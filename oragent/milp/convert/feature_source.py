@@ -7,6 +7,7 @@ from oragent.milp.convert.writer import SourceWriter, key_text, number
 from oragent.milp.features import Indicator, OrderedSet, QuadraticRow, QuadraticTerm
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.model import Relation
+from oragent.milp.objectives import effective_weights
 
 # Fields of ``ModelFeatures`` that a library's source can have; "goals" stands for further objectives.
 ABLE = {
@@ -34,20 +35,18 @@ SIGNS = {Relation.AT_MOST: "<=", Relation.EQUAL: "==", Relation.AT_LEAST: ">="}
 def used_features(model: IndexedModel) -> frozenset[str]:
     """Return the fields of ``ModelFeatures`` that a model uses, and "goals" for weighted further objectives."""
     used = {name for name, part in vars(model.features).items() if part}
-    if any(goal.quadratic for goal in model.objectives[:1]):
+    if model.objectives[0].quadratic:
         used |= {"quadratic"}
-    else:
-        used |= set()
     if any(goal.weight for goal in model.objectives[1:]):
         used |= {"goals"}
-    else:
-        used |= set()
     return frozenset(used)
 
 
 def check_features(model: IndexedModel, form: str) -> None:
     """Raise ``MilpError`` if a library does not support a part of a model; the message names libraries that do."""
     used = used_features(model)
+    if "goals" in used and any(goal.quadratic for goal in model.objectives):
+        raise MilpError("several objectives, one of them quadratic: source can have linear ones only; convert to .json")
     lacking = sorted(used - ABLE[form])
     if not lacking:
         return
@@ -77,7 +76,7 @@ class FeatureWriter:
 
     def objective_terms(self) -> list[str]:
         """Return the quadratic terms of the objective."""
-        return [self._product(term) for term in self._model.objective.quadratic]
+        return [self._product(term) for term in self._model.objectives[0].quadratic]
 
     def lines(self) -> Iterator[str]:
         """Yield a statement for each feature."""
@@ -170,17 +169,16 @@ class FeatureWriter:
         yield from self._gurobi_objectives()
 
     def _gurobi_objectives(self) -> Iterator[str]:
-        goals = [goal for goal in self._model.objectives[1:] if goal.weight]
-        if not goals:
+        model = self._model
+        ranked = list(zip(effective_weights(model.objectives), model.objectives, strict=True))
+        if all(weight == 0 for weight, _ in ranked[1:]):
             return
-        yield "m.update()\nm.setObjectiveN(m.getObjective(), 0, priority=0, weight=1)"
-        for at, goal in enumerate(goals, 1):
-            cost = goal.cost.evaluate(self._model.cells)
-            terms = {column: float(value) for column, value in enumerate(cost.tolist()) if value}
-            expression = f"{self._linear(terms)} + {number(goal.constant)}"
-            if goal.sense is self._model.objective.sense:
-                weight = goal.weight
-            else:
-                weight = -goal.weight
-            limits = f"priority={goal.priority}, weight={number(weight)}, reltol={number(goal.slack)}"
-            yield f"m.setObjectiveN({expression}, {at}, {limits}, name={goal.name!r})"
+        # Gurobi takes the first objective's sense as that of the model.
+        lowest = min(goal.priority for weight, goal in ranked if weight)
+        for at, (weight, goal) in enumerate((weight, goal) for weight, goal in ranked if weight):
+            terms = {column: value for column, value in enumerate(goal.cost.evaluate(model.cells).tolist()) if value}
+            expression = "m.getObjective()" if at == 0 else f"{self._linear(terms)} + {number(goal.constant)}"
+            factor = weight if goal.sense is ranked[0][1].sense else -weight
+            limits = f"priority={goal.priority - lowest}, weight={number(factor)}"
+            slack = f"reltol={number(goal.slack)}, abstol={number(goal.slack_amount)}"
+            yield f"m.setObjectiveN({expression}, {at}, {limits}, {slack}, name={goal.name!r})"

@@ -118,6 +118,7 @@ class ModelStructure:
     entry_tables: dict[str, dict[tuple[str, ...], dict[tuple[str, ...], float]]]
     variables: list[LoopVariables]
     rows: list[LoopRows]
+    objective: str
     is_maximized: bool
     constant: float
     # Index sets of the parameters.
@@ -156,6 +157,7 @@ class StructureReader:
             self._entry_tables,
             variables,
             rows,
+            goal.name,
             goal.sense.sign < 0,
             goal.constant,
             {parameter.name: parameter.sets for parameter in model.parameters},

@@ -250,7 +250,7 @@ def _new_objective(model: IndexedModel, change: ops.NewObjective) -> IndexedMode
 
 
 def _unranked(goal: IndexedObjective) -> IndexedObjective:
-    return replace(goal, weight=0.0, priority=0, slack=0.0)
+    return replace(goal, weight=0.0, priority=0, slack=0.0, slack_amount=0.0)
 
 
 def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedModel:
@@ -263,7 +263,8 @@ def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedMo
             if any(goal is one for one in chosen):
                 raise MilpError(f"objective {quoted(goal.name)} occurs twice: name each objective once")
             chosen.append(goal)
-            ranked.append(replace(goal, weight=part.weight, priority=number_left, slack=stage.within / 100))
+            share, amount = (stage.within / 100, 0.0) if stage.percent else (0.0, stage.within)
+            ranked.append(replace(goal, weight=part.weight, priority=number_left, slack=share, slack_amount=amount))
     if len(ranked) == 1:
         ranked = [_unranked(ranked[0])]
     others = tuple(_unranked(one) for one in model.objectives if not any(one is goal for goal in chosen))

@@ -85,6 +85,7 @@ def _objective_infos(model: IndexedModel) -> tuple[ObjectiveInfo, ...]:
             stage=len(order) - order.index(goal.priority) if weight else 0,
             weight=weight,
             within=100 * goal.slack,
+            within_amount=goal.slack_amount,
         )
         for goal, weight in zip(model.objectives, weights, strict=True)
     )

@@ -64,7 +64,7 @@ CHANGES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
     "relax": (ops.RelaxChange, "relax REF by NUMBER [%]"),
     "row": (ops.NewRow, "row NAME: EXPRESSION <=|>=|= EXPRESSION"),
     "objective": (ops.NewObjective, "objective [NAME:] minimize|maximize EXPRESSION"),
-    "use": (ops.UseObjectives, "objective [WEIGHT *] NAME {+ ...} [within NUMBER %] {then ...}"),
+    "use": (ops.UseObjectives, "objective [WEIGHT *] NAME {+ ...} [within NUMBER [%]] {then ...}"),
 }
 STATES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
     "keep": (ops.KeepRequest, "keep [NAME]"),

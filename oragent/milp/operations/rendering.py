@@ -92,7 +92,7 @@ def _stage(stage: ops.ObjectiveStage) -> str:
     for part in stage.parts:
         factor = "" if part.weight == 1 else f"{number_text(part.weight)} * "
         parts.append(f"{factor}{name_text(part.name)}")
-    within = f" within {number_text(stage.within)} %" if stage.within else ""
+    within = f" within {_amount(stage.within, stage.percent)}" if stage.within else ""
     return f"{' + '.join(parts)}{within}"
 
 

@@ -145,8 +145,9 @@ class ObjectiveStage(OperationRequest):
     """Objectives that are optimised together, as a weighted sum."""
 
     parts: tuple[WeightedObjective, ...] = Field(min_length=1)
-    # Percentage of its optimum that later stages may give up.
+    # Amount of its optimum, or percentage of it, that later stages may give up.
     within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    percent: bool = False
 
 
 class UseObjectives(OperationRequest):

@@ -152,8 +152,9 @@ class ObjectiveInfo(ResultPart):
     stage: int
     # Weight in the sum of its stage.
     weight: float
-    # Percentage of its optimum by which later stages may worsen it.
+    # Percentage of its optimum, and amount, of which later stages may give up the larger.
     within: float
+    within_amount: float
 
 
 class DescribeResult(OperationResult):
@@ -198,8 +199,9 @@ class StageOptimum(ResultPart):
     name: str
     sense: str
     optimum: Figure
-    # Percentage of it by which later stages may worsen it.
+    # Percentage of it, and amount, of which later stages may give up the larger.
     within: float
+    within_amount: float
 
 
 class ObjectiveValue(ResultPart):

@@ -65,7 +65,7 @@ def solve_stages(
                 unproven += 2
             else:
                 unproven += 1
-        held.append((before.arrays, best + before.arrays.sense.sign * goal.slack * abs(best)))
+        held.append((before.arrays, best + before.arrays.sense.sign * goal.allowance(best)))
         arrays = model.to_arrays(after)
         for by, limit in held:
             arrays = limit_objective(arrays, by, limit)
@@ -100,6 +100,7 @@ def stage_optima(stages: tuple[StageOutcome, ...]) -> tuple[StageOptimum, ...]:
             sense=str(stage.objective.sense),
             optimum=stage.optimum,
             within=100 * stage.objective.slack,
+            within_amount=stage.objective.slack_amount,
         )
         for stage in stages
     )

@@ -157,11 +157,9 @@ class _Parser:
             return ops.ObjectiveStage(parts=parts)
         self._at += 1
         within = self.number()
-        if not self._percent():
-            self._fail("'%': a share of the optimum that later objectives may give up")
         if not 0 <= within < float("inf"):
-            raise MilpError(f"within {within:g} %: expected a percentage from 0 on; nothing was changed")
-        return ops.ObjectiveStage(parts=parts, within=within)
+            raise MilpError(f"within {within:g}: expected a number from 0 on; nothing was changed")
+        return ops.ObjectiveStage(parts=parts, within=within, percent=self._percent())
 
     def _weighted_objective(self) -> ops.WeightedObjective:
         weight = 1.0

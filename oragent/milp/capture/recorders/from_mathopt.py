@@ -77,6 +77,7 @@ def _watch_incremental(incremental: Any, version: str, recorder: Recorder) -> No
 def _snapshot(model: Any, version: str, recorder: Recorder) -> Snapshot:
     proto = model.export_model()
     snapshot = Snapshot(version, proto.name, proto.objective.maximize, proto.objective.offset)
+    snapshot.objective = str(proto.objective.name)
     for part, what in NOT_LINEAR.items():
         if len(getattr(proto, part, ())):
             snapshot.missing.append(what)

@@ -266,6 +266,7 @@ class _ProblemReader:
             plain = problem.to_dict() if hasattr(problem, "to_dict") else problem.toDict()
         constant = 0.0 if problem.objective is None else float(getattr(problem.objective, "constant", 0.0) or 0.0)
         snapshot = Snapshot(self.version, str(problem.name or ""), problem.sense == -1, constant)
+        snapshot.objective = str(plain["objective"]["name"] or "")
         column_of = self._add_columns(snapshot, plain["variables"])
         for kind in ("sos1", "sos2"):
             _add_sets(snapshot, plain.get(kind), int(kind[-1]), column_of)

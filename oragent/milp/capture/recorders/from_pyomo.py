@@ -215,6 +215,7 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
         snapshot.missing.append("several objectives")
     for objective in objectives[:1]:
         snapshot.maximize = objective.sense != minimize
+        snapshot.objective = str(objective.name)
         reader.read_objective(objective)
     for row in model.component_data_objects(Constraint, active=True, descend_into=True):
         position = reader.read_row(row)

@@ -6,6 +6,8 @@ from typing import Any
 from oragent.milp.capture.snapshot import Snapshot, quadratic_term
 
 RELATIONS = {"<": "<=", ">": ">=", "=": "="}
+# Default of ObjNAbsTol.
+GUROBI_TOLERANCE = 1e-6
 
 
 def add_features(gurobipy: Any, model: Any, snapshot: Snapshot) -> None:
@@ -105,24 +107,22 @@ def _add_objectives(model: Any, snapshot: Snapshot) -> None:
     found = []
     for number in range(model.NumObj):
         model.Params.ObjNumber = number
-        if model.ObjNAbsTol > 1e-6:
-            snapshot.missing.append("an absolute tolerance of an objective")
         costs = model.getAttr("ObjN", variables)
-        limits = (model.ObjNPriority, model.ObjNWeight, model.ObjNRelTol)
+        limits = (model.ObjNPriority, model.ObjNWeight, (model.ObjNRelTol, model.ObjNAbsTol))
         found.append((model.ObjNName or f"objective {number + 1}", *limits, costs, model.ObjNCon))
     model.Params.ObjNumber = chosen
     last = min((one for one in found if one[2]), key=lambda one: one[1], default=None)
     if last is None:
         snapshot.missing.append("objectives of weight 0 alone")
         return
-    _, lowest, unit, _, costs, constant = last
+    snapshot.objective, lowest, unit, _, costs, constant = last
     if unit < 0:
         snapshot.maximize = not snapshot.maximize
     snapshot.cost, snapshot.constant = list(costs), float(constant)
     for one in found:
         if one is last:
             continue
-        name, priority, weight, tolerance, costs, constant = one
+        name, priority, weight, (share, amount), costs, constant = one
         is_maximized = (model.ModelSense == -1) is not (weight < 0)
         snapshot.add_feature(
             "goals",
@@ -132,5 +132,7 @@ def _add_objectives(model: Any, snapshot: Snapshot) -> None:
             constant=constant,
             weight=abs(weight / unit),
             priority=priority - lowest,
-            slack=tolerance,
+            slack=share,
+            # Gurobi's default is a tolerance of its arithmetic.
+            slack_amount=amount if amount > GUROBI_TOLERANCE else 0.0,
         )
