@@ -42,7 +42,7 @@ STORED = {
 def order_faults() -> list[Fault]:
     """The candidates for the usual evaluator: a long list of them, the sleepers once."""
     usual = [fault for fault in FAULTS if fault.evaluator == HERE / "eval.py"]
-    awake = [fault for fault in usual if fault.path.stem not in SLEEPERS]
+    awake = [fault for fault in usual if fault.name not in SLEEPERS]
     return usual + 100 * awake
 
 

@@ -31,7 +31,7 @@ def cell(found: dict[str, Any], holds: str) -> str:
     held = [
         fault
         for fault in faults
-        if (ended := found["faults"][fault.path.stem])["status"] in fault.expected
+        if (ended := found["faults"][fault.name])["status"] in fault.expected
         and GOT_THROUGH not in ended["message"]
         and ended["score"] in (None, found["honest"])
     ]

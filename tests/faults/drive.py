@@ -23,6 +23,7 @@ from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.problem import load_problem
 from oragent.sandbox.isolation import list_not_held, probe_mechanisms
 from oragent.sandbox.messages import Limits
+from tests.faults.short_candidates import CANDIDATES
 from tests.processes import bearing
 
 HERE = Path(__file__).parent
@@ -32,12 +33,13 @@ WORKERS = 2
 
 @dataclass(frozen=True)
 class Fault:
-    """A candidate, and what its first lines say of it."""
+    """A candidate: its name, and its text, which begins with what is expected of it."""
 
-    path: Path
+    name: str
+    text: str
 
     def header(self, key: str, default: str) -> str:
-        found = re.search(rf"^# {key}: (.*)$", self.path.read_text(), re.MULTILINE)
+        found = re.search(rf"^# {key}: (.*)$", self.text, re.MULTILINE)
         return found[1] if found else default
 
     @property
@@ -66,7 +68,7 @@ class Fault:
         Each time it bears another mark, so that what is found of one that ran before can be told from itself.
         """
         given = f"ROOT, PORT, BLOCK = {str(root)!r}, {port}, {FORGED!r}  # mark: {secrets.token_hex(16)}"
-        return f"{given}\n{self.path.read_text()}"
+        return f"{given}\n{self.text}"
 
     @property
     def limits(self) -> Limits:
@@ -75,7 +77,14 @@ class Fault:
         return Limits(cpu_s=seconds, idle_s=seconds, memory_mb=700)
 
 
-FAULTS = [Fault(path) for path in sorted((HERE / "candidates").glob("*.py"))]
+FAULTS = [
+    *(Fault(path.stem, path.read_text()) for path in sorted((HERE / "candidates").glob("*.py"))),
+    *(
+        Fault(name, f"# expect: {expected}\n# seconds: {seconds}\n{text}")
+        for name, (expected, seconds, text) in CANDIDATES.items()
+    ),
+]
+HONEST = next(fault for fault in FAULTS if fault.name == "is_honest")
 
 
 def make_root(root: Path) -> None:
@@ -131,8 +140,7 @@ async def put_to_cluster(root: Path, port: int, folder: Path) -> tuple[list[Eval
     from oragent.evaluation.cluster.cluster_settings import ClusterKind, ClusterSettings
     from oragent.evaluation.cluster.connect import connect_cluster
 
-    found: dict[Path, Evaluation] = {}
-    honest = Fault(HERE / "candidates" / "is_honest.py")
+    found: dict[str, Evaluation] = {}
     for evaluator in sorted({fault.evaluator for fault in FAULTS}):
         problem = folder / evaluator.stem
         problem.mkdir()
@@ -150,10 +158,10 @@ async def put_to_cluster(root: Path, port: int, folder: Path) -> tuple[list[Eval
                     ended = await pool.evaluate(job)
                 return ended
 
-            mine = [fault for fault in [*FAULTS, honest] if fault.evaluator == evaluator]
+            mine = [fault for fault in FAULTS if fault.evaluator == evaluator]
             for fault, ended in zip(mine, await asyncio.gather(*map(evaluate, mine)), strict=True):
-                found[fault.path] = ended
-    return [found[fault.path] for fault in FAULTS], found[honest.path]
+                found[fault.name] = ended
+    return [found[fault.name] for fault in FAULTS], found[HONEST.name]
 
 
 def main() -> None:
@@ -170,7 +178,7 @@ def main() -> None:
         else:
             with EvaluationRunner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
                 ended = list(threads.map(lambda fault: put(run, root, port, fault), FAULTS))
-                honest = put(run, root, port, Fault(HERE / "candidates" / "is_honest.py"))
+                honest = put(run, root, port, HONEST)
         seconds = time.monotonic() - begun
         deadline = time.monotonic() + 20
         while processes(root, port) and time.monotonic() < deadline:
@@ -182,7 +190,7 @@ def main() -> None:
         json.dumps(
             {
                 "faults": {
-                    fault.path.stem: {"status": found.status, "score": found.score, "message": found.message}
+                    fault.name: {"status": found.status, "score": found.score, "message": found.message}
                     for fault, found in zip(FAULTS, ended, strict=True)
                 },
                 "honest": honest.score,

@@ -80,10 +80,10 @@ def another_user() -> tuple[list[str], dict[str, str]] | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.path.stem)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_has_its_status_and_no_more_than_its_worth(fault: Fault, mode: str, driven: Drive) -> None:
     found = driven(mode)
-    ended = found["faults"][fault.path.stem]
+    ended = found["faults"][fault.name]
     if fault.holds in found["not_held"]:
         assert ended["status"] in ("ok", "error"), ended["message"]
     else:
@@ -106,13 +106,11 @@ def test_the_run_goes_on_and_nothing_is_left(mode: str, driven: Drive) -> None:
 @pytest.mark.parametrize("mode", KERNELS)
 def test_on_a_kernel_that_lacks_something_every_line_of_doctor_is_true(mode: str, driven: Drive) -> None:
     found = driven(mode)
-    ended = {fault: found["faults"][fault.path.stem] for fault in FAULTS}
+    ended = {fault: found["faults"][fault.name] for fault in FAULTS}
     through = {fault.holds for fault in FAULTS if GOT_THROUGH in ended[fault]["message"]}
     assert through <= set(found["not_held"])
     held = [fault for fault in FAULTS if fault.holds not in found["not_held"]]
-    assert {
-        fault.path.stem: ended[fault]["message"] for fault in held if ended[fault]["status"] not in fault.expected
-    } == {}
+    assert {fault.name: ended[fault]["message"] for fault in held if ended[fault]["status"] not in fault.expected} == {}
     assert {one["score"] for one in ended.values()} <= {None, found["honest"]}
     assert found["left"] == []
 
@@ -121,9 +119,9 @@ def test_on_a_kernel_that_lacks_something_every_line_of_doctor_is_true(mode: str
 def test_a_cluster_holds_what_its_workers_machine_holds(driven: Drive) -> None:
     found = driven("cluster")
     for fault in FAULTS:
-        ended = found["faults"][fault.path.stem]
+        ended = found["faults"][fault.name]
         if fault.holds not in found["not_held"]:
-            assert (fault.path.stem, ended["status"]) in {(fault.path.stem, status) for status in fault.expected}, ended
+            assert (fault.name, ended["status"]) in {(fault.name, status) for status in fault.expected}, ended
             assert GOT_THROUGH not in ended["message"]
     assert (found["left"], found["changed"]) == ([], [])
 
@@ -137,9 +135,7 @@ def test_this_machine_holds_everything(mode: str, driven: Drive) -> None:
 
 def test_what_doctor_calls_not_held_is_exactly_what_gets_through_with_limits_alone(driven: Drive) -> None:
     found = driven("limits")
-    through = {
-        fault.holds for fault in FAULTS if GOT_THROUGH in found["faults"][fault.path.stem]["message"] and fault.holds
-    }
+    through = {fault.holds for fault in FAULTS if GOT_THROUGH in found["faults"][fault.name]["message"] and fault.holds}
     assert through == set(found["not_held"])
 
 
@@ -148,4 +144,4 @@ def test_every_guarantee_that_can_be_missing_is_tried() -> None:
 
 
 def test_the_headers_can_be_read() -> None:
-    assert all(fault.expected and Path(fault.path).read_text().startswith('"""') for fault in FAULTS)
+    assert all(fault.expected for fault in FAULTS)

@@ -1,11 +1,12 @@
-"""Prints 300 MB to stdout."""
+"""Prints 300 MB to each of stdout and stderr."""
 # expect: ok
 
 import sys
 
 block = "x" * 10**6
 for _ in range(300):
-    print(block, file=sys.stdout)
+    print(block)
+    print(block, file=sys.stderr)
 
 
 def heuristics(matrix):

@@ -1,4 +1,0 @@
-"""Has no such function."""
-# expect: error
-
-x = 1

@@ -1,5 +1,0 @@
-"""Is not a program."""
-# expect: rejected
-
-def heuristics(matrix:
-    return matrix

@@ -1,6 +1,0 @@
-"""Never even loads."""
-# expect: timeout
-# seconds: 1
-
-while True:
-    pass

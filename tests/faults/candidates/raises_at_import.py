@@ -1,4 +1,0 @@
-"""Fails when it is loaded."""
-# expect: error
-
-raise ValueError("not today")

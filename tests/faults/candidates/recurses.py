@@ -1,6 +1,0 @@
-"""Recurses without end."""
-# expect: error
-
-
-def heuristics(matrix):
-    return heuristics(matrix)

@@ -1,6 +1,0 @@
-"""Returns a function."""
-# expect: invalid
-
-
-def heuristics(matrix):
-    return heuristics

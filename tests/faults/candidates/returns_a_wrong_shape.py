@@ -1,6 +1,0 @@
-"""Returns a row."""
-# expect: invalid
-
-
-def heuristics(matrix):
-    return matrix[0]

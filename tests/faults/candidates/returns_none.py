@@ -1,6 +1,0 @@
-"""Returns nothing."""
-# expect: invalid
-
-
-def heuristics(matrix):
-    return None

@@ -1,6 +1,0 @@
-"""Returns words."""
-# expect: invalid
-
-
-def heuristics(matrix):
-    return matrix.astype(str)

@@ -1,8 +1,0 @@
-"""Reads address 0."""
-# expect: crashed
-
-import ctypes
-
-
-def heuristics(matrix):
-    ctypes.string_at(0)
