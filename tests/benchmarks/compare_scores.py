@@ -1,8 +1,9 @@
 """Score seeds and published programs by two checkouts, and print whether the results are bit-identical.
 
-    python tests/benchmarks/compare_scores.py OLD NEW [PROBLEM ...]
+    python tests/benchmarks/compare_scores.py OLD NEW [PROBLEM ...] [--OPTION=VALUE ...]
 
-OLD and NEW are folders of checkouts; the programs are those of NEW. Results are scores, cells and metrics without times.
+OLD and NEW are folders of checkouts; the programs are those of NEW. Options go to the evaluators, such as --instances=0:2.
+Results are scores, cells and metrics without times.
 A problem whose packages are missing is printed as missing.
 """
 
@@ -39,12 +40,6 @@ RULES = {
     "tsp_gls": (reevo_rules.gls_relative, own_rules.gls_local),
     "dpp_ga": (reevo_rules.dpp_one_point, own_rules.dpp_voted),
 }
-# options of problems whose evaluation on ``train`` takes more than a CPU minute
-SHORTER = {
-    "tsp_lehd": ("--instances=0:2",),
-    "cvrp_lehd": ("--instances=0:2",),
-    "driving_long": ("--problem_size=1",),
-}
 # building blocks of the neural problems, which ship no published programs, by the position in their list
 PRIMITIVES = (1, 3)
 TIMES = ("second", "calls", "instances_done", "instances_planned", "audit", "claims", "check")
@@ -69,10 +64,10 @@ def list_programs(problem: Path) -> Iterator[tuple[str, str]]:
             yield f"primitive {number}", f"import torch\n\n\n{signature}\n    return {about['primitives'][number]}\n"
 
 
-def score(tree: Path, problem: str, program: Path) -> Result | str:
+def score(tree: Path, problem: str, program: Path, options: list[str]) -> Result | str:
     """Evaluate a program in a checkout; return the last line that was printed if it has no score."""
     words = [sys.executable, f"{tree}/problems/{problem}/eval.py", f"--root_dir={tree}", f"--candidate={program}"]
-    words += ["--mode=train", "--heuristic_s=none", *SHORTER.get(problem, ())]
+    words += ["--mode=train", "--heuristic_s=none", *options]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     result = parse(ended.stdout)
@@ -90,14 +85,16 @@ def strip_times(result: Result) -> tuple[str, object, object]:
 def main() -> int:
     """Print the table; return 1 if a result differs."""
     old, new = (Path(word).resolve() for word in sys.argv[1:3])
-    names = sys.argv[3:] or [path.parent.name for path in sorted((new / "problems").glob("*/problem.yaml"))]
+    options = [word for word in sys.argv[3:] if word.startswith("--")]
+    names = [word for word in sys.argv[3:] if word not in options]
+    names = names or [path.parent.name for path in sorted((new / "problems").glob("*/problem.yaml"))]
     bad = 0
     for name in names:
         for title, text in list_programs(new / "problems" / name):
             with tempfile.TemporaryDirectory() as folder:
                 program = Path(folder) / "heuristic.py"
                 program.write_text(text)
-                before, after = (score(tree, name, program) for tree in (old, new))
+                before, after = (score(tree, name, program, options) for tree in (old, new))
             if isinstance(before, str) or isinstance(after, str):
                 print(f"{name:18s} {title:26s} no score: {before if isinstance(before, str) else after}", flush=True)
                 continue
