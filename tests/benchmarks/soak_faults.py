@@ -206,7 +206,7 @@ def judge(
             (f"resume: {second[0]} {last_line(second[1])}", second[0] != 0),
             (f"lost {lost}", lost),
             (f"twice {twice}", twice),
-            (f"replies without a place {unstored}", unstored > 2),
+            (f"replies lost {unstored}", unstored > 0),
             (f"processes left {left}", left),
             (f"temporary files {files[:3]}", files),
         )
