@@ -102,7 +102,7 @@ def test_a_role_that_is_none_is_named_in_one_line(work: Path, system: str) -> No
         }[system],
     )
     assert isinstance(done.exception, ConfigError)
-    assert f"models.{role}s names no role: did you mean {role!r}?" in str(done.exception)
+    assert f"models.{role}s does not name a role: did you mean {role!r}?" in str(done.exception)
 
 
 def test_python_takes_the_same_settings(work: Path) -> None:

@@ -64,5 +64,5 @@ def test_a_copied_problem_is_a_problem_and_is_never_written_over(tmp_path: Path)
     made = scaffold.copy(load_problem(package_data.shipped_root() / "problems" / "tsp_aco"), tmp_path / "mine")
     assert load_problem(made).seed == load_problem(package_data.shipped_root() / "problems" / "tsp_aco").seed
     assert not list(made.rglob("__pycache__"))
-    with pytest.raises(ProblemError, match=r"exists already and is left as it is: .*--to"):
+    with pytest.raises(ProblemError, match=r"already exists: .*--to"):
         scaffold.copy(load_problem(made), tmp_path / "mine")

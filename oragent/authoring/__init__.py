@@ -1,4 +1,4 @@
-"""Problems of one's own: make a folder that runs at once, and check a folder against the contract."""
+"""Problems of users: create a folder that works at once, and check a folder against the contract."""
 
 from oragent.authoring.bench import ContractFinding, Level
 from oragent.authoring.contract import check_problem

@@ -1,4 +1,4 @@
-"""Evaluate candidates for a check, in the same sandbox as a search, and report the findings."""
+"""Evaluations of candidates for a check, in the same sandbox as in a search, and findings about them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import Limits
 
 LOG_LINES = 10
-# a machine that is busy elsewhere lets everything sleep a while
+# Minimum time of a sleeping program, in seconds, because a busy machine delays every program.
 SHORTEST_IDLE_S = 5.0
 ADVICE = {
     Status.TIMEOUT: "Raise timeout_s in problem.yaml, or use fewer or smaller instances.",
@@ -30,9 +30,9 @@ class Level(StrEnum):
     """Severity of a finding."""
 
     OK = "ok"
-    # it runs, but a search will do less well than it could
+    # It runs, but a search will be less successful than possible.
     WARNING = "warning"
-    # it breaks the contract: mend it before a search
+    # It breaks the contract and must be corrected before a search.
     FAILURE = "failure"
 
 
@@ -40,23 +40,23 @@ class Level(StrEnum):
 class ContractFinding:
     """Result of one check."""
 
-    # how bad it is
+    # Severity of the finding.
     level: Level
-    # subject of the check
+    # Subject of the check.
     title: str
-    # result and remedy; a failure's may have several lines
+    # Result and remedy. A failure may have several lines.
     detail: str
 
 
 def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
-    """Make a finding of ``level`` from a complaint, or a good one if the complaint is empty."""
+    """Create a finding of ``level`` from a complaint, or a good one if the complaint is empty."""
     if complaint:
         return ContractFinding(level, title, complaint)
     return ContractFinding(Level.OK, title, praise)
 
 
 class Child(Protocol):
-    """A program that was bred."""
+    """Child of the seed."""
 
     @property
     def source(self) -> str:
@@ -64,7 +64,7 @@ class Child(Protocol):
 
     @property
     def operator(self) -> str:
-        """The operators that made it, in their order, joined by ``+``."""
+        """Operators that made it in order, joined by ``+``."""
 
 
 Breed = Callable[[Problem, np.random.Generator], Child]
@@ -76,11 +76,11 @@ class ScoringBench:
 
     problem: Problem
     root: Path
-    # CPU seconds that one evaluation may take
+    # CPU seconds of one evaluation.
     timeout_s: float
-    # function that makes a child of the problem's seed, as a search without a model does
+    # Function that breeds a child of the problem's seed, as a search without a model does.
     breed: Breed
-    # by default in a fresh interpreter
+    # Function that scores a job, by default in a fresh interpreter.
     score: Callable[[Job], Evaluation] = run_evaluation
 
     def run(
@@ -94,10 +94,10 @@ class ScoringBench:
         patience: float = 1.0,
         observer: str = "",
     ) -> Evaluation:
-        """Score a candidate; by default the seed.
+        """Score a candidate, by default the seed.
 
-        ``cpu_s`` is a lower limit than usual, which also ends sleeping candidates. ``patience`` is a factor
-        on the time that an evaluation may take. ``observer`` is the text of a program that watches.
+        ``cpu_s`` is a lower limit than usual, which also ends sleeping candidates. ``patience`` is a factor on the time
+        of an evaluation. ``observer`` is the text of an observing program.
         """
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:
@@ -122,7 +122,7 @@ class Seed:
 
     @property
     def patience_s(self) -> float:
-        """CPU seconds that a candidate about as fast as the seed needs at most in mode train."""
+        """CPU seconds in mode train that suffice for a candidate about as fast as the seed."""
         return 3 * self.train.cpu_s + 2
 
 
@@ -136,7 +136,7 @@ def describe_success(ended: Evaluation) -> str:
 
 
 def explain_failure(ended: Evaluation) -> str:
-    """Explain an evaluation without a score: status and message, traceback, end of standard error, what to do."""
+    """Explain an evaluation without a score: status and message, traceback, end of standard error, and remedy."""
     parts = [f"{ended.status}: {ended.message}", ended.traceback.strip()]
     tail = "\n".join(ended.log.strip().splitlines()[-LOG_LINES:])
     if tail:

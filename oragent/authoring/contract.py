@@ -1,4 +1,4 @@
-"""Check that a problem's folder keeps the contract, and describe what does not."""
+"""Check that a problem's folder fulfils the contract, and describe violations."""
 
 import ast
 import builtins
@@ -43,13 +43,13 @@ EITHER = (
 )
 BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
 MODULES = {"np", "math", "torch"}
-# a seed with a place for primitives gets some into a third of its children
+# Number of children. A seed with a place for primitives gets some into a third of its children.
 CHILDREN = 60
 NO_PLACE = (
     "gp finds no place for them in the seed: let it return arithmetic or calls of np, math or torch, "
     "not what another function returns"
 )
-# At its first call the function evaluates every primitive on its real arguments, then goes on as the seed.
+# At its first call, the function evaluates every primitive on its real arguments. Then it continues as the seed.
 TRIED = """{seed}
 
 import math as _math
@@ -77,18 +77,18 @@ _wrapped, _tried = {function}, False
 def check_problem(
     folder: Path, root: Path | None, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
 ) -> Iterator[ContractFinding]:
-    """Check a problem step by step; later steps depend on earlier ones.
+    """Check a problem step by step. Later steps depend on earlier ones.
 
     Args:
         folder: Folder of the problem.
-        root: Root of the project, for data and checkpoints; None: the project that the folder lies in, or the folder.
-        breed: Function that makes children of the seed, by which score and features are tried.
-        timeout_s: CPU seconds that one evaluation may take; by default the limit in problem.yaml.
-        quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
-            variants.
+        root: Root of the project, for data and checkpoints. None means the project that contains the folder, or the
+            folder.
+        breed: Function that breeds children of the seed, to test score and features.
+        timeout_s: CPU seconds of one evaluation; by default the limit in problem.yaml.
+        quick: Whether to evaluate in mode val only once, skip single sizes and mode test, and breed fewer variants.
 
     Yields:
-        Findings as they are made. A failure that makes the other checks useless ends them. A full check is about 30
+        Findings as they are made. A failure that makes further checks useless ends them. A full check takes about 30
         evaluations, most of them in mode train.
     """
     try:
@@ -105,7 +105,7 @@ def check_problem(
         return
     yield _check_docstring(problem)
     with EvaluationRunner() as forked:
-        # A fresh interpreter and a fork of another must tell the same score.
+        # A fresh interpreter and a fork of another one must give the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([run_evaluation], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s
         bench = ScoringBench(problem, evaluation_root(problem, root), patience_s, breed, lambda job: next(ways)(job))
@@ -148,12 +148,12 @@ def _check_docstring(problem: Problem) -> ContractFinding:
 
 
 def _score_seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, None, Seed | None]:
-    """Score the seed, in mode val as a search does: without ``--mode``."""
+    """Score the seed in mode val as a search does, without ``--mode``."""
     train = bench.run(mode="train")
     yield _score_finding("seed in mode train", train)
     if train.score is None:
         return None
-    # the first one may have compiled something: not the time to go by
+    # The first evaluation may have compiled something, so its time is not used.
     warm = bench.run(mode="train")
     yield _check_repeat("same score twice", train, warm, bench.problem.seed)
     val = bench.run()
@@ -230,7 +230,7 @@ def _check_metrics(seed: Seed) -> ContractFinding:
 
 
 def _check_primitives(bench: ScoringBench, seed: Seed) -> ContractFinding:
-    """Read every primitive, then let all of them be evaluated once on real arguments."""
+    """Read every primitive, then evaluate all of them once on real arguments."""
     about, signature = bench.problem.about, bench.problem.signature
     if not about.primitives:
         nothing = "none declared: breeding without a model has only the seed to build on"
@@ -254,7 +254,7 @@ def _check_primitives(bench: ScoringBench, seed: Seed) -> ContractFinding:
 
 
 def _describe_unfit(text: str, parameters: tuple[str, ...]) -> str:
-    """Say why an expression cannot be inserted; empty if it can."""
+    """Explain why an expression cannot be inserted; empty if it can."""
     try:
         tree = parse_expression(text)
     except CandidateError as problem:

@@ -1,4 +1,4 @@
-"""Make a task for another framework of a problem: its evaluator calls oragent, which scores in the sandbox."""
+"""Export a problem as a task for another framework. Its evaluator calls oragent, which scores in the sandbox."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ DISTRIBUTION = "operations-research-agents"
 
 @dataclass(frozen=True)
 class ExportedTask:
-    """A task that was made: its folder, its files, and the command that uses it."""
+    """Exported task: its folder, its files, and the command that uses it."""
 
     folder: Path
     files: tuple[str, ...]
@@ -36,7 +36,7 @@ def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
     """Write a task for another framework.
 
     Args:
-        problem: The problem; it must be self-contained, which a copy of its folder is.
+        problem: The problem. It must be self-contained, because its folder is copied.
         framework: ``openevolve``, ``shinka`` or ``harbor``.
         folder: New folder.
 
@@ -59,9 +59,9 @@ def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
         ignore = shutil.ignore_patterns(*SKIPPED)
         shutil.copytree(problem.folder, folder / contents.problem_folder, ignore=ignore, symlinks=True)
     except FileExistsError:
-        raise ProblemError(f"{folder} exists already and is left as it is: choose another folder") from None
+        raise ProblemError(f"{folder} already exists: choose another folder") from None
     except (OSError, shutil.Error) as fault:
-        raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
+        raise ProblemError(f"{folder} cannot be created: {getattr(fault, 'strerror', None) or fault}") from None
     return ExportedTask(folder, (*contents.texts, contents.problem_folder), contents.command.format(folder=folder))
 
 
@@ -177,7 +177,7 @@ def _fill(template: str, problem: Problem) -> str:
 
 
 def _mark(seed: str) -> str:
-    """Return the seed with the markers of a part that may change; a seed that has them stays."""
+    """Return the seed with markers around the part that may change. Existing markers stay."""
     if regions.split_frame(seed):
         return seed
     return f"{MARKERS[0]}\n{seed.strip()}\n{MARKERS[1]}\n"

@@ -1,6 +1,6 @@
-"""Layouts of tasks for other frameworks: which file is the program, which one scores it, and how.
+"""Layouts of tasks for other frameworks: the file of the program, the file that scores it, and the interface.
 
-- OpenEvolve 0.4 and ShinkaEvolve 0.0.7: a program and an evaluator in two files of fixed names.
+- OpenEvolve 0.4 and ShinkaEvolve 0.0.7: a program and an evaluator in two files with fixed names.
 - EoH 0.2: ``prob.py`` with a subclass of ``BaseProblem``; the program is its attribute ``template_program``.
 - AlphaEvolve on Google Cloud: ``program.py`` and ``evaluate.py``, in the folder or in ``src/``; the evaluator takes a
   candidate with its files and returns an evaluation with scores.
@@ -28,7 +28,7 @@ TEMPLATE = re.compile(rf"^\s+template_program\s*(?::\s*str\s*)?=\s*r?{TRIPLE}", 
 DESCRIBED = re.compile(rf"^\s+task_description\s*(?::\s*str\s*)?=\s*\(?{TEXTS}", re.MULTILINE)
 LONG_DESCRIBED = re.compile(rf"^\s+task_description\s*(?::\s*str\s*)?=\s*{TRIPLE}", re.MULTILINE | re.DOTALL)
 CLASS = re.compile(r"^class\s+([A-Za-z_]\w*)\s*\([^)\n]*\bBaseProblem\b[^)\n]*\)\s*:", re.MULTILINE)
-# Function that a driver of AlphaEvolve passes on, one whose first argument is a candidate, and the description.
+# Function that a driver of AlphaEvolve passes on, function whose first argument is a candidate, and the description.
 PASSED = re.compile(r"AlphaEvolveExperiment\(\s*\w+\s*,\s*([A-Za-z_]\w*)")
 TAKES_CANDIDATE = re.compile(r"^def\s+([A-Za-z_]\w*)\(\s*\w*candidate\b", re.MULTILINE)
 PROBLEM_TEXT = re.compile(rf"[\"']problem_description[\"']\s*:\s*\(?{TEXTS}")

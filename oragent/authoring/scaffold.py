@@ -1,8 +1,8 @@
-"""Make the folder of a problem: from a template that runs at once, from another problem, or from a foreign task.
+"""Create the folder of a problem: from a template that works at once, from another problem, or from a foreign task.
 
-A task has a program, an evaluator, and perhaps a configuration (``foreign_tasks``). Each part that cannot be converted
-is listed. The folder is untrusted: links in it are left out, and its programs are parsed in a
-child process with limits.
+A task has a program, an evaluator, and optionally a configuration (``foreign_tasks``). Each part that cannot be
+converted is listed. The folder is untrusted: links in it are left out, and its programs are parsed in a child process
+with limits.
 """
 
 import re
@@ -24,13 +24,13 @@ from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, signature_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# files of each template, by the name that they get
+# Files of each template, by the name that they get.
 FULL_FILES = {"problem.yaml": "problem.yaml", "eval.py": "eval.py.txt", "heuristic.py": "heuristic.py.txt"}
 SOURCES = {
     "full": FULL_FILES,
-    # ``eval.py`` imports nothing of oragent
+    # Template in which ``eval.py`` imports nothing of oragent.
     "plain": {**FULL_FILES, "eval.py": "plain_eval.py.txt"},
-    # one size, without features, drawing and fresh instances
+    # Template with one size, without features, drawing and fresh instances.
     "minimal": {
         "problem.yaml": "minimal_problem.yaml",
         "eval.py": "minimal_eval.py.txt",
@@ -56,7 +56,7 @@ HINTS = {
 
 
 def new(name: str, parent: Path, template: str = "full") -> Path:
-    """Make the folder of a new problem in ``parent``; ``template`` is ``full``, ``plain`` or ``minimal``."""
+    """Create the folder of a new problem in ``parent``. ``template`` is ``full``, ``plain`` or ``minimal``."""
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: use letters, digits and _, such as my_problem")
     folder = parent / name
@@ -67,31 +67,31 @@ def new(name: str, parent: Path, template: str = "full") -> Path:
             text = (files("oragent.authoring") / "template" / source).read_text(encoding="utf-8")
             (folder / target).write_text(text, encoding="utf-8")
     except FileExistsError as problem:
-        raise ProblemError(f"{problem.filename} exists already and is left as it is: choose another name") from None
+        raise ProblemError(f"{problem.filename} already exists: choose another name") from None
     except OSError as problem:
-        raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
+        raise ProblemError(f"{folder} cannot be created: {problem.strerror}") from None
     return folder
 
 
 def copy(problem: Problem, parent: Path) -> Path:
-    """Copy a problem's folder into ``parent``, where its name then means the copy."""
+    """Copy a problem's folder into ``parent``. There, its name then means the copy."""
     folder = parent / problem.name
     try:
         shutil.copytree(problem.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]"))
     except FileExistsError:
-        advice = "is left as it is: say where the copy goes, with --to FOLDER"
-        raise ProblemError(f"{folder} exists already and {advice}") from None
+        advice = "name another folder for the copy with --to FOLDER"
+        raise ProblemError(f"{folder} already exists: {advice}") from None
     except (OSError, shutil.Error) as fault:
-        raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
+        raise ProblemError(f"{folder} cannot be created: {getattr(fault, 'strerror', None) or fault}") from None
     for path in (folder, *folder.rglob("*")):
-        # files that a package manager installed may be read-only
+        # Files installed by a package manager may be read-only.
         path.chmod(path.stat().st_mode | 0o200)
     return folder
 
 
 @dataclass(frozen=True)
 class ImportedTask:
-    """Problem made of a task: its folder, and a line for each part that was converted or left out."""
+    """Problem made from a task: its folder, and a line for each part that was converted or left out."""
 
     folder: Path
     taken: tuple[str, ...]
@@ -99,10 +99,10 @@ class ImportedTask:
 
 
 def import_task(task: Path, parent: Path, name: str | None = None) -> ImportedTask:
-    """Make a problem's folder of a task for another framework.
+    """Create a problem's folder from a task for another framework.
 
     Raises:
-        ProblemError: The folder has none of the known layouts, or a part cannot be used.
+        ProblemError: The folder has no known layout, or a part cannot be used.
     """
     task = task.resolve()
     name = name or re.sub(r"\W+", "_", task.name)
@@ -145,7 +145,7 @@ def _read_config(task: Path) -> dict[str, Any]:
     except yaml.YAMLError as problem:
         raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
     if not isinstance(config, dict):
-        raise ProblemError(f"{path} must hold keys and values")
+        raise ProblemError(f"{path} must contain keys and values")
     return config
 
 
@@ -168,9 +168,9 @@ def _find_function(seed: str, scorer: str, program: str) -> tuple[str, int]:
 
 
 def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the names of the features, and remarks on those that are left out."""
+    """Return the names of the features, and remarks about those that are left out."""
     named = _get_section(config, "database").get("feature_dimensions")
-    # Texts alone: a list that names itself again and again has no end when it is written out.
+    # Only texts are accepted, because a list that contains itself would be written without end.
     if isinstance(named, list):
         names = [name for name in named if isinstance(name, str)]
     else:
@@ -240,7 +240,7 @@ def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterat
 
 
 def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
-    """Return the modules of the task's requirements, and remarks on those that may have other names."""
+    """Return the modules of the task's requirements, and remarks about those that may have other names."""
     path = task / "requirements.txt"
     if path.is_file():
         lines = read_source(path).split("\n")
@@ -262,7 +262,7 @@ def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
 def _write_folder(
     folder: Path, task: Path, found: ForeignTask, about: Mapping[str, Any], function: str, axes: list[str]
 ) -> None:
-    """Make the folder: the files of the task, without links, and the three files of a problem."""
+    """Create the folder: the files of the task, without links, and the three files of a problem."""
     size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
     if size > MOST_BYTES:
         raise ProblemError(
@@ -294,9 +294,9 @@ def _write_folder(
         text = yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True, width=110)
         (folder / "problem.yaml").write_text(text, encoding="utf-8")
     except FileExistsError:
-        raise ProblemError(f"{folder} exists already and is left as it is: choose another name with --name") from None
+        raise ProblemError(f"{folder} already exists: choose another name with --name") from None
     except OSError as problem:
-        raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
+        raise ProblemError(f"{folder} cannot be created: {problem.strerror}") from None
 
 
 def _names_to_skip(base: Path, names: list[str], task: Path, found: ForeignTask) -> set[str]:

@@ -1,4 +1,4 @@
-"""Check a problem with its seed heuristic, and with candidates that misbehave.
+"""Checks of a problem with its seed heuristic, and with candidates that misbehave.
 
 The seed must be a function of its arguments, small changes of it must change score and features, hooks must be those of
 ``problem.yaml``, and the evaluator must obey its arguments. A candidate that misbehaves must end with a status and
@@ -40,7 +40,7 @@ STATELESS = (
 
 COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
 TRIES = 80
-# single sizes and mode test run only where train and val take less than this together
+# Single sizes and mode test run only if train and val together take less time than this, in seconds.
 QUICK_S = 10.0
 COUNTING = """
 calls = {}
@@ -51,9 +51,9 @@ def observe(hook, data):
             print("called", name, count)
 """
 CALLED = re.compile(r"^called (.+) (\d+)$", re.MULTILINE)
-# who is watched takes longer
+# Factor on the time of an evaluation with an observer.
 OBSERVER_PATIENCE = 5
-# given to a candidate that never ends: it is stopped this long after the seed was done
+# Seconds after the end of the seed at which a candidate that never ends is stopped.
 HEAD_START_S = 1.0
 WRAPPED = """{seed}
 
@@ -66,7 +66,7 @@ _wrapped = {function}
 def {function}(*args, **kwargs):
     {body}
 """
-# Its text follows the seed, whose function has another name by then.
+# This text follows the seed, whose function is renamed before.
 WRAPPED_CPP = """#include <cstdlib>
 #include <stdexcept>
 #include <unistd.h>
@@ -87,7 +87,7 @@ IN_PROCESS = (
 
 
 def describe_randomness(source: str, language: str = "python") -> str:
-    """Describe the random parts in a heuristic's text; empty if it has no random part."""
+    """Describe the random parts in a heuristic's text; empty if it has none."""
     sources = find_unseeded(source, language)
     if sources:
         return f"the candidate itself is random, and not the evaluator: {sources}"
@@ -95,9 +95,9 @@ def describe_randomness(source: str, language: str = "python") -> str:
 
 
 def check_function(bench: ScoringBench, seed: Seed) -> ContractFinding:
-    """Check that the seed is a function of its arguments: a fresh process repeats calls of mode train.
+    """Check that the seed is a function of its arguments, by repeating calls of mode train in a fresh process.
 
-    A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
+    A mismatch means randomness or memory. Two evaluations that differ indicate randomness, two equal ones memory.
     """
     if complaint := describe_randomness(bench.problem.seed, bench.problem.signature.language):
         return ContractFinding(Level.FAILURE, TITLE, complaint)
@@ -127,7 +127,7 @@ def _comparable_result(ended: Evaluation) -> tuple[Any, ...]:
 
 
 def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
-    """Breed offspring of the seed, score them in mode train, and tell whether they differ."""
+    """Breed offspring of the seed, score them in mode train, and report whether they differ."""
     title, declared = "variants of the seed", bench.problem.about.features
     ended = _score_offspring(bench, seed, QUICK_COUNT if quick else COUNT)
     scored = [evaluation for evaluation in ended if evaluation.score is not None]
@@ -153,7 +153,7 @@ def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
 
 
 def _score_offspring(bench: ScoringBench, seed: Seed, count: int) -> list[Evaluation]:
-    """Score ``count`` offspring, and some more where all are alike so far."""
+    """Score ``count`` offspring, and some more if all results so far are equal."""
     ended: list[Evaluation] = []
     for source in islice(_breed_offspring(bench), MAX_COUNT):
         scored = [evaluation for evaluation in ended if evaluation.score is not None]
@@ -173,7 +173,7 @@ def _distinct_cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[float
 
 
 def _breed_offspring(bench: ScoringBench) -> Iterator[str]:
-    """Different programs, each one change away from the seed."""
+    """Yield different programs, each one change away from the seed."""
     signature, rng = bench.problem.signature, np.random.default_rng(0)
     seen = {inspect_program(bench.problem.seed, signature).fingerprint}
     for _ in range(TRIES):
@@ -185,7 +185,7 @@ def _breed_offspring(bench: ScoringBench) -> Iterator[str]:
 
 
 def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[ContractFinding]:
-    """Check wrong arguments, and, unless ``quick``, each declared size alone and mode test."""
+    """Check wrong arguments and, unless ``quick``, each declared size separately and mode test."""
     yield _check_refusal(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
     yield _check_refusal(bench, seed, "--problem_size=-1", "train", -1)
     if quick:
@@ -229,7 +229,7 @@ def _check_test_mode(bench: ScoringBench) -> ContractFinding:
         complaint = explain_failure(ended)
     else:
         complaint = ""
-    # no search waits for it, so slowness there breaks nothing
+    # Searches do not use this mode, so slowness there is not a failure.
     slow = ended.status is Status.TIMEOUT
     return make_finding(
         "seed in mode test", complaint, describe_success(ended), Level.WARNING if slow else Level.FAILURE
@@ -237,7 +237,7 @@ def _check_test_mode(bench: ScoringBench) -> ContractFinding:
 
 
 def check_hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
-    """Watch the seed in mode train, if the evaluator can be watched."""
+    """Observe the seed in mode train, if the evaluator has hooks."""
     level, message = _watch_seed(bench, seed, set(bench.problem.about.hooks))
     return ContractFinding(level, "hooks", message)
 
@@ -275,20 +275,20 @@ def _join_sorted(names: set[str]) -> str:
 class MisbehaviourCase:
     """Candidate that breaks a rule, and the statuses that it should get."""
 
-    # fault of the candidate, as a verb
+    # Fault of the candidate, as a verb.
     name: str
-    # body of its function, after the seed was renamed to ``_wrapped``; empty: its text does not parse
+    # Body of its function, after the seed is renamed to ``_wrapped``. Empty means a text that does not parse.
     body: str
-    # statuses that name the fault
+    # Statuses that name the fault.
     expected: frozenset[Status]
-    # remedy if it gets a score
+    # Remedy if it gets a score.
     advice: str
-    # level of the finding if it gets a score
+    # Level of the finding if it gets a score.
     level: Level = Level.FAILURE
 
 
 def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
-    """Score a candidate of each kind in mode train; in mode val too if it gets a score there."""
+    """Score a candidate of each kind in mode train, and also in mode val if it gets a score there."""
     if bench.problem.signature.language == "python":
         cases = _python_cases
     else:
@@ -302,7 +302,7 @@ def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFind
         source = _write_candidate(bench, case)
         ended = bench.run(source, mode="train", cpu_s=cpu_s)
         if ended.score is not None:
-            # The first stage of a cascade may be lenient. A search counts scores of mode val.
+            # The first stage of a cascade may be lenient. A search uses scores of mode val.
             ended = bench.run(source)
         yield _judge_case(case, ended)
 

@@ -1,4 +1,4 @@
-"""Wrong answers that a check makes from the answers of the seed, whatever their type."""
+"""Wrong answers that a check makes from answers of the seed of any type."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from oragent.authoring.bench import ContractFinding, Level, ScoringBench, Seed
 from oragent.evaluation import Evaluation
 from oragent.programs.multi_file import with_main
 
-# Changes of an answer that leave it plausible, by their names.
+# Changes of an answer that leave it plausible, by name.
 PLAUSIBLE = {
     "twice": "returns an item twice",
     "missing": "leaves an item out",
@@ -15,7 +15,7 @@ PLAUSIBLE = {
 }
 # Message of an answer without items.
 NO_ITEMS = "an answer without items"
-# Text that a candidate gets: `_spoil` changes an answer of the seed, and fits its type.
+# Text added to the seed for a candidate. `_spoil` changes an answer of the seed according to its type.
 SPOILING = """
 import copy as _copy
 
@@ -90,7 +90,7 @@ def {function}(*args, **kwargs):
 
 
 def spoil_seed(bench: ScoringBench, kind: str) -> str:
-    """Return a candidate whose answers are those of the seed, changed in one way."""
+    """Return a candidate whose answers are those of the seed with one change."""
     problem = bench.problem
     return with_main(
         problem.seed,
@@ -100,7 +100,7 @@ def spoil_seed(bench: ScoringBench, kind: str) -> str:
 
 
 def check_wrong_answers(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
-    """Score plausible wrong answers in mode train; those that score better than the seed are warnings."""
+    """Score plausible wrong answers in mode train. Those that score better than the seed are warnings."""
     for kind, name in PLAUSIBLE.items():
         ended = bench.run(spoil_seed(bench, kind), mode="train", cpu_s=seed.patience_s)
         yield _judge_answer(bench, seed, f"candidate that {name}", ended)

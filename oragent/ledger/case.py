@@ -1,4 +1,4 @@
-"""A case: one piece of work that uses models within its share of the budget, and records every reply."""
+"""Case: a piece of work that uses models within its share of the budget, and records every reply."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
@@ -35,31 +35,31 @@ class CaseContext(Protocol):
         """
 
     def prompt_token_limit(self) -> int | None:
-        """Return the largest number of tokens of a prompt; None: any number."""
+        """Return the maximum number of tokens of a prompt. None means no limit."""
 
     def check_may_continue(self) -> None:
         """Check that a new call or evaluation may begin.
 
         Raises:
             Interrupted: The work is being stopped.
-            BudgetExhausted: Its time is used up.
+            BudgetExhausted: The time is used up.
         """
 
 
 @dataclass
 class LedgerCase:
-    """One piece of work. Its steps run one after the other; concurrent steps need branches."""
+    """A piece of work. Its steps run one after the other; concurrent steps need branches."""
 
     context: CaseContext
     name: str
     rng: np.random.Generator
-    # share of the budget that it may use
+    # Share of the budget that it may use.
     allowance: Spent
-    # path of the branch, such as ``0.2/``; empty outside of branches
+    # Path of the branch, such as ``0.2/``. Empty outside of branches.
     branch: str = ""
-    # spending so far, against its allowance
+    # Budget used so far.
     used: Spent = field(default_factory=Spent)
-    # in order, without those of its branches
+    # Replies in order, without those of its branches.
     replies: list[RecordedReply] = field(default_factory=list)
     _calls: int = 0
     _forks: int = 0
@@ -72,7 +72,7 @@ class LedgerCase:
         tools: Sequence[Tool] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
-        """Send a prompt to a model; the reply is stored before it is returned.
+        """Send a prompt to a model. The reply is stored before it is returned.
 
         Raises:
             BudgetExhausted: The budget is used up.
@@ -104,10 +104,10 @@ class LedgerCase:
         """Check that a new call or evaluation may begin."""
         self.context.check_may_continue()
         if exhausted:
-            raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
+            raise BudgetExhausted(f"the share of the budget of {self.name} is used up")
 
     def open_branches(self, weights: Sequence[int]) -> list["LedgerCase"]:
-        """Open branches: each has its own generator and numbering of calls, and a share of the remaining allowance."""
+        """Open branches. Each has its own generator and numbering of calls, and a share of the remaining allowance."""
         shares = (self.allowance - self.used).split_by_weights(weights)
         opened = [
             replace(
@@ -130,7 +130,7 @@ async def wait_for_all(awaitables: Sequence[Awaitable[T]]) -> list[T]:
     """Wait for the end of several concurrent steps.
 
     Raises:
-        OragentError: The first error, after all have ended; errors other than ``BudgetExhausted`` come first.
+        OragentError: The first error, raised after all have ended. Errors other than ``BudgetExhausted`` come first.
     """
     outcomes = await asyncio.gather(*awaitables, return_exceptions=True)
     errors = [end for end in outcomes if isinstance(end, BaseException)]

@@ -1,7 +1,7 @@
 """An SQLite database with a format number and one-line errors.
 
-The file may be foreign. Its schema and the files that SQLite reads with it are checked when it is opened. The time, the
-size and the types of a query's rows are checked when they are read.
+The file may come from another user. Its schema and the files that SQLite reads with it are checked when it is opened.
+The time, the size and the types of a query's rows are checked when they are read.
 """
 
 import os
@@ -19,20 +19,20 @@ from oragent._base.errors import FullDiskError, StoreError
 from oragent._base.files import network_file_system
 from oragent._base.text_format import escape_text
 
-# bytes of a row
+# Maximum number of bytes of a row.
 LONGEST = 64 << 20
-# bytes of a row that this process may write: a workspace stores whole files
+# Maximum number of bytes of a row that this process may write. A workspace stores whole files.
 LONGEST_WRITTEN = 512 << 20
-# that a query may return, in addition to eight times the size of the file
+# Maximum number of bytes that a query may return, in addition to eight times the size of the file.
 MOST_BYTES = 256 << 20
-# memory of a row without its texts
+# Memory of a row without its texts.
 ROW_BYTES = 500
-# CPU seconds of a query
+# CPU seconds of a query.
 QUERY_S = 60.0
-# Suffix of the file that keeps room for replies, and its bytes.
+# Suffix of the file that reserves disk space for replies, and its size in bytes.
 RESERVE, RESERVED = "-reserve", 2 << 20
 SUFFIXES = ("", "-wal", "-shm", "-journal", RESERVE)
-# Ends a rollback journal that names a further file. SQLite deletes that file; ours never have one.
+# End of a rollback journal that names another file. SQLite deletes that file; our journals never name one.
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 COLUMN = re.compile(r"(?!(?:_?rowid_?|oid)$)[a-z_][a-z0-9_]*", re.IGNORECASE)
 TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes, str)}
@@ -43,10 +43,10 @@ NUMBER = re.compile(r"\d+")
 
 
 class Database:
-    """One SQLite file, in WAL mode on a local disk; a killed process loses nothing that was written.
+    """One SQLite file, in WAL mode on a local disk. A killed process loses nothing that was written.
 
-    ``schema`` creates missing tables. ``kind`` is the kind of content, such as ``search``; None accepts every kind, for
-    reading only. ``noun`` stands for the content in errors.
+    ``schema`` creates missing tables. ``kind`` is the kind of content, such as ``search``; None accepts every kind, but
+    only for reading. ``noun`` names the content in errors.
 
     Raises:
         StoreError: The file cannot be opened, is corrupted, or has another format or kind.
@@ -75,14 +75,14 @@ class Database:
             else:
                 mode = ""
             if readonly and not path.with_name(f"{path.name}-wal").exists():
-                # no writer: SQLite creates no further files
+                # Without a writer, SQLite creates no further files.
                 mode += "&immutable=1"
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
             self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST if readonly else LONGEST_WRITTEN)
             self._db.set_progress_handler(self._is_query_over, 100_000)
         try:
-            # a foreign schema must not call functions
+            # A foreign schema must not call functions.
             self.execute("PRAGMA trusted_schema=OFF")
             self.execute("PRAGMA cell_size_check=ON")
             if readonly:
@@ -103,30 +103,32 @@ class Database:
         if written is not None:
             self._check_format(written, kind)
         elif readonly and kind is not None:
-            raise StoreError(f"{self.path} names no format; start a new {self._noun}")
+            raise StoreError(f"{self.path} has no format number; start a new {self._noun}")
         if not readonly:
-            # All tables or none: a process may be killed in between.
+            # All tables are created or none, because a process may be killed in between.
             version = f"INSERT OR IGNORE INTO meta VALUES ('version', '{kind} {FORMAT}');"
             with self.translate_errors():
                 self._db.executescript(f"BEGIN IMMEDIATE; {META} {schema} {version} COMMIT;")
 
     def _check_format(self, written: str, kind: str | None) -> None:
-        """Compare the format and kind of the file, such as ``search 4``, with those that are expected."""
+        """Compare the format and kind of the file, such as ``search 4``, with the expected ones."""
         name, _, number = written.rpartition(" ")
         if number != str(FORMAT):
             raise StoreError(f"{self.path}: {other_format(number)}; start a new {self._noun}")
         if kind is not None and name != kind:
-            raise StoreError(f"{self.path} holds a {escape_text(name)[:40]}, expected a {kind}")
+            raise StoreError(f"{self.path} contains a {escape_text(name)[:40]}; expected a {kind}")
 
     def _check_schema(self) -> None:
-        """Check that the file holds tables with plain columns alone, and that ours have the types that we declare.
+        """Check that the file contains only tables with plain columns, and that ours have the declared types.
 
         Views, triggers, generated columns and virtual tables run code of their author.
         """
         for kind, name, statement in self.query_rows("SELECT type, name, sql FROM sqlite_master"):
             shown = f"{kind} {escape_text(str(name))[:40]!r}"
             if kind != "table" and (kind, statement) != ("index", None):
-                raise StoreError(f"{self.path} holds the {shown}, which no {self._noun} has: do not use this file")
+                raise StoreError(
+                    f"{self.path} contains the {shown}, which a {self._noun} does not have: do not use this file"
+                )
             if kind != "table":
                 continue
             declared = self._columns.get(name, {})
@@ -135,7 +137,7 @@ class Database:
                 expected = declared.get(column["name"], column["type"])
                 if column["hidden"] or column["type"] != expected or not COLUMN.fullmatch(column["name"]):
                     what = f"the {shown} with an unexpected column {escape_text(column['name'])[:40]!r}"
-                    raise StoreError(f"{self.path} holds {what}: do not use this file")
+                    raise StoreError(f"{self.path} contains {what}: do not use this file")
 
     def __enter__(self) -> Self:
         return self
@@ -144,12 +146,12 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the file; nothing is pending."""
+        """Close the file. All data are already written."""
         self._db.close()
         self.release_room()
 
     def reserve_room(self) -> None:
-        """Keep room on the disk, in a file beside the database, until ``release_room``; more calls have no effect.
+        """Reserve disk space, in a file next to the database, until ``release_room``. Further calls have no effect.
 
         Raises:
             FullDiskError: The disk has no room.
@@ -170,7 +172,7 @@ class Database:
             raise FullDiskError(f"{what}; make room, then 'oragent resume' the {self._noun}") from None
 
     def release_room(self) -> bool:
-        """Free the room that is kept; return False if there is none."""
+        """Free the reserved disk space. Return False if none is reserved."""
         if self._has_reserve:
             self._reserve.unlink(missing_ok=True)
             self._has_reserve = False
@@ -178,16 +180,19 @@ class Database:
         return False
 
     def limit_queries(self, seconds: float) -> None:
-        """End each query from now on after so many CPU seconds."""
+        """Limit each query from now on to a number of CPU seconds."""
         self._query_s = seconds
 
     def _is_query_over(self) -> bool:
-        """Return True if a query has used its time; that begins at the first look, as most are over before."""
+        """Return True if a query has used its time.
+
+        The time counts from the first call, because most queries end before it.
+        """
         self._until = self._until or time.thread_time() + self._query_s
         return time.thread_time() > self._until
 
     def read_meta(self, key: str) -> str | None:
-        """Return a value of the table ``meta``; None if it is not set."""
+        """Return a value of the table ``meta``, or None if it is not set."""
         row = self.query_row("SELECT value FROM meta WHERE key = ?", key)
         if row is None:
             return None
@@ -211,7 +216,7 @@ class Database:
             return self._check_rows(self._db.execute(query, values))
 
     def _check_rows(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
-        """Return rows whose values have the types of their columns, and which fit into memory together."""
+        """Return rows whose values have the types of their columns, and which together fit into memory."""
         checked: list[sqlite3.Row] = []
         types: list[tuple[str, tuple[type, ...]]] = []
         room = MOST_BYTES + 8 * self.path.stat().st_size
@@ -235,19 +240,19 @@ class Database:
             self._db.execute(statement, values)
 
     def write_row(self, verb: str, table: str, values: Mapping[str, Any]) -> None:
-        """Write a row, for example with ``INSERT INTO``; the names of columns must be trusted."""
+        """Write a row, for example with ``INSERT INTO``. The names of columns must be trusted."""
         with self.translate_errors():
             self._db.execute(_insert_statement(verb, table, tuple(values)), dict(values))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write everything within the block, or nothing."""
+        """Write everything in the block, or nothing."""
         with self.translate_errors():
             self._db.execute("BEGIN")
             try:
                 yield
             except BaseException:
-                # a full disk has ended it already
+                # A full disk has already ended the transaction.
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
@@ -255,7 +260,7 @@ class Database:
 
     @contextmanager
     def translate_values(self) -> Iterator[None]:
-        """Turn the exceptions that unexpected values raise into one line."""
+        """Convert exceptions that unexpected values raise to one line."""
         try:
             yield
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
@@ -265,7 +270,7 @@ class Database:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Turn errors of SQLite into one line that says what to do."""
+        """Convert errors of SQLite to one line that says what to do."""
         self._until = 0.0
         try:
             yield
@@ -282,7 +287,7 @@ class Database:
 
 
 def other_format(number: object) -> str:
-    """Say that a folder has another format; ``number`` is the one that it names, None for none."""
+    """Describe that a folder has another format. ``number`` is the one that it names, or None."""
     named = NUMBER.fullmatch(str(number))
     if named is None:
         return f"made by an unknown format; this version reads {FORMAT}"
@@ -290,7 +295,7 @@ def other_format(number: object) -> str:
 
 
 def expect_format(number: object, path: Path) -> None:
-    """Check the format number that a file of a folder names.
+    """Check the format number in a file of a folder.
 
     Raises:
         StoreError: The file has another format, or names none.
@@ -324,7 +329,10 @@ def _declared_columns(schema: str) -> Mapping[str, Mapping[str, str]]:
 
 @lru_cache(maxsize=16)
 def _declared_types(schema: str) -> Mapping[str, tuple[type, ...]]:
-    """Return the types of the values of columns, by name; tables share names only where these are the same thing."""
+    """Return the types of the values of columns by name.
+
+    Columns with the same name in several tables have the same type.
+    """
     types: dict[str, tuple[type, ...]] = {}
     for columns in _declared_columns(schema).values():
         for name, declared in columns.items():
@@ -332,7 +340,7 @@ def _declared_types(schema: str) -> Mapping[str, tuple[type, ...]]:
     return types
 
 
-# the same few for every candidate
+# These few values repeat for every candidate.
 @lru_cache(maxsize=256)
 def _insert_statement(verb: str, table: str, names: tuple[str, ...]) -> str:
     marks = ", ".join(f":{name}" for name in names)

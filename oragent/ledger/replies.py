@@ -54,7 +54,7 @@ class RecordedReply:
         return cls(request.key, request.role, request.prompt, **_shared_fields(reply))
 
     def to_reply(self) -> Reply:
-        """Return the reply as the model gave it."""
+        """Return the reply in the form that the model gave it."""
         return Reply(**_shared_fields(self))
 
     @cached_property
@@ -81,7 +81,7 @@ class RecordedReply:
 
     @property
     def order(self) -> tuple[int, str, str, int]:
-        """Sort key: cases that are numbers by number, then by name, branch and call."""
+        """Sort key: first cases that are not numbers, by name; then numbers by value; then branch and call."""
         case, branch, call = self._key_parts
         return int(case) if case.isdecimal() else -1, case, branch, call
 
@@ -130,7 +130,7 @@ class Replies:
         return self._from_row(row)
 
     def store_reply(self, reply: RecordedReply, digest: str) -> None:
-        """Store a reply, on a full disk in the room that was kept; ``digest`` is that of its request."""
+        """Store a reply. On a full disk, use the reserved space. ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
         fields = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
         row = {**fields, "tool_calls": calls, "prompt_hash": digest}
@@ -143,7 +143,7 @@ class Replies:
         self._known_keys.add(reply.key)
 
     def reserve_room(self) -> None:
-        """Keep room on the disk for the replies of calls that begin now.
+        """Reserve disk space for the replies of calls that begin now.
 
         Raises:
             FullDiskError: The disk has no room.
@@ -169,7 +169,7 @@ class Replies:
             return RecordedReply(**{**columns, "tool_calls": calls})
 
     def copy_from(self, path: Path) -> None:
-        """Copy all replies of another database of any kind; their prompts then need no new calls."""
+        """Copy all replies of another database of any kind, so that their prompts need no new calls."""
         with Database(path, REPLIES, None, readonly=True) as source:
             rows = source.query_rows("SELECT * FROM replies")
         with self._database.transaction():
@@ -198,6 +198,8 @@ class ReplayModel:
                 where = f" (call {request.key})"
             else:
                 where = ""
-            raise ModelError(f"the recorded run has no reply to this prompt{where}: it ended here, or went another way")
+            raise ModelError(
+                f"the recorded run has no reply to this prompt{where}: it ended here, or continued differently"
+            )
         self.reworded += 1
         return recorded.to_reply()

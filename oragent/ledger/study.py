@@ -1,4 +1,4 @@
-"""A study: many cases of one kind of work, run concurrently with one budget in one resumable folder."""
+"""Study: many cases of one kind of work, run concurrently with one budget in one resumable folder."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS facts (
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key));
 """
 KIND = "study"
-# case of the calls that check servers
+# Case of the calls that check connections.
 CHECKS = "check"
 UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
 Work = Callable[[LedgerCase], Awaitable[Any]]
@@ -54,7 +54,7 @@ def read_finished(folder: Path) -> list[FinishedCase]:
 
 
 def finished_results(folder: Path) -> dict[str, Any]:
-    """Read the results of the finished cases of a study, by name; empty without a study."""
+    """Read the results of the finished cases of a study by name; empty without a study."""
     if not (folder / "run.db").is_file():
         return {}
     return {record.name: record.result for record in read_finished(folder)}
@@ -62,7 +62,7 @@ def finished_results(folder: Path) -> dict[str, Any]:
 
 def _read_finished(database: Database) -> list[FinishedCase]:
     if not database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'cases'"):
-        # a workspace has versions before it has cases
+        # A workspace has versions before it has cases.
         return []
     rows = database.query_rows("SELECT * FROM cases ORDER BY elapsed_s, name")
     with database.translate_values():
@@ -74,23 +74,23 @@ def _read_finished(database: Database) -> list[FinishedCase]:
 
 @dataclass
 class Study:
-    """Cases in one folder; finished cases are stored, and no call is paid for twice.
+    """Cases in one folder. Finished cases are stored, and no call is paid for twice.
 
     A case that is repeated because it was killed gets its recorded replies. The budget is shared and checked before
-    each call: when it is used up, the set of unfinished cases depends on timing, but each case is complete or missing.
+    each call. When it is used up, the set of unfinished cases depends on timing, but each case is complete or missing.
     """
 
-    # folder of ``run.db``
+    # Folder of ``run.db``.
     folder: Path
-    # models by role; the one of the empty role serves all others
+    # Models by role. The model of the empty role serves all others.
     models: Mapping[str, Model]
-    # budget of the whole study
+    # Budget of the whole study.
     budget: Budget
-    # seed; the generator of each case is derived from it and the case's name
+    # Seed. The generator of each case is derived from it and the case's name.
     seed: int = 0
-    # number of concurrent cases; it never changes a result
+    # Number of concurrent cases, which never changes a result.
     workers: int = 1
-    # largest number of tokens of a prompt; None: any number
+    # Maximum number of tokens of a prompt. None means no limit.
     tokens: int | None = None
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Study:
         self._active: dict[str, LedgerCase] = {}
         self._finished = {case.name: case for case in self.finished_cases()}
         self._paid = sum((case.spent for case in self._finished.values()), Spent())
-        # reason why cases were left unfinished, one line; empty if none was
+        # Reason why cases are unfinished, one line. Empty if all are finished.
         self.stop_reason = ""
         self._checks = self._sum_checks()
 
@@ -114,12 +114,12 @@ class Study:
         self.close()
 
     def close(self) -> None:
-        """Close the database; nothing is pending."""
+        """Close the database. All data are already written."""
         self._database.close()
 
     @property
     def spent(self) -> Spent:
-        """Spending of all cases so far."""
+        """Budget used by all cases so far."""
         total = sum((case.used for case in self._active.values()), self._paid + self._checks)
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
 
@@ -131,7 +131,7 @@ class Study:
         return model
 
     def prompt_token_limit(self) -> int | None:
-        """Return the largest number of tokens of a prompt; None: any number."""
+        """Return the maximum number of tokens of a prompt. None means no limit."""
         return self.tokens
 
     def check_may_continue(self) -> None:
@@ -142,7 +142,7 @@ class Study:
             raise BudgetExhausted(exceeded)
 
     def record_checks(self, checks: Sequence[Reply]) -> None:
-        """Record the replies to checks of servers, which cost as any other."""
+        """Record the replies of connection checks, which cost money like any other."""
         for number, reply in enumerate(checks, len(self.replies.case_replies(CHECKS))):
             request = replace(CHECK, key=f"{CHECKS}.{number}")
             self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
@@ -154,7 +154,7 @@ class Study:
         return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def stop(self, reason: str = "stopped on request") -> None:
-        """Begin no further case or call; calls in progress end and are recorded."""
+        """Begin no further case or call. Calls in progress end and are recorded."""
         self.stop_reason = self.stop_reason or reason
 
     def finished_cases(self) -> list[FinishedCase]:
@@ -168,10 +168,10 @@ class Study:
     async def run_cases(
         self, names: Sequence[str], work: Work, observer: Callable[[FinishedCase], None] = lambda finished: None
     ) -> list[FinishedCase | None]:
-        """Run the missing cases, in their order, several at once; a result is stored as JSON.
+        """Run the missing cases in their order, several in parallel. Results are stored as JSON.
 
         Returns:
-            The finished cases in the order of ``names``; None for an unfinished one, with the reason in
+            The finished cases in the order of ``names``. None for an unfinished one, with the reason in
             ``stop_reason``.
         """
         if len(set(names)) < len(names):
@@ -195,9 +195,9 @@ class Study:
         return [self._finished.get(name) for name in names]
 
     async def run_once(self, case: LedgerCase, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a step of a case that must not be repeated when the case is, such as a long solve.
+        """Run a step that must not be repeated with its case, such as a long solve.
 
-        The result must be valid JSON data, and is returned as JSON stores it.
+        The result must be JSON data, and is returned in the form in which JSON stores it.
         """
         where = "SELECT value FROM facts WHERE name = ? AND key = ?"
         recorded = self._database.query_row(where, case.name, f"{case.branch}{key}")
@@ -244,12 +244,12 @@ async def open_study(
 ) -> AsyncIterator[Study]:
     """Open models, and the study that records their replies and enforces the budget.
 
-    ``folder`` may be a function that makes it, which is called after the models have answered, so that a missing key
+    ``folder`` may be a function that creates it. It is called after the models have answered, so that a missing key
     leaves no folder. ``model`` is used instead of those of the settings. ``replay`` is a folder whose replies are
     replayed; unless ``is_asking``, no model of the settings is opened.
 
     Raises:
-        ModelError: A model has no key, cannot be reached, or refuses.
+        ModelError: A model has no key, cannot be reached, or refuses the call.
     """
     async with AsyncExitStack() as stack:
         if isinstance(folder, Path):

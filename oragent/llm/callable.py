@@ -27,7 +27,7 @@ from oragent.llm.wire import LONGEST, encode_call, replace_surrogates, truncate_
 Function = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 
 
-# of a reply: the longest text, in characters of four bytes
+# Maximum size of a reply in bytes: the longest text, with four bytes per character.
 MOST_BYTES = 4 * LONGEST
 # bytes of stderr that are read for the reason of a failure
 MOST_ERROR_BYTES = 4000
@@ -39,20 +39,20 @@ def wrap_function(function: Function, name: str = "", concurrency: int = 4) -> M
 
     Args:
         function: Function that takes the conversation as a list of ``{"role": ..., "content": ...}`` and returns the
-            reply as text. A function that is no coroutine function runs in a thread. Tools are described, and called,
-            as fenced JSON in the texts.
-        name: Name under which its replies are recorded; empty: the name of the function.
-        concurrency: Largest number of calls in threads at once; 1 for a function that is not thread-safe.
+            reply as text. If it is not a coroutine function, it runs in a thread. Tools are described, and called, as
+            fenced JSON in the texts.
+        name: Name under which its replies are recorded. Empty means the name of the function.
+        concurrency: Maximum number of parallel calls in threads. Use 1 for a function that is not thread-safe.
 
     Returns:
         The model. Its price is unknown and its tokens are estimated by length. An exception of the function, or a reply
-        that is no text, is a ``ModelError``.
+        that is not a text, becomes a ``ModelError``.
 
     Raises:
-        ModelError: ``function`` cannot be called.
+        ModelError: ``function`` is not callable.
     """
     if not callable(function):
-        raise ModelError(f"a model is a function of messages that returns a text, not {type(function).__name__}")
+        raise ModelError(f"expected a function of messages that returns a text, not {type(function).__name__}")
     return _FunctionModel(function, name or str(getattr(function, "__name__", type(function).__name__)), concurrency)
 
 
@@ -93,19 +93,19 @@ class _FunctionModel:
         try:
             return self._function(messages)
         except StopIteration as problem:
-            # a future cannot hold it: the caller would wait for ever
+            # A future cannot contain a StopIteration: the caller would wait for ever.
             raise RuntimeError("it has no more replies (StopIteration)") from problem
 
 
-# a message where the reply calls tools
+# A reply with tool calls is a message.
 ScriptedReply = str | Message
 
 
 class Scripted:
-    """A deterministic model for tests: costs nothing, and counts one token for every four characters.
+    """Deterministic model for tests. It costs nothing and counts one token for every four characters.
 
     Args:
-        replies: Replies, repeated cyclically; or a function of the request and the number of the call, counted from 0.
+        replies: Replies, repeated cyclically, or a function of the request and the number of the call, counted from 0.
             A reply is a text, or a message with tool calls.
         name: Model name of its replies.
     """
@@ -120,9 +120,9 @@ class Scripted:
         self.calls = 0
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Return the next reply; the temperature is ignored."""
+        """Return the next reply. The temperature is ignored."""
         number, self.calls = self.calls, self.calls + 1
-        # let others run, as a real call would
+        # Let other tasks run, as a real call would.
         await asyncio.sleep(0)
         replies = self._replies
         if callable(replies):
@@ -153,7 +153,7 @@ def _message_tokens(message: Message) -> int:
 
 
 class CommandModel:
-    """A program of the user that answers prompts, such as a command-line agent.
+    """Program of the user that answers prompts, such as a command-line agent.
 
     Each call starts it in a temporary empty folder and in its own process group, which is killed afterwards. It
     inherits the environment without the keys of models, except the one that its settings name by ``api_key_env``. A
@@ -166,7 +166,7 @@ class CommandModel:
         self._words = settings.command_words
         program = shutil.which(self._words[0])
         if program is None:
-            raise ModelError(f"model.command: the path has no program {self._words[0]!r}")
+            raise ModelError(f"model.command: no program {self._words[0]!r} is on the path")
         self._words[0] = os.path.abspath(program)
         self._slots = asyncio.Semaphore(settings.concurrency)
 
@@ -182,7 +182,7 @@ class CommandModel:
         return replace(reply, money=money, retries=failed)
 
     async def _run_with_retries(self, prompt: str) -> tuple[str, int]:
-        """Run until there is an answer; return it and the number of failed attempts."""
+        """Run the program until it answers. Return the answer and the number of failed attempts."""
         failed = 0
         while True:
             try:
@@ -235,7 +235,7 @@ class CommandModel:
 
 
 def render_conversation(messages: list[Message]) -> str:
-    """Render a conversation as one text: a single message unchanged, several under titles."""
+    """Render a conversation as one text. A single message stays as it is; several have titles."""
     if len(messages) == 1:
         return replace_surrogates(messages[0].content)
     return (
@@ -268,12 +268,12 @@ async def _feed_stdin(stdin: asyncio.StreamWriter, prompt: bytes) -> None:
         stdin.close()
         await stdin.wait_closed()
     except (BrokenPipeError, ConnectionResetError):
-        # it answers without reading to the end
+        # The program may answer without reading all of its input.
         pass
 
 
 async def _read_tail(stream: asyncio.StreamReader, limit: int, hear: Callable[[], None]) -> bytes:
-    """Read a stream to its end, so that the writer never waits, and return the last ``limit`` bytes.
+    """Read a stream to its end, so that the writer never waits. Return the last ``limit`` bytes.
 
     ``hear`` is called for every piece.
     """
@@ -285,11 +285,11 @@ async def _read_tail(stream: asyncio.StreamReader, limit: int, hear: Callable[[]
 
 
 async def _kill_process_group(process: asyncio.subprocess.Process) -> None:
-    """Kill the process and all that it started, and close its pipes."""
+    """Kill the process and all processes that it started, and close its pipes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
     transport = getattr(process, "_transport", None)
-    # its pipes would wait for the garbage collector
+    # Otherwise the pipes would stay open until garbage collection.
     if transport is not None:
         transport.close()

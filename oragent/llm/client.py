@@ -21,9 +21,9 @@ from oragent.llm.prices import Prices
 
 CHECK = Request("check", (Message("user", "Answer with the word OK."),))
 CHECK_TOKENS = 16
-# longest silence of a check, in seconds: a local server loads its model at the first request
+# Maximum silence of a connection check, in seconds. A local server loads its model at the first request.
 CHECK_S = 300.0
-# Parameters that a server may not support, and a pattern of its refusal; they are then left out.
+# Parameters that a server may not support, and a pattern of its refusal. They are then left out.
 OPTIONAL = {
     "stream_options": re.compile(r"stream_options|include_usage", re.IGNORECASE),
     "stream": re.compile(r"\bstream(ing|ed)?\b", re.IGNORECASE),
@@ -41,12 +41,12 @@ class ModelClient:
     """A model on an OpenAI-compatible server.
 
     Replies are streamed. Temporary failures (429, 5xx, a broken connection or body) are retried after a growing,
-    jittered wait, or after the time that the server asks for. After a time-out of our own (``timeout_s``) the model is
-    not asked again: its reply may be paid for. A refusal (400, 401, 403, 404) is final. A parameter that the model does
-    not support (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on. If it does not support ``tools``,
-    calls are requested as fenced JSON in the text.
+    jittered wait, or after the time that the server requests. After a time-out of our own (``timeout_s``) the model is
+    not asked again, because its reply may be paid for. A refusal (400, 401, 403, 404) is final. A parameter that the
+    model does not support (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on. If it does not support
+    ``tools``, calls are requested as fenced JSON in the text.
 
-    A client belongs to one event loop; use it as ``async with ModelClient(...) as model`` or call ``close()``.
+    A client belongs to one event loop. Use it as ``async with ModelClient(...) as model`` or call ``close()``.
     """
 
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
@@ -55,17 +55,17 @@ class ModelClient:
         base_url = settings.base_url or os.environ.get(ADDRESS)
         self._key_name = settings.api_key_env or KEY
         if not key and not base_url:
-            raise ModelError(f"{KEY} is not set: set it, or set {ADDRESS} to a server that asks for no key")
+            raise ModelError(f"{KEY} is not set: set it, or set {ADDRESS} to a server that needs no key")
         if not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
-            raise ModelError(f"{self._key_name} holds a character that no key has: copy it again")
+            raise ModelError(f"{self._key_name} contains a character that is not allowed in keys: copy it again")
         self._prices = prices or Prices()
         self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        # names of the model for our parameters; None for one that it refuses
+        # The model's names of parameters. None for a parameter that it refuses.
         self._renamed_parameters: dict[str, str | None] = {}
-        # the server has refused tools
+        # True if the server has refused tools.
         self._lacks_tools = False
-        # the model's template knows no system message
+        # True if the model's template has no system message.
         self._lacks_system = False
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class ModelClient:
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model."""
-        # held while waiting: a server that is overloaded gets fewer calls
+        # The slot is held while waiting, so that an overloaded server gets fewer calls.
         async with self._slots:
             begin = time.monotonic()
             sent, body, failed = await self._send_with_retries(request, self.settings.max_tokens, self.settings.retries)
@@ -102,7 +102,7 @@ class ModelClient:
                 CHECK, CHECK_TOKENS, min(1, self.settings.retries), limit_s
             )
         except ModelError as problem:
-            # a reasoning model, which exists
+            # A reasoning model used up the limit, so it exists.
             if "output limit was reached" not in str(problem):
                 raise
             thoughts = {"choices": [{"message": {}, "finish_reason": "length"}], "usage": None}
@@ -125,14 +125,17 @@ class ModelClient:
             "seed": self._call_seed(request),
             "response_format": wire.encode_schema(request) if self.settings.structured else None,
             "stream": True,
-            # without it a stream has no token counts
+            # Without this option, a stream has no token counts.
             "stream_options": None if self._renamed_parameters.get("stream", "") is None else {"include_usage": True},
         }
         named = {self._renamed_parameters.get(name, name): value for name, value in body.items() if value is not None}
         return {name: value for name, value in named.items() if name is not None} | self.settings.extra_body
 
     def _call_seed(self, request: Request) -> int | None:
-        """Derive the seed of a call: equal for the same call of two runs, different for each call of a run."""
+        """Derive the seed of a call.
+
+        It is equal for the same call of two runs, and different for each call of a run.
+        """
         if self.settings.seed is None:
             return None
         text = f"{self.settings.seed} {request.key or request.prompt}"
@@ -141,7 +144,7 @@ class ModelClient:
     async def _send_with_retries(
         self, request: Request, limit: int | None, retries: int, timeout_s: float | None = None
     ) -> tuple[dict[str, Any], dict[str, Any], int]:
-        """Send until there is an answer; return the request, the body of the answer, and the number of failures."""
+        """Send until there is an answer. Return the request, the body of the answer, and the number of failures."""
         failed = 0
         while True:
             sent = self._build_body(request, limit)
@@ -159,7 +162,7 @@ class ModelClient:
             failed += 1
 
     def _adapt_to_refusal(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-        """Drop, rename or rephrase a part of requests that the server refused; return False if that is not possible."""
+        """Drop, rename or rephrase a part of requests that the server refused. Return False if that is not possible."""
         if _refuses_tools(problem, sent):
             self._lacks_tools = True
         elif not self._lacks_system and _refuses_system(problem, sent):
@@ -216,7 +219,7 @@ class ModelClient:
             calls_json = json.dumps([wire.encode_call(call) for call in calls])
         else:
             calls_json = ""
-        # small models write a call as text even if the server supports tools
+        # Small models write a call as text even if the server supports tools.
         if not calls:
             shown, calls = wire.extract_calls(text, request, is_native=native)
         counted = wire.read_usage(body.get("usage"))
@@ -252,12 +255,12 @@ def _refuses_system(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
 
 
 def _refuses_tools(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-    """Return True if a server does not support tools; servers differ in words and status."""
+    """Return True if a server does not support tools. Servers differ in wording and status."""
     if not ("tools" in sent or any(message.keys() & {"tool_calls", "tool_call_id"} for message in sent["messages"])):
         return False
     if problem.status == 501:
         return True
-    # llama.cpp: "tools param requires --jinja flag"
+    # llama.cpp answers: "tools param requires --jinja flag".
     if problem.status == 500:
         return bool(TOOLS.search(problem.message) and UNABLE.search(problem.message))
     if problem.status not in (400, 404, 422) or problem.parameter.startswith("messages"):

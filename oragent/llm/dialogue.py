@@ -1,4 +1,4 @@
-"""Exchanges with a model: fit prompts into its context, ask until a reply can be read, let it work with tools."""
+"""Exchanges with a model: fit prompts into its context, repeat until a reply can be read, and run tools for it."""
 
 import asyncio
 import json
@@ -14,20 +14,20 @@ from oragent.llm.model import Message, Request, Tool, ToolCall
 from oragent.llm.model_settings import ModelSettings
 from oragent.programs.parser_client import run_briefly
 
-# characters of a reply that is sent back with its error: its head and its tail
+# Maximum number of characters of a reply that is sent back with its error. Its head and its tail are kept.
 LONGEST = 50_000
 OUT_OF_ROUNDS = "No more calls in this turn: answer now, with what you have."
 
 
-# of code; prose has four. A high estimate wastes some context, a low one wastes a call.
+# Characters per token of code; prose has four. A high estimate wastes some context, a low one wastes a call.
 LETTERS_A_TOKEN = 3
-# the reply gets one part in four of the context unless a limit on it is set
+# The reply gets one part in four of the context, unless a limit on it is set.
 REPLY_SHARE = 4
 BLANK_LINES = re.compile(r"\n{3,}")
 
 
 class ReplyText(Protocol):
-    """Reply of a model, recorded or not."""
+    """Reply of a model, whether recorded or not."""
 
     @property
     def text(self) -> str:
@@ -39,7 +39,7 @@ class ReplyText(Protocol):
 
 
 class Asker(Protocol):
-    """Sender of prompts to models, such as a case of a study."""
+    """Object that sends prompts to models, such as a case of a study."""
 
     async def ask(
         self, role: str, messages: Sequence[Message], temperature: float | None = None, tools: Sequence[Tool] = ()
@@ -53,13 +53,13 @@ R = TypeVar("R", bound=ReplyText)
 
 @dataclass(frozen=True)
 class ModelAnswer(Generic[T, R]):
-    """Value that was read from a reply, or the reason why none could be read."""
+    """Value read from a reply, or the reason why none could be read."""
 
-    # value of the last reply; None if no reply could be used
+    # Value of the last reply. None if no reply could be used.
     value: T | None
-    # replies, in order, at least one
+    # Replies in order, at least one.
     replies: tuple[R, ...]
-    # reason why the last reply cannot be used; empty if it can
+    # Reason why the last reply cannot be used. Empty if it can.
     problem: str = ""
 
     @property
@@ -77,11 +77,11 @@ async def ask_until_read(
     attempts: int = 2,
     unusable: type[OragentError] = ReplyError,
 ) -> ModelAnswer[T, R]:
-    """Ask a model; a reply that cannot be used is sent back with the reason.
+    """Ask a model. A reply that cannot be used is sent back with the reason.
 
-    ``ask`` gets the messages and the number of the attempt, from 0. ``read`` raises ``unusable`` if it cannot use a
-    reply; it may be called again, in a thread, where a hostile reply takes longer than a usual one. ``complain`` turns
-    the reason into the message that is sent back.
+    ``ask`` receives the messages and the number of the attempt, from 0. ``read`` raises ``unusable`` if it cannot use a
+    reply. It may be called again in a thread, if a hostile reply takes longer than usual. ``complain`` turns the reason
+    into the message that is sent back.
     """
     replies: list[R] = []
     problem = ""
@@ -97,7 +97,10 @@ async def ask_until_read(
 
 
 def send_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
-    """Return a conversation with a reply that cannot be used, and the reason; servers take no empty message."""
+    """Return a conversation with a reply that cannot be used, and the reason.
+
+    An empty reply gets a substitute, because servers accept no empty message.
+    """
     if text.strip():
         return [*messages, Message("assistant", _quote_text(text)), Message("user", complaint)]
     *earlier, last = messages
@@ -112,9 +115,9 @@ def _quote_text(text: str) -> str:
 
 
 def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:
-    """Return a reply as a message with its tool calls, those in its text included.
+    """Return a reply as a message with its tool calls, including those in its text.
 
-    Some servers take tools and leave the calls of a small model in the text, as fenced JSON.
+    Some servers accept tools but leave the calls of a small model in the text, as fenced JSON.
     """
     if reply.tool_calls:
         return Message("assistant", reply.text, reply.tool_calls)
@@ -124,18 +127,18 @@ def read_message(reply: ReplyText, messages: Sequence[Message], tools: Sequence[
 
 @dataclass(frozen=True)
 class ToolRounds:
-    """Limits of the work with tools, and the messages that a model gets when it reaches them."""
+    """Limits of the work with tools, and the messages that a model receives when it reaches them."""
 
-    # most replies with tool calls; None: any number
+    # Maximum number of replies with tool calls. None means no limit.
     rounds: int | None = None
-    # most calls of one reply; the model is told how many further ones were not run; None: any number
+    # Maximum number of calls in one reply. The model is told how many further ones were not run. None means no limit.
     calls: int | None = None
-    # what happens after the last round: the model is asked once more, without tools, after this message (without a
-    # message if empty); None: it is not asked again
+    # Text after the last round: the model is asked once more without tools, after this message (without a message if
+    # empty). None means that it is not asked again.
     closing: str | None = None
-    # most replies without a call that are answered by ``nudge``
+    # Maximum number of replies without a call that are answered by ``nudge``.
     nudges: int = 0
-    # message that asks for a call
+    # Message that requests a call.
     nudge: str = ""
 
 
@@ -149,11 +152,11 @@ async def work_with_tools(
     has_ended: Callable[[], bool] = lambda: False,
     read_text_call: Callable[[str], ToolCall | None] = lambda text: None,
 ) -> str:
-    """Let a model call tools until it answers without a call; return the text of its last reply.
+    """Let a model call tools until it answers without a call. Return the text of its last reply.
 
-    Replies and results are appended to ``messages``. ``call_tool`` performs a call, in a thread; for a wrong call it
-    returns a text that says what is wrong. ``has_ended`` says that the work is complete, such as after a tool that
-    submits it. ``read_text_call`` reads a call from a reply without calls, such as a fenced program.
+    Replies and results are appended to ``messages``. ``call_tool`` performs a call in a thread; for a wrong call it
+    returns a text that says what is wrong. ``has_ended`` returns True when the work is complete, for example after a
+    tool that submits it. ``read_text_call`` reads a call, such as a fenced program, from a reply without tool calls.
     """
     rounds = nudges = 0
     text = ""
@@ -195,13 +198,13 @@ async def _ask_for_answer(
 
 @dataclass(frozen=True)
 class PromptPart:
-    """A part of a prompt that may be left out, piece by piece, the first piece first."""
+    """Part of a prompt that may be left out piece by piece, the first piece first."""
 
-    # name of the part in the list of omissions
+    # Name of the part in the list of omissions.
     name: str
-    # texts of the part, in the order in which they are left out
+    # Texts of the part, in the order in which they are left out.
     pieces: Sequence[str]
-    # number of the last pieces that always stay
+    # Number of the last pieces that are never left out.
     keep: int = 0
 
 
@@ -214,10 +217,10 @@ def prompt_token_limit(models: Sequence[ModelSettings]) -> int | None:
 def fit_prompt(
     render: Callable[[Mapping[str, Sequence[str]]], str], parts: Sequence[PromptPart], tokens: int | None
 ) -> str:
-    """Render a prompt that fits, or the shortest one that leaving out parts allows.
+    """Render a prompt that fits, or the shortest possible one.
 
-    ``render`` makes the prompt from the pieces of each part, by name. Parts come in order, the least important first.
-    The last line of the prompt lists the omissions, if any.
+    ``render`` creates the prompt from the pieces of each part, by name. The least important parts come first. The last
+    line of the prompt lists omissions, if any.
     """
     whole = {part.name: [piece for piece in part.pieces if piece] for part in parts}
     remaining = {name: list(pieces) for name, pieces in whole.items()}
@@ -232,7 +235,7 @@ def fit_prompt(
 
 
 def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Message]:
-    """Shorten a conversation to a number of tokens, by cutting the middle out of the longest messages."""
+    """Shorten a conversation to a number of tokens by cutting the middle of the longest messages."""
     fitted = list(messages)
     for _ in messages:
         if tokens is None:
@@ -270,7 +273,7 @@ def _describe_omissions(whole: Mapping[str, Sequence[str]], remaining: Mapping[s
 
 
 def _cut_middle(text: str, excess: int) -> str:
-    """Remove ``excess`` characters from the middle of a text, and as many more as the mark needs."""
+    """Remove ``excess`` characters from the middle of a text, plus the characters that the mark needs."""
     mark = "\n[... {:,} characters left out: your context has no room for them ...]\n"
     gone = min(len(text), excess + len(mark) + 10)
     head = (len(text) - gone) // 2

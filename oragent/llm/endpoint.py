@@ -1,4 +1,4 @@
-"""Make one attempt at an OpenAI-compatible server, and classify its failure."""
+"""One attempt to call an OpenAI-compatible server, and the kind of its failure."""
 
 import asyncio
 import email.utils
@@ -23,54 +23,54 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
-# local servers ask for none, the package insists on one
+# Local servers need no key, but the package requires one.
 NO_KEY = "no-key"
-# characters of an answer: a hundred times the longest reply
+# Maximum number of characters of an answer, a hundred times the longest reply.
 LONGEST_BODY = 16_000_000
-# characters; shorter keys need no protection
+# Minimum length of a key that is protected, in characters.
 SHORTEST_KEY = 12
-# seconds until a connection stands
+# Maximum seconds until a connection is established.
 CONNECT_S = 60.0
-# longest attempt in multiples of the longest silence: a proxy may send blanks for ever
+# Maximum duration of an attempt, in multiples of the maximum silence. A proxy may send blanks without end.
 MOST_SILENCES = 8
-# statuses of temporary failures, like every 5xx
+# Statuses of temporary failures, in addition to all 5xx.
 PASSING = (408, 409, 425, 429)
-# called by the reader of a body for every piece that arrives, in the task of the attempt
+# Function that the reader of a body calls for every piece that arrives, in the task of the attempt.
 _hearing: ContextVar[Callable[[], None]] = ContextVar("hearing", default=lambda: None)
 
 
-# exceptions are compared by identity
+# Exceptions are compared by identity.
 @dataclass(eq=False)
 class AttemptFailed(Exception):
     """Failure of one attempt."""
 
-    # message for the user, one line
+    # Message for the user, one line.
     message: str
-    # whether another attempt may succeed
+    # True if another attempt may succeed.
     passing: bool
-    # HTTP status; 0 without an answer
+    # HTTP status. 0 without an answer.
     status: int = 0
-    # seconds that the server asks to wait; None if it does not
+    # Seconds that the server asks to wait, or None.
     wait_s: float | None = None
-    # parameter of the request that the server names as wrong; empty if it names no parameter
+    # Parameter of the request that the server names as wrong. Empty if it names none.
     parameter: str = ""
-    # whether our own limit ended it, so that the reply may still be made and paid for
+    # True if our own limit ended it. The reply may then still be generated and paid for.
     timed_out: bool = False
 
 
 class Endpoint:
     """A server that speaks the chat-completions protocol, through the ``openai`` package.
 
-    Replies are streamed where the server can, so that the limit is on silence: an attempt ends after ``timeout_s``
-    seconds without a byte, and after `MOST_SILENCES` times as long in any case.
+    Replies are streamed if the server supports it, so that the limit is on silence: an attempt ends after ``timeout_s``
+    seconds without a byte, and in any case after `MOST_SILENCES` times as long.
 
-    The retries of the package are switched off: it does not count those of a failed call, accepts a broken body with
+    The retries of the package are switched off. It does not count those of a failed call, accepts a broken body with
     status 200 as an answer, and repeats a call whose quota is used up.
     """
 
     def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
         require_package("openai", "models", "a language model behind a server")
-        # half a second that no run without a model should pay
+        # The import takes half a second, which runs without a model should not need.
         import openai
 
         if not base_url.startswith(("http://", "https://")):
@@ -79,8 +79,8 @@ class Endpoint:
         self.has_key = bool(key)
         self._key = key
         self._timeout_s = timeout_s
-        # A proxy from the environment cannot reach the loopback of this machine; a redirect would send the prompt to a
-        # server that the user did not name.
+        # Proxies of the environment cannot reach the loopback address of this machine, and a redirect would send the
+        # prompt to a server that the user did not name.
         plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
         plain.event_hooks = {"response": [_read_bounded]}
         self._client = openai.AsyncOpenAI(
@@ -90,28 +90,29 @@ class Endpoint:
             max_retries=0,
             http_client=plain,
         )
-        # the package sends them to every server
+        # The package sends these variables to every server.
         if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:
             self._client.organization = self._client.project = None
 
     async def send(self, request: Mapping[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
-        """Make one attempt; return the decoded body, in which ``choices`` holds at least one message.
+        """Make one attempt. Return the decoded body, in which ``choices`` has at least one message.
 
         Args:
             request: Body of the request.
-            timeout_s: Longest silence in seconds; None: that of the endpoint.
+            timeout_s: Maximum silence in seconds. None means that of the endpoint.
 
         Raises:
-            AttemptFailed: The answer is something else, or did not come in time.
+            AttemptFailed: The answer is malformed, or did not arrive in time.
         """
-        # already loaded
+        # The package is already loaded.
         import openai
 
         limit_s = timeout_s or self._timeout_s
         try:
             async with asyncio.timeout(MOST_SILENCES * limit_s), asyncio.timeout(limit_s) as silence:
                 _hearing.set(partial(extend_silence, silence, limit_s))
-                # As text: the types of the package take a tenth of a second to import and are not used.
+                # The answer is read as text, because the types of the package take a tenth of a second to import and
+                # are not used.
                 answer = await self._client.post("/chat/completions", cast_to=str, body=request)
             return _decode_body(self._without_key(answer))
         except TimeoutError:
@@ -126,7 +127,7 @@ class Endpoint:
             failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
         except BrokenReply as problem:
             failure = AttemptFailed(f"{self.base_url} sent a broken reply: {problem}", passing=True)
-        # outside the handlers: the traceback must not hold the request and its key
+        # Raised outside of the handlers, so that the traceback does not contain the request and its key.
         raise failure
 
     async def close(self) -> None:
@@ -135,7 +136,7 @@ class Endpoint:
 
     def _read_refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
         status, body = problem.status_code, problem.body
-        # Gemini
+        # Gemini sends a list.
         if isinstance(body, list) and body and isinstance(body[0], dict):
             body = body[0].get("error", body[0])
         if isinstance(body, dict):
@@ -160,7 +161,7 @@ class Endpoint:
     def _without_key(self, text: str) -> str:
         """Return a server's text with the key replaced by asterisks.
 
-        Local servers get a short word such as ``any`` or ``x`` as the key. That needs no protection, and replacing it
+        Local servers get a short word such as ``any`` or ``x`` as the key. It needs no protection, and replacing it
         would break every program that contains it.
         """
         key = self._key.get_secret_value()
@@ -170,7 +171,7 @@ class Endpoint:
 
 
 class _Response(Protocol):
-    """Part of a response that is used; releases of ``openai`` differ in their HTTP package."""
+    """Part of a response that is used here. Releases of ``openai`` differ in their HTTP package."""
 
     encoding: str | None
     _content: bytes
@@ -184,9 +185,9 @@ class _Response(Protocol):
 
 
 async def _read_bounded(response: _Response) -> None:
-    """Read a body in pieces, up to a bound on its decoded length; text is UTF-8, whatever the server declares.
+    """Read a body in pieces, up to a limit on its decoded length. Text is read as UTF-8, whatever the server declares.
 
-    The events of a streamed reply are joined to the body that a server sends without streaming.
+    The events of a streamed reply are joined to the body that a server would send without streaming.
     """
     hear = _hearing.get()
     hear()
@@ -202,26 +203,26 @@ async def _read_bounded(response: _Response) -> None:
             raise BrokenReply(f"more than {LONGEST_BODY:,} bytes")
     if is_stream:
         body += json.dumps(joiner.body()).encode()
-    # as ``aread`` leaves it
+    # Leave the response as ``aread`` does.
     response._content = bytes(body)
     response.encoding = "utf-8"
 
 
 def extend_silence(silence: asyncio.Timeout, limit_s: float) -> None:
-    """Begin the limit on silence anew, as something arrived."""
+    """Restart the limit on silence, because data arrived."""
     if not silence.expired():
         silence.reschedule(asyncio.get_running_loop().time() + limit_s)
 
 
 def _decode_body(body: str) -> dict[str, Any]:
     if len(body) > LONGEST_BODY:
-        raise BrokenReply(f"{len(body):,} characters, at most {LONGEST_BODY:,} are read")
+        raise BrokenReply(f"{len(body):,} characters; at most {LONGEST_BODY:,} are allowed")
     try:
         answer: Any = json.loads(body)
     except (ValueError, RecursionError):
-        raise BrokenReply(f"no JSON but {_quote_body(body)}") from None
+        raise BrokenReply(f"expected JSON, not {_quote_body(body)}") from None
     if not isinstance(answer, dict):
-        raise BrokenReply(f"no object but {_quote_body(body)}")
+        raise BrokenReply(f"expected an object, not {_quote_body(body)}")
     choices = answer.get("choices")
     if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
         raise BrokenReply(f"no choices in {_quote_body(body)}")
@@ -242,7 +243,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             return None
         return max(0.0, email.utils.mktime_tz(date) - time.time())
     except (ValueError, OverflowError):
-        # a day that does not exist
+        # The date does not exist.
         return None
 
 
@@ -251,7 +252,7 @@ def _on_loopback(base_url: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        # a name
+        # The host is a name, not an address.
         return False
 
 

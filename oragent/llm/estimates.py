@@ -1,4 +1,4 @@
-"""Estimates of what model calls will cost, before any call is made."""
+"""Estimates of the cost of model calls, before any call is made."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -16,13 +16,13 @@ from oragent.llm.prices import Prices, describe_price_package
 
 FILE = "estimate.json"
 MILLION = 1_000_000
-# Names of stand-ins and of functions, which have no server.
+# Names of stand-ins and of functions, which use no server.
 STAND_INS = frozenset(("scripted", "oracle", "planted", "copy"))
 
 
 @dataclass(frozen=True)
 class PlannedCalls:
-    """Calls of one role that are expected."""
+    """Expected calls of one role."""
 
     role: str
     model: ModelSettings
@@ -55,7 +55,7 @@ class SpendingEstimate:
     roles: tuple[RoleCost, ...] = ()
     # Source of the prices, with its date or version.
     prices: str = ""
-    # Bound on money that ends each run; None for none.
+    # Bound on money that ends each run, or None.
     bound: float | None = None
     # Number of runs that the figures include.
     runs: int = 1
@@ -72,7 +72,7 @@ class SpendingEstimate:
 
     @property
     def money(self) -> float | None:
-        """US dollars, at most the bound of all runs; None if no price is known."""
+        """US dollars, at most the bound of all runs. None if no price is known."""
         known = [role.money for role in self.roles if role.money is not None]
         if not known:
             return None
@@ -83,7 +83,7 @@ class SpendingEstimate:
 
     @property
     def is_paid(self) -> bool:
-        """True if a call may cost money: its price is not 0, or unknown at a server elsewhere."""
+        """True if a call may cost money: its price is positive, or unknown at a server on another machine."""
         return any(role.money is None or role.money > 0 for role in self.roles)
 
     def describe(self) -> str:
@@ -121,7 +121,7 @@ class SpendingEstimate:
 
 
 def price_calls(planned: Iterable[PlannedCalls], prices: Prices, budget: Budget) -> SpendingEstimate:
-    """Return the cost of planned calls, within the bounds on calls and tokens of one run."""
+    """Return the cost of planned calls, within the limits on calls and tokens of one run."""
     calls = [entry for entry in planned if entry.calls > 0 and _has_server(entry.model)]
     share = _bounded_share(calls, budget)
     roles = [_price_role(replace(entry, calls=entry.calls * share), prices) for entry in calls]

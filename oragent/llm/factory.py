@@ -1,4 +1,4 @@
-"""Make models from settings, check that each answers before any work begins, and choose among several by a bandit."""
+"""Make models from settings, check that each one answers, and choose among several by a bandit."""
 
 import math
 import os
@@ -16,7 +16,8 @@ from oragent.llm.model import Model, Reply, Request
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 from oragent.llm.prices import Prices, project_prices
 
-# of the cost of the most expensive model: no round is free, as it takes time and an evaluation
+# Minimum cost of a round as a share of the cost of the most expensive model. No round is free, because it takes time
+# and an evaluation.
 CHEAPEST = 0.01
 
 
@@ -24,17 +25,17 @@ CHEAPEST = 0.01
 class EnsembleArm:
     """Record of a model of an ensemble."""
 
-    # number of rounds assigned to it, those in progress included
+    # Number of rounds assigned to it, including those in progress.
     rounds: int = 0
-    # number of these rounds that have ended
+    # Number of these rounds that have ended.
     settled: int = 0
-    # sum of the rewards of the settled rounds, each in [0, 1]
+    # Sum of the rewards of the settled rounds, each in [0, 1].
     reward: float = 0.0
-    # sum of the squared rewards
+    # Sum of the squared rewards.
     squares: float = 0.0
-    # US dollars that the settled rounds took, where prices are known
+    # US dollars that the settled rounds cost, if prices are known.
     money: float = 0.0
-    # tokens that the settled rounds took
+    # Tokens that the settled rounds used.
     tokens: float = 0.0
 
     def mean_cost(self, priced: bool) -> float:
@@ -57,12 +58,12 @@ def choose_arm(arms: Sequence[EnsembleArm]) -> int:
     trial without reward or cost. Costs are relative to those of the most expensive arm.
 
     Returns:
-        Index of the arm, the first of equal ones; arms that were never tried come first.
+        Index of the arm, the first of equal ones. Arms that were never tried come first.
     """
     untried = [index for index, arm in enumerate(arms) if not arm.rounds]
     if untried:
         return untried[0]
-    # one of them has no result yet: take turns
+    # One of them has no result yet, so all arms take turns.
     if not all(arm.settled for arm in arms):
         return min(range(len(arms)), key=lambda index: arms[index].rounds)
     priced = all(arm.money > 0 for arm in arms)
@@ -77,9 +78,9 @@ def choose_arm(arms: Sequence[EnsembleArm]) -> int:
 class Ensemble:
     """A model that consists of several models.
 
-    Each round is assigned to one model when it begins, and all its calls go there, repairs included. Its reward is
-    recorded when the round is committed. Both happen in the order of rounds, so the choice depends on the history of
-    the run alone, not on the timing of calls.
+    Each round is assigned to one model when it begins, and all its calls go there, including repairs. Its reward is
+    recorded when the round is committed. Both happen in the order of rounds, so the choice depends only on the history
+    of the run, not on the timing of calls.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:
@@ -100,7 +101,7 @@ class Ensemble:
         self._arms[index] = replace(self._arms[index], rounds=self._arms[index].rounds + 1)
 
     def reassign_round(self, number: int, index: int) -> None:
-        """Assign a round that has begun to another model, whatever the bandit chose."""
+        """Assign a round that has begun to another model, regardless of the bandit's choice."""
         previous = self._rounds_in_flight[number]
         for arm, step in ((previous, -1), (index, 1)):
             self._arms[arm] = replace(self._arms[arm], rounds=self._arms[arm].rounds + step)
@@ -110,7 +111,7 @@ class Ensemble:
         """Record the reward and the cost of a round."""
         index = self._rounds_in_flight.pop(number)
         arm = self._arms[index]
-        # it made no call
+        # The round made no call.
         if not money + tokens:
             self._arms[index] = replace(arm, rounds=arm.rounds - 1)
             return
@@ -124,7 +125,7 @@ class Ensemble:
         )
 
     async def __call__(self, request: Request, /) -> Reply:
-        """Ask the model of the request's round; the best one so far if the request belongs to no round."""
+        """Ask the model of the request's round. If the request belongs to no round, ask the best one so far."""
         number = request.key.partition(".")[0]
         if number.isdigit():
             index = self._rounds_in_flight.get(int(number))
@@ -138,13 +139,13 @@ Maker = Callable[[ModelSettings], Model]
 
 @dataclass(frozen=True)
 class Models:
-    """Models by role; itself a model, which passes each request to the model of its role."""
+    """Models by role. The object is itself a model, which passes each request to the model of its role."""
 
-    # model of all roles without an entry in ``roles``
+    # Model of all roles without an entry in ``roles``.
     main: Model
-    # models of single roles
+    # Models of single roles.
     roles: Mapping[str, Model] = field(default_factory=dict)
-    # replies to the checks of servers, which cost as any other
+    # Replies to connection checks, which cost money like any other.
     checks: tuple[Reply, ...] = ()
 
     async def __call__(self, request: Request, /) -> Reply:
@@ -161,19 +162,19 @@ async def open_models(
     prices: Prices | None = None,
     key: SecretStr | None = None,
 ) -> AsyncIterator[Models]:
-    """Make models, and close them at the end; equal settings share one client, which is checked once.
+    """Create models, and close them at the end. Equal settings share one client, which is checked once.
 
     Args:
-        runtime: Settings of the main model, of those of single roles, and of the ensemble.
-        fallback_roles: For roles without a model: the role whose model is used instead, if it has one.
-        makers: Functions that make the models of certain names, instead of a client.
-        prices: Prices of models; None: the price list of the project, or the shipped one.
+        runtime: Settings of the main model, of the models of single roles, and of the ensemble.
+        fallback_roles: For roles without a model, the role whose model is used instead, if it has one.
+        makers: Functions that create the models of certain names, instead of a client.
+        prices: Prices of models. None means the price list of the project, or of the package.
         key: Key to use instead of ``OPENAI_API_KEY``; the environment is left unchanged. None: all keys that settings
             name are removed from the environment until the models are closed, so that no child process inherits them.
 
     Raises:
-        ConfigError: There is no main model, or the price list is broken.
-        ModelError: A model has no key, cannot be reached, or refuses.
+        ConfigError: No main model is named, or the price list is damaged.
+        ModelError: A model has no key, cannot be reached, or refuses the call.
     """
     if runtime.model is None:
         raise ConfigError("no model is named: use --model or model.name")

@@ -1,8 +1,8 @@
-"""Keep keys out of the environment, and require consent to what a folder names, before a model is used.
+"""Removal of keys from the environment, and consent to demands of a folder before a model is used.
 
-Each key is given only to the server that it was set for. A folder may come from another person: the addresses, commands
-and keys that a user names when work begins are stored on this machine by hash, and a folder with others is not
-continued until the user agrees.
+Each key is given only to the server for which it was set. A folder may come from another person. The addresses,
+commands and keys that a user names when work begins are stored on this machine as hashes, and a folder with others is
+not continued until the user agrees.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ PORTS = {"http": 80, "https": 443}
 NO_KEY = SecretStr("")
 
 
-# characters of a command or an address in a message
+# Maximum number of characters of a command or an address in a message.
 SHOWN = 120
 
 
@@ -36,13 +36,13 @@ def url_origin(url: str) -> tuple[str, str, int | None]:
     try:
         port = parts.port
     except ValueError:
-        # no number; the client reports it
+        # The port is not a number. The client reports this error.
         port = None
     return parts.scheme, (parts.hostname or "").rstrip("."), port or PORTS.get(parts.scheme)
 
 
 def server_address(model: ModelSettings) -> str:
-    """Return the address of a model's server; empty if the model is a command."""
+    """Return the address of a model's server; empty for a command."""
     if model.command is not None:
         return ""
     return model.base_url or os.environ.get(ADDRESS) or OPENAI_URL
@@ -52,7 +52,7 @@ def server_address(model: ModelSettings) -> str:
 class Keys:
     """Available keys."""
 
-    # keys by the name of their environment variable
+    # Keys by the name of their environment variable.
     by_variable: Mapping[str, SecretStr] = field(default_factory=dict)
 
     def key_for(self, model: ModelSettings) -> SecretStr:
@@ -76,7 +76,7 @@ class Keys:
 def hide_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
     """Remove keys from the environment within a block, so that no child process inherits them.
 
-    The block may be entered several times at once, from any thread: all get the keys, and the last one restores them.
+    Blocks may be nested and entered from any thread. All of them receive the keys, and the last one restores them.
     """
     variables = list(dict.fromkeys([KEY, *names]))
     try:
@@ -88,7 +88,7 @@ def hide_keys(names: Iterable[str] = ()) -> Iterator[Keys]:
 
 @contextmanager
 def hide_key() -> Iterator[SecretStr]:
-    """Do the same with ``OPENAI_API_KEY`` alone; yields an empty key without it."""
+    """Do the same with ``OPENAI_API_KEY`` only. Yield an empty key if it is not set."""
     with hide_keys() as keys:
         yield keys.by_variable[KEY]
 
@@ -104,7 +104,7 @@ class _HiddenKeys:
     def take(self, name: str) -> SecretStr:
         with self._lock:
             self._users[name] = self._users.get(name, 0) + 1
-            # also one that was set since
+            # This also removes a key that was set since.
             if name in os.environ:
                 self._keys[name] = SecretStr(os.environ.pop(name))
             return self._keys.get(name, NO_KEY)
@@ -123,11 +123,11 @@ _HIDDEN = _HiddenKeys()
 class Demand:
     """Command, address or key that a configuration uses."""
 
-    # phrase for the user
+    # Phrase for the user.
     text: str
-    # values that identify it
+    # Values that identify it.
     parts: tuple[str, ...]
-    # whether the last part is the text of a program, which no command-line setting can name
+    # True if the last part is the text of a program, which no setting of the command line can name.
     is_code: bool = False
 
     @property
@@ -137,7 +137,7 @@ class Demand:
 
 
 def expect_trusted(path: Path, demands: Iterable[Demand], overrides: Sequence[str] = ()) -> None:
-    """Check that a folder demands nothing but what its user named, now or when its work began on this machine.
+    """Check that a folder demands only what its user named, now or when its work began on this machine.
 
     Raises:
         UntrustedError: It has other demands, which the message lists.
@@ -151,13 +151,12 @@ def expect_trusted(path: Path, demands: Iterable[Demand], overrides: Sequence[st
     ]
     if strange:
         raise UntrustedError(
-            f"{path} asks for what you did not name on this machine: {'; '.join(strange)}. Look at it, then give "
-            "--trust"
+            f"{path} demands what you did not name on this machine: {'; '.join(strange)}. Check it, then add --trust"
         )
 
 
 def remember_demands(demands: Iterable[Demand]) -> None:
-    """Store demands as trusted; if the folder cannot be written, the user is asked again."""
+    """Store demands as trusted. If the folder cannot be written, the user is asked again next time."""
     with suppress(OSError):
         _trust_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
         for demand in demands:
@@ -184,6 +183,6 @@ def _trust_folder() -> Path:
 
 
 def quote_shortened(text: str) -> str:
-    """Quote text of a folder for a message: escaped, on one line, shortened."""
+    """Quote text of a folder for a message: escaped, on one line, and shortened."""
     text = " ".join(escape_text(text).split())
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")

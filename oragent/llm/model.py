@@ -1,4 +1,4 @@
-"""Interface of models: a request in, one reply out."""
+"""Interface of models: a request in, and one reply out."""
 
 import hashlib
 import json
@@ -15,11 +15,11 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class Tool:
     """A function that a model may call."""
 
-    # name of the tool: letters, digits, ``_`` and ``-`` only, as servers require
+    # Name of the tool, which has only letters, digits, ``_`` and ``-``, as servers require.
     name: str
-    # description for the model: when to call it, and its result
+    # Description for the model: when to call it, and its result.
     description: str
-    # JSON schema of its arguments, an object
+    # JSON schema of its arguments, an object.
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
 
     def __post_init__(self) -> None:
@@ -29,15 +29,15 @@ class Tool:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """Tool call of a model, not checked against the tool."""
+    """Tool call of a model, which is not checked against the tool."""
 
-    # id by which the message with the result refers to it
+    # Id by which the message with the result refers to it.
     id: str
-    # name of the tool, which may not exist
+    # Name of the tool, which may not exist.
     name: str
-    # empty if they could not be read
+    # Arguments. Empty if they could not be read.
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    # reason why they could not be read, one line; empty if they could
+    # Reason why they could not be read, one line. Empty if they could.
     problem: str = ""
 
 
@@ -45,17 +45,17 @@ class ToolCall:
 class Message:
     """One message of a conversation."""
 
-    # ``system``, ``user``, ``assistant`` or ``tool``
+    # ``system``, ``user``, ``assistant`` or ``tool``.
     role: str
     # text of the message
     content: str
-    # calls that an ``assistant`` message asks for
+    # Calls that an ``assistant`` message requests.
     tool_calls: tuple[ToolCall, ...] = ()
-    # id of the call whose result a ``tool`` message is
+    # Id of the call whose result a ``tool`` message contains.
     tool_call_id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the message as plain data; keys about tools are only present if it has calls or is a result."""
+        """Return the message as plain data. Keys about tools are present only if it has calls or is a result."""
         if self.tool_calls:
             calls = {"tool_calls": [vars(call) for call in self.tool_calls]}
         else:
@@ -74,12 +74,12 @@ class Request:
     # role of the model, such as ``code``
     role: str
     messages: tuple[Message, ...]
-    # sampling temperature, in [0, 2]; None: that of the model's settings
+    # Sampling temperature, in [0, 2]. None means that of the model's settings.
     temperature: float | None = None
     tools: tuple[Tool, ...] = ()
-    # name of the call, unique within a run; empty outside of runs
+    # Name of the call, unique within a run. Empty outside of runs.
     key: str = ""
-    # JSON schema of the reply, an object; None: any reply
+    # JSON schema of the reply, an object. None means any reply.
     schema: Mapping[str, Any] | None = None
 
     @cached_property
@@ -89,7 +89,7 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of everything that affects the reply; the key does not."""
+        """Hash of everything that affects the reply, without the key."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
         if self.schema is None:
             schema = ""
@@ -107,21 +107,21 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     # number of tokens of the prompt
     tokens_in: int = field(kw_only=True)
-    # number of tokens of the answer, reasoning included
+    # Number of tokens of the answer, including reasoning.
     tokens_out: int = field(kw_only=True)
-    # price in US dollars; None if the model's price is unknown
+    # Price in US dollars. None if the model's price is unknown.
     money: float | None = field(kw_only=True)
-    # from the first attempt to the last byte, waits included
+    # Seconds from the first attempt to the last byte, including waits.
     seconds: float = field(kw_only=True)
-    # name under which the model was asked
+    # Name by which the model was asked.
     model: str = field(kw_only=True)
-    # number of attempts that failed before this answer came
+    # Number of attempts that failed before this answer.
     retries: int = field(default=0, kw_only=True)
     # ``stop``, ``length``, or another word of the server
     finish_reason: str = field(default="stop", kw_only=True)
-    # reasoning of the model, if the server sends it separately
+    # Reasoning of the model, if the server sends it separately.
     reasoning: str = field(default="", kw_only=True)
-    # whether token counts are estimated by length
+    # True if token counts are estimated by length.
     estimated: bool = field(default=False, kw_only=True)
     # prompt tokens in the server's cache, which cost less
     tokens_cached: int = field(default=0, kw_only=True)
@@ -133,7 +133,7 @@ class Reply:
 
     @property
     def cut_off(self) -> bool:
-        """True if the answer reached its length limit and lacks its end."""
+        """True if the answer reached its length limit, so that its end is missing."""
         return self.finish_reason == "length"
 
 
@@ -147,15 +147,15 @@ class Model(Protocol):
 
 @runtime_checkable
 class RoundLearner(Protocol):
-    """A model that is told the rewards of the rounds in which it was used."""
+    """A model that receives the rewards of the rounds in which it was used."""
 
     def begin_round(self, number: int) -> None:
-        """Note that a round begins; rounds begin in order."""
+        """Note that a round begins. Rounds begin in order."""
 
     def settle_round(self, number: int, reward: float, money: float, tokens: int) -> None:
-        """Note the reward, in [0, 1], and the US dollars and tokens of a round; rounds end in order."""
+        """Note the reward, in [0, 1], and the US dollars and tokens of a round. Rounds end in order."""
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the number of tokens of ``text``: one for every four characters, rounded up."""
+    """Estimate the number of tokens of ``text``, one for every four characters, rounded up."""
     return -(-len(text) // 4)

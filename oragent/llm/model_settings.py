@@ -1,4 +1,4 @@
-"""Settings of models and budget, shared by all systems, from the command line, YAML and Python."""
+"""Settings of models and budget, shared by all products, from the command line, YAML and Python."""
 
 import difflib
 import json
@@ -22,11 +22,11 @@ from oragent._base.settings import STRICT
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Style = Literal["auto", "small", "strong"]
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
-# keys of a request's body that no extra_body may take
+# Keys of a request's body that ``extra_body`` must not set.
 OURS = ("model", "messages", "tools", "stream", "n")
 
 
-# named in errors if no file is
+# Source that is named in errors if there is no file.
 SOURCE = "settings"
 
 
@@ -74,13 +74,13 @@ class ModelSettings:
     backoff_s: Annotated[float, Ge(0.0)] = 0.5
 
     def __post_init__(self) -> None:
-        # perhaps the key: not repeated
+        # The value may be the key itself, so it is not repeated.
         if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):
             raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
         if taken := [name for name in OURS if name in self.extra_body]:
             raise ValueError(f"extra_body must not set {taken[0]!r}, which each request has already")
         if self.command is not None and self.base_url is not None:
-            raise ValueError("a model is behind a command or behind base_url, not both")
+            raise ValueError("a model has either a command or a base_url, not both")
         if not self.name:
             object.__setattr__(self, "name", PurePath(self.command_words[0]).name if self.command is not None else "")
         if not self.name:
@@ -102,18 +102,18 @@ class ModelSettings:
         return hash(json.dumps(values, default=str))
 
 
-# a server that asks for more counts as down
+# If a server asks for a longer wait, it counts as down.
 LONGEST_WAIT_S = 120.0
 LONGEST_BACKOFF_S = 30.0
 
 
 def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> float:
-    """Return the seconds to wait before the next attempt; jittered, so that calls spread out.
+    """Return the seconds to wait before the next attempt, with jitter so that calls spread out.
 
-    The wait ``backoff_s`` doubles with each of the ``failed`` attempts before the last one; ``asked_s`` is what a
-    server asks for.
+    ``backoff_s`` doubles with each of the ``failed`` attempts before the last one. ``asked_s`` is the wait that a
+    server requests.
     """
-    # no result depends on it
+    # No result depends on the jitter.
     jitter = random.random()
     if asked_s is not None:
         return asked_s + backoff_s * jitter
@@ -122,9 +122,9 @@ def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> floa
 
 
 def explain_timeout(what: str, settings: ModelSettings, limit_s: float | None = None) -> str:
-    """Word a time-out of our own: the failure, the setting that bounds it, and the way to go on.
+    """Return the message of a time-out: the failure, the setting with its limit, and the next step.
 
-    ``limit_s`` is the limit that held, if it is lower than the setting's.
+    ``limit_s`` is the limit that applied, if it is lower than the setting.
     """
     if limit_s is not None and limit_s < settings.timeout_s:
         return f"{what} when it was asked for one word: is it the right address, and is the server ready?"
@@ -180,7 +180,7 @@ class RuntimeWords:
 
     @property
     def overrides(self) -> list[str]:
-        """All settings but those of the file, as ``key=value``; ``words`` come last and win."""
+        """All settings except those of the file, as ``key=value``. ``words`` come last and win."""
         overrides = [f"{key}={json.dumps(value)}" for key, value in self.shortcuts.items() if value is not None]
         return [*overrides, *self.words]
 
@@ -208,7 +208,7 @@ class RuntimeWords:
 
 
 def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source: str = SOURCE) -> RuntimeSettings:
-    """Check a tree of settings, after overrides.
+    """Check a tree of settings with overrides.
 
     Raises:
         ConfigError: A key or a value is unknown, or the budget bounds evaluations, which only a search counts.
@@ -225,7 +225,7 @@ def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source
 
 
 def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSettings:
-    """Return the settings if they name no other roles than these; without roles any role is accepted."""
+    """Return the settings if they name only these roles. Without roles, any role is accepted."""
     for role in runtime.models:
         if roles and role not in roles:
             near = difflib.get_close_matches(role, list(roles), n=1, cutoff=0.5)
@@ -233,7 +233,7 @@ def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSett
                 hint = f"did you mean {near[0]!r}?"
             else:
                 hint = f"expected one of {', '.join(sorted(roles))}"
-            raise ConfigError(f"models.{role} names no role: {hint}")
+            raise ConfigError(f"models.{role} does not name a role: {hint}")
     if runtime.model is None and (runtime.models or runtime.ensemble):
         raise ConfigError("models and ensemble need a main model: name it with --model or model.name")
     return runtime

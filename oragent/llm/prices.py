@@ -41,14 +41,14 @@ class _PriceList(BaseModel):
 class Prices:
     """List prices by model name."""
 
-    # price of each model, on any server; a name also stands for its dated snapshots, and the longest listed name wins
+    # Price of each model, on any server. A name also matches its dated snapshots, and the longest listed name wins.
     models: Mapping[str, Price] = field(default_factory=dict)
-    # date of the list; may be empty
+    # Date of the list. May be empty.
     date: str = ""
 
     @classmethod
     def load_prices(cls, path: Path) -> "Prices":
-        """Read a price list such as ``configs/prices.yaml``; a missing file means no prices."""
+        """Read a price list such as ``configs/prices.yaml``. A missing file means no prices."""
         try:
             content = load_yaml(path)
         except FileNotFoundError:
@@ -68,9 +68,9 @@ class Prices:
     def call_cost(
         self, model: str, tokens_in: int, tokens_out: int, tokens_cached: int = 0, base_url: str = ""
     ) -> float | None:
-        """Price a call in USD; None if neither the list nor the package has the model of this server.
+        """Price a call in USD. Return None if neither the list nor the package has the model of this server.
 
-        ``tokens_in`` include ``tokens_cached``, those in the server's cache. Without a ``base_url`` only the list is
+        ``tokens_in`` includes ``tokens_cached``, those in the server's cache. Without a ``base_url`` only the list is
         used.
         """
         price = self._find_listed(model)
@@ -109,7 +109,7 @@ class Prices:
 
 
 def project_prices(*roots: Path) -> Prices:
-    """Load ``configs/prices.yaml`` of the first root that has one, of the current project, or the shipped one."""
+    """Load ``configs/prices.yaml`` of the first root that has one, of the current project, or of the package."""
     lists = (
         root / "configs" / "prices.yaml"
         for root in (*roots, package_data.find_project_root(), package_data.shipped_root())
@@ -134,9 +134,9 @@ def price_package_hint() -> str:
 
 
 def _package_price(model: str, tokens_in: int, tokens_out: int, tokens_cached: int, base_url: str) -> float | None:
-    """Return the present list price at the provider of an address; None for a private server."""
+    """Return the present list price of the provider of an address. None for a private server."""
     try:
-        # a table of a megabyte, for runs with a server alone
+        # The table has a megabyte, which runs that use only a server do not need.
         from genai_prices import Usage, calc_price
 
         usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=tokens_cached or None)

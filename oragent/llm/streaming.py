@@ -1,4 +1,4 @@
-"""Replies that arrive in pieces: server-sent events of an OpenAI-compatible server, joined to one body.
+"""Streamed replies: server-sent events of an OpenAI-compatible server, joined to one body.
 
 Format of the events: WHATWG HTML, section 9.2.6 (``data:`` lines, separated by blank lines; comments begin with ``:``).
 Format of their data: chunks of chat completions (platform.openai.com/docs/api-reference/chat-streaming).
@@ -7,27 +7,27 @@ Format of their data: chunks of chat completions (platform.openai.com/docs/api-r
 import json
 from typing import Any
 
-# bytes of one event, and of all events: a token can take 300 bytes
+# Maximum number of bytes of one event, and of all events. A token can take 300 bytes.
 LONGEST_EVENT, LONGEST_STREAM = 4_000_000, 1_000_000_000
-# tool calls of a message; the rest is dropped
+# Maximum number of tool calls of a message. The rest is dropped.
 MOST_CALLS = 128
-# fields of a delta that hold text
+# Fields of a delta that contain text.
 TEXTS = ("content", "reasoning_content", "reasoning")
 END = b"[DONE]"
 
 
 class BrokenReply(Exception):
-    """Error: a body that does not hold a chat completion."""
+    """Body that does not contain a chat completion."""
 
 
 class StreamJoiner:
     """Joins the events of one reply.
 
-    Memory is bounded: an event, the texts of the reply and the number of tool calls have limits.
+    Memory is limited: an event, the texts of the reply and the number of tool calls have limits.
     """
 
     def __init__(self, longest: int) -> None:
-        # characters of all texts
+        # Maximum number of characters of all texts.
         self._longest = longest
         self._unread = bytearray()
         self._received = 0
@@ -43,7 +43,7 @@ class StreamJoiner:
         """Read the next bytes.
 
         Raises:
-            BrokenReply: An event does not hold a chunk of a chat completion, reports an error, or exceeds a limit.
+            BrokenReply: An event contains no chunk of a chat completion, reports an error, or exceeds a limit.
         """
         self._received += len(piece)
         if self._received > LONGEST_STREAM:
@@ -57,7 +57,7 @@ class StreamJoiner:
             raise BrokenReply(f"an event of more than {LONGEST_EVENT:,} bytes")
 
     def body(self) -> dict[str, Any]:
-        """Return the reply as a server sends it without streaming.
+        """Return the reply in the form that a server sends without streaming.
 
         Raises:
             BrokenReply: The stream ended before the reply did.
@@ -80,7 +80,7 @@ class StreamJoiner:
 
     def _read_line(self, line: bytes) -> None:
         if not line.startswith(b"data:"):
-            # a comment, the name of an event, or the blank line after it
+            # A comment, the name of an event, or the blank line after it.
             return
         data = line[len(b"data:") :].strip()
         if data == END:
@@ -94,7 +94,7 @@ class StreamJoiner:
         except (ValueError, RecursionError):
             raise BrokenReply(f"an event without JSON: {data[:60].decode('utf-8', 'replace')!r}") from None
         if not isinstance(chunk, dict):
-            raise BrokenReply("an event that holds no JSON object")
+            raise BrokenReply("an event without a JSON object")
         if chunk.get("error"):
             error = chunk["error"]
             reason = error.get("message") if isinstance(error, dict) else error
@@ -102,10 +102,10 @@ class StreamJoiner:
         if chunk.get("usage") is not None:
             self._usage = chunk["usage"]
         choices = chunk.get("choices")
-        # the last event has the usage alone
+        # The last event has only the usage.
         if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
             return
-        # a whole message in one event
+        # One event may contain a whole message.
         delta = choices[0].get("delta") or choices[0].get("message")
         if isinstance(delta, dict):
             self._add_delta(delta)
@@ -122,7 +122,7 @@ class StreamJoiner:
                 self._add_call(piece)
 
     def _add_call(self, piece: dict[str, Any]) -> None:
-        """Add a piece of a tool call; a piece without an index or id continues the last call."""
+        """Add a piece of a tool call. A piece without an index or id continues the last call."""
         function = piece.get("function")
         if not isinstance(function, dict):
             function = {}
@@ -142,7 +142,7 @@ class StreamJoiner:
     def _find_call(self, piece: dict[str, Any]) -> dict[str, Any] | None:
         if isinstance(piece.get("index"), int):
             call = self._call_of_index.get(piece["index"])
-            # some servers give every call the index 0, and an id of its own
+            # Some servers give every call the index 0, but its own id.
             if call is not None and piece.get("id") not in (None, "", call["id"]):
                 return None
             return call

@@ -1,4 +1,4 @@
-"""Requests and replies in the chat-completions format of servers; and tool calls as text, for servers without tools.
+"""Requests and replies in the chat-completions format of servers, and tool calls as text for servers without tools.
 
 The protocol is OpenAI's (platform.openai.com/docs/api-reference/chat). Servers vary, so every field of an answer is
 checked. A call as text is a fenced block of JSON; the tools are described in the system message, and results are sent
@@ -22,13 +22,13 @@ from oragent.llm.model import Message, Reply, Request, Tool, ToolCall, estimate_
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 
-# characters of a text; the rest is dropped, and the parsers refuse such a reply
+# Maximum number of characters of a text. The rest is dropped, and the parsers refuse such a reply.
 LONGEST = 1_000_000
-# tool calls of a message; the rest is dropped
+# Maximum number of tool calls of a message. The rest is dropped.
 MOST_CALLS = 128
-# characters of a call's id
+# Maximum number of characters of a call's id.
 LONGEST_ID = 200
-# of one call; larger values are ignored
+# Maximum tokens and costs of one call. Larger values are ignored.
 MOST_TOKENS, MOST_MONEY = 10**9, 1e6
 NAMELESS = "the call names no tool: expected its name as a text"
 
@@ -46,14 +46,14 @@ The tools, each with the JSON schema of its arguments:
 """
 NAMED = re.compile(r'"(?:tool|name)"\s*:\s*"([^"\n]{1,64})"')
 KEYED = re.compile(r'"(?:tool|name)"\s*:')
-# some models write them around a call
+# Tags that some models write around a call.
 TAGS = re.compile(r"</?tool_call>")
-# between the values of a block
+# Separators between the values of a block.
 SEPARATORS = re.compile(r"[ \t\n,;]*")
 BLANK_LINES = re.compile(r"\n{3,}")
-# prose has few; the bound keeps a hostile reply cheap
+# Maximum number of braces that are examined. Prose has few, and the limit bounds the time for a hostile reply.
 MOST_BRACES = 200
-# characters of a call that lacks its last braces, and how many
+# Maximum length of a call that lacks its last braces, in characters, and maximum number of missing braces.
 MOST_UNCLOSED, MOST_MISSING = 4000, 2
 
 
@@ -61,7 +61,7 @@ def encode_message(message: Message) -> dict[str, Any]:
     """Encode a message for a server."""
     written: dict[str, Any] = {"role": message.role, "content": replace_surrogates(message.content)}
     if message.tool_calls:
-        # some servers refuse an empty text with calls
+        # Some servers refuse an empty text in a message with calls.
         written["content"] = written["content"] or None
         written["tool_calls"] = [encode_call(call) for call in message.tool_calls]
     if message.role == "tool":
@@ -151,14 +151,17 @@ def read_money(usage: object) -> float | None:
     cost = _as_object(usage).get("cost")
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
-    # NaN is in no range
+    # NaN is outside of any range.
     if 0 <= cost <= MOST_MONEY:
         return float(cost)
     return None
 
 
 def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, ...]:
-    """Read the tool calls of a message; each gets an id that no call has, even those of ``earlier`` messages."""
+    """Read the tool calls of a message.
+
+    Each gets an id that differs from all others, also from those of ``earlier`` messages.
+    """
     taken, read, number = {*earlier}, [], len(earlier)
     for call in calls[:MOST_CALLS] if isinstance(calls, list) else []:
         fields = _as_object(call)
@@ -190,7 +193,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
     """Read the arguments of a call: an object, or its JSON.
 
     Returns:
-        The arguments, in a form that a database can store; and the reason if they could not be read, one line.
+        The arguments in a form that a database can store, and the reason if they could not be read, one line.
     """
     try:
         if isinstance(raw, str):
@@ -212,7 +215,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
     except RecursionError:
         return {}, "the arguments are nested too deeply"
     except ValueError:
-        # NaN, infinity, a whole number of thousands of digits, too many levels
+        # Causes: NaN, infinity, a whole number of thousands of digits, or too many levels.
         return {}, "the arguments are nested too deeply, or hold a number that JSON has not"
 
 
@@ -222,7 +225,7 @@ def truncate_text(text: str) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which neither a request nor a database can hold."""
+    """Replace lone surrogates, which neither a request nor a database can contain."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -234,10 +237,10 @@ class _TextCall:
 
 
 def write_calls_as_text(request: Request) -> list[Message]:
-    """Rewrite a conversation with messages of system, user and assistant only, and the tools in the first one."""
+    """Rewrite a conversation with only system, user and assistant messages, and with the tools in the first one."""
     names = {call.id: call.name for message in request.messages for call in message.tool_calls}
     plain: list[Message] = []
-    # results of one message's calls go into one message, as roles must alternate
+    # The results of one message's calls go into one message, because roles must alternate.
     answering = False
     for message in request.messages:
         if message.role == "tool":
@@ -270,7 +273,7 @@ def _describe_tools(messages: list[Message], tools: Sequence[Tool]) -> list[Mess
 
 
 def make_reply(text: str, request: Request, messages: Sequence[Message], seconds: float, model: str) -> Reply:
-    """Make the reply of a model without a server, which was sent ``messages``; its price is unknown."""
+    """Create the reply of a model without a server that received ``messages``. Its price is unknown."""
     shown, calls = extract_calls(text, request)
     tokens_in, tokens_out = sum(estimate_tokens(message.content) for message in messages), estimate_tokens(text)
     return Reply(
@@ -286,10 +289,10 @@ def make_reply(text: str, request: Request, messages: Sequence[Message], seconds
 
 
 def extract_calls(text: str, request: Request, *, is_native: bool = False) -> tuple[str, tuple[ToolCall, ...]]:
-    """Extract the calls from a reply, and return the text outside of fences, or the whole text if it has no calls.
+    """Extract the calls from a reply. Return also the text outside of fences, or the whole text if it has no calls.
 
-    If the server supports tools (``is_native``), only calls of the request's tools count, as other JSON in a text is
-    part of the answer.
+    If the server supports tools (``is_native``), only calls of the request's tools count, because other JSON in a text
+    is part of the answer.
     """
     if not request.tools:
         return text, ()
@@ -311,7 +314,7 @@ def extract_calls(text: str, request: Request, *, is_native: bool = False) -> tu
 
 
 def _read_block(block: str) -> Iterator[_TextCall]:
-    """Yield the calls in a fenced block: one object, several, or a list; none if the block is something else."""
+    """Yield the calls in a fenced block, which may be one object, several, or a list; none for other blocks."""
     if not (KEYED.search(block) and block.lstrip().startswith(("{", "["))):
         return
     text = block.strip()
@@ -328,23 +331,23 @@ def _read_block(block: str) -> Iterator[_TextCall]:
 
 
 def _read_value(text: str, place: int) -> tuple[Any, int]:
-    """Return the JSON value at a place of a text and the place of the next; or the error and the same place."""
+    """Return the JSON value at a position of a text and the position after it, or the error and the same position."""
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, place)
-        # No copy of the rest: the time for many small values is proportional to the text.
+        # The rest is not copied, so the time for many small values is proportional to the text.
         separator = SEPARATORS.match(text, end)
         return value, separator.end() if separator else end
     except (ValueError, RecursionError):
         pass
     try:
-        # more tolerant
+        # This parser is more tolerant.
         return extract_json(text[place:]), len(text)
     except ReplyError as problem:
         return problem, place
 
 
 def _read_call(value: object) -> _TextCall | None:
-    """Read a call from a JSON value; None for any other value."""
+    """Read a call from a JSON value. Return None for another value."""
     if not isinstance(value, dict):
         return None
     name = value.get("tool")
@@ -377,7 +380,7 @@ def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCal
 
 
 def _close_braces(text: str, decoder: json.JSONDecoder) -> object:
-    """Parse an object that lacks its last braces, which small models forget; None for anything else."""
+    """Parse an object that lacks its last braces, which small models forget. Return None for another text."""
     if not KEYED.search(text[:MOST_UNCLOSED]) or len(text) > MOST_UNCLOSED:
         return None
     for missing in range(1, MOST_MISSING + 1):

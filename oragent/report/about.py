@@ -1,4 +1,4 @@
-"""The configuration of a run, read from its ``config.yaml``."""
+"""Configuration of a run, read from its ``config.yaml``."""
 
 import math
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from oragent._base.safe_load import MAX_BYTES, parse_yaml
 
 @dataclass(frozen=True)
 class Axis:
-    """A feature of the archive: its name, number of bins and meaning."""
+    """Feature of the archive: its name, number of bins and meaning."""
 
     name: str
     bins: int
@@ -26,38 +26,38 @@ class Axis:
 
 @dataclass(frozen=True)
 class About:
-    """A run as it was configured."""
+    """Configuration of a run."""
 
     problem: str
-    # the problem's name, or its folder if that is outside the project
+    # Name of the problem, or its folder if that is outside of the project.
     problem_reference: str
     title: str
-    # direction of its scores: ``maximize`` or ``minimize``
+    # Direction of its scores: ``maximize`` or ``minimize``.
     direction: Direction
     function: str
-    # features of the archive, in their order; empty for a ranked population
+    # Features of the archive in order. Empty for a ranked population.
     axes: tuple[Axis, ...]
-    # figures of others, for comparison
+    # Published figures, for comparison.
     published: Mapping[str, Any]
-    # settings of the search, as they were configured
+    # Settings of the search.
     settings: Mapping[str, Any]
     version: str
-    # text of the file itself
+    # Text of the file.
     text: str
 
     @property
     def island_count(self) -> int:
-        """Number of populations that evolved side by side."""
+        """Number of populations that evolve in parallel."""
         return int(self.archive.get("islands", 1))
 
     @property
     def seed(self) -> int:
-        """The seed of the search."""
+        """Seed of the search."""
         return int(self.settings.get("seed", 0))
 
     @property
     def budget(self) -> Budget:
-        """Budget of the search; the default if it cannot be read."""
+        """Budget of the search, or the default if it cannot be read."""
         try:
             return Budget(**(self.settings.get("budget") or {}))
         except (TypeError, ValueError):
@@ -65,7 +65,7 @@ class About:
 
     @property
     def strategy_name(self) -> str:
-        """Name of the strategy; empty if it was chosen automatically."""
+        """Name of the strategy. Empty if it was chosen automatically."""
         name = str((self.settings.get("strategy") or {}).get("name", ""))
         if name == "auto":
             return ""
@@ -73,19 +73,19 @@ class About:
 
     @property
     def model_name(self) -> str | None:
-        """The model's name; None where the search needed none."""
+        """Name of the model. None if the search used none."""
         return (self.settings.get("model") or {}).get("name")
 
     @property
     def cell_count(self) -> int:
-        """Number of cells of an island; 0 for a ranked population."""
+        """Number of cells of an island. 0 for a ranked population."""
         if self.axes:
             return math.prod(axis.bins for axis in self.axes)
         return 0
 
     @property
     def references(self) -> dict[str, float]:
-        """The published figures that are plain numbers."""
+        """Published figures that are plain numbers."""
         numbers = {name: value for name, value in self.published.items() if type(value) in (int, float)}
         return {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
 
@@ -96,7 +96,10 @@ class About:
 
 
 def read_about(path: Path) -> About:
-    """Read a run's ``config.yaml``; a StoreError if it cannot be read, a ConfigError if it lacks what reports need."""
+    """Read a run's ``config.yaml``.
+
+    Raise StoreError if it cannot be read, and ConfigError if it lacks values that reports need.
+    """
     try:
         text = read_bounded(path, MAX_BYTES)
         tree = parse_yaml(text)
@@ -116,7 +119,7 @@ def read_about(path: Path) -> About:
 def _check_settings(settings: Mapping[str, Any]) -> None:
     for section in ("archive", "strategy", "model", "budget"):
         if not isinstance(settings.get(section) or {}, Mapping):
-            raise TypeError(f"{section} must hold keys and values")
+            raise TypeError(f"{section} must contain keys and values")
     int(settings.get("seed", 0))
 
 

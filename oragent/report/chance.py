@@ -1,6 +1,6 @@
-"""Tests that separate luck from skill: seen against unseen instances, and a best program against its seed.
+"""Tests that separate luck from skill: seen against unseen instances, and the best program against the seed.
 
-The statistics of the first are differences divided by their standard errors. These follow from the 95 % bootstrap
+The statistics of the first test are differences divided by their standard errors. These follow from the 95 % bootstrap
 intervals over instances that evaluators print (``ci95``).
 """
 
@@ -15,15 +15,15 @@ import numpy as np
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, best_case, sign_flip_interval, sign_flip_test
 
-# significance level; so low because sets of five instances have narrow intervals
+# Significance level. It is low, because sets of five instances have narrow intervals.
 LEVEL = 0.001
 NORMAL = NormalDist()
 WIDTH = 2 * NORMAL.inv_cdf(0.975)
 
 
-# metric with the result of each instance, by problem size
+# Metric with the result of each instance, by problem size.
 BY_INSTANCE = "by_instance"
-# instances
+# Maximum number of instances.
 MOST = 100_000
 
 
@@ -32,14 +32,14 @@ class MeasuredScore:
     """A score with its standard error."""
 
     score: float
-    # standard error over instances; None where the evaluator prints no interval
+    # Standard error over instances. None if the evaluator prints no interval.
     error: float | None
-    # the 95 % interval, low and high; None likewise
+    # The 95 % interval, low and high. None if the evaluator prints none.
     interval: tuple[float, float] | None
 
     @classmethod
     def from_figures(cls, figures: dict[str, Any]) -> "MeasuredScore":
-        """Read a score and its interval off the figures of an evaluation."""
+        """Read a score and its interval from the figures of an evaluation."""
         interval = figures.get("ci95")
         try:
             low, high = (float(end) for end in interval or ())
@@ -53,7 +53,7 @@ class MeasuredScore:
 
 
 def score_probability(direction: Direction, reference: MeasuredScore, fresh: MeasuredScore) -> float | None:
-    """Return the probability of such a difference between two sets of the same distribution by chance alone.
+    """Return the probability that two sets of the same distribution differ this much by chance.
 
     One-sided z-test of two means.
     """
@@ -65,7 +65,7 @@ def score_probability(direction: Direction, reference: MeasuredScore, fresh: Mea
 def gain_probability(
     direction: Direction, reference: tuple[MeasuredScore, MeasuredScore], fresh: tuple[MeasuredScore, MeasuredScore]
 ) -> float | None:
-    """Return the same probability for relative gains on the seed, for sets of different sizes.
+    """Return the same probability for relative gains over the seed, for sets of different sizes.
 
     The errors of seed and program are treated as independent. Both are scored on the same instances, so the test is
     conservative.
@@ -78,7 +78,7 @@ def gain_probability(
 
 
 def _measure_gain(direction: Direction, seed: MeasuredScore, best: MeasuredScore) -> tuple[float, float] | None:
-    """Gain on the seed, in shares of its score, with the standard error of that by the delta method."""
+    """Return the gain over the seed as a share of its score, with its standard error by the delta method."""
     if not seed.score or seed.error is None or best.error is None:
         return None
     size = abs(seed.score)
@@ -87,7 +87,7 @@ def _measure_gain(direction: Direction, seed: MeasuredScore, best: MeasuredScore
 
 
 def _tail_probability(difference: float, error: float) -> float:
-    # every instance gives the same
+    # All instances give the same value.
     if error <= 0:
         if difference > 0:
             return 0.0
@@ -102,18 +102,18 @@ class Paired:
     instances: int
     better: int
     worse: int
-    # mean gain in the score's units, sizes weighing alike; above 0 is better
+    # Mean gain in the score's units, with equal weight for all sizes. Above 0 is better.
     gain: float
-    # lower end of the 95 % interval that belongs to the test; None for too few instances
+    # Lower end of the 95 % interval that belongs to the test. None for too few instances.
     low: float | None
-    # and the upper one
+    # Upper end of this interval.
     high: float | None
-    # p-value of the two-sided sign-flip test; None for fewer than two instances
+    # The p-value of the two-sided sign-flip test. None for fewer than two instances.
     p: float | None
 
     @property
     def counts(self) -> str:
-        """Numbers of instances on which the best is better and worse, in words."""
+        """Numbers of instances on which the best program is better and worse, in words."""
         equal = self.instances - self.better - self.worse
         if equal:
             more = f", equal on {equal}"
@@ -123,7 +123,7 @@ class Paired:
 
     @property
     def verdict(self) -> str:
-        """The conclusion, in words."""
+        """Conclusion in words."""
         if self.p is None or self.p >= ALPHA:
             if self.p is None:
                 chance = ""
@@ -139,7 +139,7 @@ class Paired:
 
 
 def read_paired(tree: Any) -> Paired | None:
-    """Read a paired test from a file's tree, None stays None; a TypeError or ValueError if it is something else."""
+    """Read a paired test from a file's tree. None stays None; other data raise TypeError or ValueError."""
     if tree is None:
         return None
     paired = Paired(**tree)
@@ -151,7 +151,7 @@ def read_paired(tree: Any) -> Paired | None:
 
 
 def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> list[list[float]] | None:
-    """Return the gain on each instance, above 0 is better, by size; None without comparable results by instance."""
+    """Return the gain on each instance by size (above 0 is better). None without comparable results by instance."""
     first, second = seed.get(BY_INSTANCE), best.get(BY_INSTANCE)
     if not isinstance(first, Mapping) or not isinstance(second, Mapping) or first.keys() != second.keys():
         return None
@@ -167,7 +167,7 @@ def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[
 
 
 def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:
-    """Compare a best program with its seed, instance by instance; None without results by instance.
+    """Compare a best program with its seed, instance by instance. Return None without results by instance.
 
     Sizes have equal weights, as in the score. The interval is that of the test.
     """
@@ -178,7 +178,10 @@ def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[s
 
 
 def compare_sizes(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> dict[str, Paired]:
-    """Compare a best program with its seed at each size; empty for a single size or without results by instance."""
+    """Compare a best program with its seed at each size.
+
+    Return an empty mapping for a single size, or without results by instance.
+    """
     gains_by_size = instance_gains(direction, seed, best)
     if gains_by_size is None or len(gains_by_size) < 2:
         return {}

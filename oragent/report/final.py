@@ -1,7 +1,7 @@
-"""The final round: the best elites of a run on instances that nothing else reads.
+"""Final round: the best elites of a run are compared on instances that are used for nothing else.
 
-The best of many on ``val`` is best partly by chance. If the evaluator has such a set, the best elites are scored again
-on it.
+The best of many programs on ``val`` is best partly by chance. If the evaluator has a set for the final round, the best
+elites are scored again on it.
 """
 
 import math
@@ -34,9 +34,9 @@ class FinalistRank:
     """An elite in the final round."""
 
     id: str
-    # score on ``val``, by which it came here
+    # Score on ``val``, by which it was selected.
     val: float
-    # score in the final round
+    # Score in the final round.
     measured: MeasuredScore
 
 
@@ -45,19 +45,19 @@ class Final:
     """A final round."""
 
     direction: Direction
-    # elites with a score in the round, best first
+    # Elites with a score in the round, best first.
     ranked: tuple[FinalistRank, ...]
-    # ids of elites without a score in the round
+    # Ids of elites without a score in the round.
     failed: tuple[str, ...] = ()
 
     @property
     def val_winner(self) -> FinalistRank:
-        """The elite with the best score on ``val``."""
+        """Elite with the best score on ``val``."""
         return max(self.ranked, key=lambda finalist: self.direction.fitness(finalist.val))
 
     @property
     def sentence(self) -> str:
-        """The winner, and the rank of the best on ``val``, in words."""
+        """Winner, and rank of the best program on ``val``, in words."""
         winner, favourite = self.ranked[0], self.val_winner
         elites = format_count(len(self.ranked), "elite")
         text = f"candidate {winner.id} won the final round of {elites} with {winner.measured}"
@@ -74,15 +74,15 @@ class Final:
 
 
 def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> Final | None:
-    """Score the best elites of a run in the final round; write ``final.yaml`` and ``winner.py``.
+    """Score the best elites of a run in the final round. Write ``final.yaml`` and ``winner.py``.
 
-    Stored scores are used again as long as the evaluator is the same.
+    Stored scores are reused if the evaluator has not changed.
 
     Returns:
-        The round; None if the evaluator has no final round.
+        The round, or None if the evaluator has no final round.
 
     Raises:
-        ProblemError: if the problem changed since, or no elite has a score.
+        ProblemError: The problem has changed since, or no elite has a score.
     """
     if FINAL not in scorer.offers:
         return None
@@ -94,7 +94,7 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
         figures = recorded[key] if key in recorded else _score_finalist(scorer, elite.source)
         entries[key] = {**figures, "id": elite.id, "val": elite.score}
         tree = {"about": about, "elites": entries}
-        # after each: they take minutes
+        # Stored after each evaluation, because these take minutes.
         files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
     final = _rank_entries(direction, entries)
     if final is None:
@@ -107,7 +107,7 @@ def hold_final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> 
 
 
 def read_final(path: Path, direction: Direction) -> Final | None:
-    """Return the stored final round of a run; None if it is missing or its file is broken."""
+    """Return the stored final round of a run. None if it is missing or its file is damaged."""
     try:
         entries = load_yaml(path / FILE)["elites"]
         final = _rank_entries(direction, entries)

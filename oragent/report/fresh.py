@@ -1,4 +1,4 @@
-"""The fresh set: drawn from the operating system's entropy when a run is over, so that no candidate can know it."""
+"""The fresh set, drawn from the operating system's entropy after a run, so that no candidate can know it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,11 +28,11 @@ from oragent.report.held_out import HeldOutScorer, best_text, hash_best, paired_
 from oragent.report.pages.text import measure_gain
 
 FILE = "fresh.yaml"
-# key of the file with the reason for a missing score, and its characters
+# Key of the file with the reason for a missing score, and maximum length of the reason.
 FAILED, MOST_REASON = "failed", 600
 WORDS = {"test": "held out (test)", "fresh": "fresh"}
 PLACES = {"test": "test", "fresh": "the fresh set"}
-# Beginning of the names of figures that are gaps to a reference value, in percent.
+# Prefix of figures that are gaps to a reference value, in percent.
 GAP = "gap_percent_"
 
 
@@ -41,10 +41,10 @@ class Sets:
     """Scores of seed and best program on the validation, held-out and fresh sets.
 
     Attributes:
-        scores: By the name of the set, ``val``, ``test`` and ``fresh`` in this order: those of seed and best.
-        seed: Seed by which the fresh set is drawn again; None if it was not drawn.
-        pairs: By the name of the set: the test of best against seed, instance by instance; only for sets with the test.
-        figures: By the name of the set: name and values, of seed and best, of every other figure that is a number.
+        scores: Scores of seed and best program by the name of the set, in the order ``val``, ``test``, ``fresh``.
+        seed: Seed with which the fresh set can be drawn again. None if it was not drawn.
+        pairs: Test of best against seed, instance by instance, by the name of the set. Only for sets with the test.
+        figures: For each set by name, the names of all other numeric figures with the values of seed and best.
     """
 
     direction: Direction
@@ -52,14 +52,14 @@ class Sets:
     seed: int | None
     pairs: Mapping[str, Paired] = field(default_factory=dict)
     figures: Mapping[str, Sequence[tuple[str, float, float]]] = field(default_factory=dict)
-    # By the name of the set: the test at each size; only for sets with several sizes.
+    # Test at each size, by the name of the set. Only for sets with several sizes.
     by_size: Mapping[str, Mapping[str, Paired]] = field(default_factory=dict)
-    # By the name of the set: sizes, as the evaluator names them.
+    # Sizes by the name of the set, as the evaluator names them.
     sizes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
-        """Conclusions from the figures, in words."""
+        """Conclusions from the figures in words."""
         names = [name for name in ("test", "fresh") if name in self.scores]
         verdicts = [sentence for name in names for sentence in self._describe_all(name)]
         return [*verdicts, *self._compare_sets()]
@@ -105,10 +105,10 @@ class Sets:
         return sentences
 
     def _compare_pair(self, name: str, other: str) -> str:
-        """Compare the gain on a set with that on a set that the search cannot have fitted as well."""
+        """Compare the gain on a set with that on a set to which the search cannot have fitted its programs."""
         reference, fresh = self.scores[name], self.scores[other]
         first, second = self.sizes.get(name, ()), self.sizes.get(other, ())
-        # Scores are comparable if law, sizes and number of instances are the same.
+        # Scores can be compared if distribution, sizes and number of instances are equal.
         if name == "test" and first == second:
             chance = score_probability(self.direction, reference[1], fresh[1])
         else:
@@ -137,17 +137,17 @@ class Sets:
 
 
 def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
-    """Score a run's best program and its seed on a fresh set, once for each best program; write ``fresh.yaml``.
+    """Score a run's best program and its seed on a fresh set, once per best program. Write ``fresh.yaml``.
 
-    The best program is scored first. The set's random seed is drawn after the program was loaded, so the program cannot
-    contain it. The seed heuristic is scored on the same set. A program without a score there keeps none: otherwise it
-    could fail until a set suits it.
+    The best program is scored first. The random seed of the set is drawn after the program was loaded, so the program
+    cannot contain it. The seed heuristic is scored on the same set. A program that fails there keeps the failure;
+    otherwise it could fail until a set suits it.
 
     Returns:
-        ``fresh_seed``, and figures of ``seed`` and ``best``; None if the evaluator offers no fresh set.
+        ``fresh_seed``, and the figures of ``seed`` and ``best``. None if the evaluator has no fresh set.
 
     Raises:
-        ProblemError: The best program has no score on its fresh set, now or in an earlier call.
+        ProblemError: The best program has no score on its fresh set, in this or an earlier call.
     """
     if FRESH_SEED not in scorer.offers:
         return None
@@ -155,7 +155,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     if (recorded := read_fresh(path)) is not None:
         return recorded
     if reason := _read_failure(path):
-        raise ProblemError(f"{reason}; the first fresh set counts: to draw another one, remove {path / FILE}")
+        raise ProblemError(f"{reason}; only the first fresh set counts; to draw another one, remove {path / FILE}")
     evaluation = scorer.evaluate(text, "fresh")
     try:
         best = scorer.read_figures(evaluation, "fresh")
@@ -172,7 +172,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
 
 
 def read_fresh(path: Path) -> dict[str, Any] | None:
-    """Return the stored figures of the fresh set for the present best program; a StoreError if the file is broken."""
+    """Return the stored figures of the fresh set for the present best program. A damaged file raises StoreError."""
     file = path / FILE
     if not file.is_file():
         return None
@@ -188,7 +188,7 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
         reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
         raise StoreError(
-            f"{file} cannot be read ({reason}): remove it, and 'oragent report --test' draws anew"
+            f"{file} cannot be read ({reason}): remove it; 'oragent report --test' draws a new set"
         ) from None
     if current:
         return dict(figures)
@@ -196,7 +196,7 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
 
 
 def _read_failure(path: Path) -> str:
-    """Return the reason for which a program has no score on its fresh set; empty if none is recorded."""
+    """Return the reason why a program has no score on its fresh set; empty if none is recorded."""
     file = path / FILE
     if not file.is_file():
         return ""
@@ -247,7 +247,7 @@ def _describe_size(pair: Paired) -> str:
 
 
 def _list_numbers(seed: dict[str, Any], best: dict[str, Any]) -> list[tuple[str, float, float]]:
-    """Return the numbers of both except score and times."""
+    """Return the numbers that both have, except score and times."""
     names = [name for name in best if name in seed and name != "score" and not str(name).endswith("seconds")]
     pairs = [(str(name), seed[name], best[name]) for name in names if name not in (BY_INSTANCE, "fresh_seed")]
     return [pair for pair in pairs if all(type(value) in (int, float) for value in pair[1:])]

@@ -1,4 +1,7 @@
-"""Tests of a run's best program with unusual arguments, kept in the run's folder and in the header of the program."""
+"""Tests of a run's best program with unusual arguments.
+
+Results are in the run's folder and in the header of the program.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -20,7 +23,7 @@ LABEL = "harden:"
 
 
 def harden_best(path: Path, harden: Callable[[str], HardenedProgram]) -> HardenedProgram:
-    """Test a run's best program; write ``harden.yaml``, and the outcome into the header of the program."""
+    """Test a run's best program. Write ``harden.yaml``, and the outcome into the header of the program."""
     hardened = harden(best_text(path))
     best = best_file(path)
     text = write_head_line(best_text(path), f"{LABEL} {hardened.sentence}")
@@ -32,7 +35,7 @@ def harden_best(path: Path, harden: Callable[[str], HardenedProgram]) -> Hardene
 
 
 def read_hardened(path: Path) -> HardenedProgram | None:
-    """Return the stored outcomes for the present best program; None if they are missing or their file is broken."""
+    """Return the stored outcomes for the present best program. None if they are missing or their file is damaged."""
     try:
         tree = load_yaml(path / FILE)
         if tree["program"] != hash_best(path):
@@ -43,12 +46,12 @@ def read_hardened(path: Path) -> HardenedProgram | None:
 
 
 def write_head_line(text: str, line: str) -> str:
-    """Return a program with a line in its header, in place of an earlier line with the same label."""
+    """Return a program with a line in its header, which replaces an earlier line with the same label."""
     first, newline, _ = text.partition("\n")
     sign = "//" if first.startswith("//") else "#"
     lines, program = split_head(text)
     if program == text:
-        # Not the file of a run: it has no first line of a run's own.
+        # The file was not written by a run, because it lacks the first line of a run.
         return format_comments([line], sign) + text
     label = line.partition(" ")[0]
     kept: list[str] = []

@@ -1,6 +1,6 @@
-"""Programs of a run scored again, outside of the search: on the held-out set, or by the present evaluator.
+"""Scores of a run's programs outside of the search: on the held-out set, or by the present evaluator.
 
-No search reads the held-out set, and reports read it only on request. A report also checks that the best program is a
+No search uses the held-out set, and reports use it only on request. A report also checks that the best program is a
 function of its arguments.
 """
 
@@ -36,17 +36,17 @@ from oragent.search.program_header import drop_head
 from oragent.search.store import Store
 
 FILE = "test.yaml"
-# of a program
+# Maximum size of a program in bytes.
 MOST_BYTES = 4 << 20
 
 
 RESCORED_FILE = "rescored.yaml"
 CHECK_FILE = "check.yaml"
-# metric of a check: number of repeated calls
+# Metric of a check: number of repeated calls.
 CHECKED = "checked"
-# instances of a check, if the evaluator can be told
+# Number of instances of a check, if the evaluator supports the option.
 INSTANCES_OF_CHECK = 3
-# characters of a reason
+# Maximum number of characters of a reason.
 MOST_REASON = 300
 
 
@@ -56,33 +56,33 @@ class HeldOutScorer:
 
     folder: RunFolder
     run: Callable[[Job], Evaluation] = run_evaluation
-    # device that networks compute on; None: the one that the run is pinned to
+    # Device on which networks compute. None means the device of the run.
     device: str | None = None
 
     @property
     def device_name(self) -> str:
-        """Device that networks compute on."""
+        """Device on which networks compute."""
         return self.device or self.folder.config.device
 
     @cached_property
     def offers(self) -> frozenset[str]:
-        """Options that the evaluator has beyond the contract."""
+        """Options of the evaluator beyond the contract."""
         return find_options(self.folder.problem, self.folder.root, self.run)
 
     @cached_property
     def seed(self) -> str:
-        """Text of the seed heuristic, as the run began with it."""
+        """Text of the seed heuristic at the beginning of the run."""
         with Store(self.folder.database, readonly=True) as store:
             return store.records(0)[0].candidate.source
 
     def evaluate(
         self, source: str, mode: str | None, *arguments: str, patience: float = HELD_OUT_PATIENCE
     ) -> Evaluation:
-        """Evaluate a program in a mode, with options of the evaluator's."""
+        """Evaluate a program in a mode, with options of the evaluator."""
         return self.run(self.make_job(source, mode, *arguments, patience=patience))
 
     def make_job(self, source: str, mode: str | None, *arguments: str, patience: float) -> Job:
-        """Make the job of a program in a mode, with options of the evaluator's; at one size where the run was."""
+        """Make the job of a program in a mode, at one size if the run had one size."""
         problem, config = self.folder.problem, self.folder.config
         evaluator_options = evaluator_arguments(
             problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
@@ -91,11 +91,11 @@ class HeldOutScorer:
         return problem.make_job(source, self.folder.root, limits, mode, config.problem_size, words)
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
-        """Return the metrics of a program, and its score; a ProblemError if it has no score."""
+        """Return the metrics of a program, and its score. Without a score, raise ProblemError."""
         return self.read_figures(self.evaluate(source, mode, *arguments), mode)
 
     def read_figures(self, evaluation: Evaluation, mode: str) -> dict[str, Any]:
-        """Return the metrics and the score of an evaluation; a ProblemError if it has no score."""
+        """Return the metrics and the score of an evaluation. Without a score, raise ProblemError."""
         if evaluation.status is not Status.OK:
             raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {evaluation.status}: {evaluation.message}")
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in evaluation.metrics.items()}
@@ -103,10 +103,10 @@ class HeldOutScorer:
 
 
 def best_text(path: Path) -> str:
-    """Read the text of a run's best program; a StoreError if the file is missing or cannot be read."""
+    """Read the text of a run's best program. A missing or unreadable file raises StoreError."""
     best = best_file(path)
     if not best.is_file():
-        raise StoreError(f"{path} has no {best.name}: nothing was scored")
+        raise StoreError(f"{path} has no {best.name}, because no program was scored")
     try:
         return files.read_bounded(best, MOST_BYTES)
     except (OSError, UnicodeDecodeError) as problem:
@@ -114,17 +114,20 @@ def best_text(path: Path) -> str:
 
 
 def hash_best(path: Path) -> str:
-    """Return the hash of a run's best program without its header, to which outcomes of tests are added."""
+    """Return the hash of a run's best program without its header, because outcomes of tests are added to the header."""
     return hash_text(drop_head(best_text(path)))
 
 
 def hash_text(text: str) -> str:
-    """Return the SHA-256 of a program's text as hex digits; it names the program that figures belong to."""
+    """Return the SHA-256 of a program's text as hex digits, by which figures refer to it."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str, Any]:
-    """Score a run's seed and best program, paired, in mode ``test``; write ``test.yaml``, or take figures from it."""
+    """Score a run's seed and best program, paired, in mode ``test``.
+
+    Write ``test.yaml``, or use its figures if present.
+    """
     scorer = scorer or HeldOutScorer(reopen(path, only_read=True))
     best, recorded = best_text(path), read_held_out(path)
     about = hash_identity(scorer)
@@ -138,10 +141,10 @@ def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str,
 
 
 def hash_identity(scorer: HeldOutScorer) -> str:
-    """Return a hash of the inputs of figures except the best program: evaluator, seed heuristic, size, device."""
+    """Return a hash of the inputs of figures without the best program: evaluator, seed heuristic, size, device."""
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    # Figures of before there was a choice stay known.
+    # This keeps figures from versions without a choice of the device valid.
     if scorer.device_name in (AUTO, CPU):
         device = []
     else:
@@ -175,19 +178,22 @@ def read_held_out(path: Path) -> dict[str, Any] | None:
 class Rescored:
     """A program with its two scores."""
 
-    # id of the candidate; the seed heuristic, as the run began with it, is ``0.0``
+    # Id of the candidate. The seed heuristic at the beginning of the run is ``0.0``.
     id: str
-    # score that the run gave it
+    # Score that the run stored.
     recorded_score: float
     new_score: float | None
-    # how the new evaluation ended
+    # Status of the new evaluation.
     status: str
-    # reason for a missing score
+    # Reason for a missing score.
     message: str = ""
 
 
 def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = run_evaluation) -> list[Rescored]:
-    """Score the seed and the best programs of a run again, by their scores before; write ``rescored.yaml``."""
+    """Score the seed and the best programs of a run again, in the order of their stored scores.
+
+    Write ``rescored.yaml``.
+    """
     folder = reopen(path, changed=True, only_read=True)
     scorer = HeldOutScorer(folder, run)
     programs = _choose_programs(folder, limit)
@@ -195,7 +201,7 @@ def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = 
     with ThreadPoolExecutor(folder.config.cores) as pool:
         ends = list(pool.map(lambda record: scorer.evaluate(record.source, None, patience=1), programs))
     rescored = [_make_rescored(record, end) for record, end in zip(programs, ends, strict=True)]
-    # names in the file
+    # Names in the file.
     renamed = {"recorded_score": "before", "new_score": "now"}
     tree = [{renamed.get(name, name): value for name, value in vars(record).items()} for record in rescored]
     files.replace_file(path / RESCORED_FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
@@ -225,19 +231,19 @@ def _choose_programs(folder: RunFolder, limit: int) -> list[Committed]:
 class BestCheck:
     """Result of the check that a program is a function of its arguments."""
 
-    # SHA-256 of the program's text, hex digits
+    # SHA-256 of the program's text, hex digits.
     program: str
-    # true if every repeated answer was the same; None if the check could not be made
+    # True if every repeated answer was the same. None if the check was not possible.
     passed: bool | None
-    # reason why it failed, or could not be made; empty if it passed
+    # Reason why it failed, or was not possible. Empty if it passed.
     reason: str = ""
     cpu_s: float = 0.0
-    # number of calls that were repeated; None if the evaluator does not print it
+    # Number of repeated calls. None if the evaluator does not print it.
     calls: int | None = None
 
     @property
     def sentence(self) -> str:
-        """The result in words."""
+        """Result in words."""
         if self.passed:
             number = "some" if self.calls is None else f"{self.calls:,}"
             return (
@@ -250,9 +256,10 @@ class BestCheck:
 
 
 def check_best(path: Path) -> BestCheck:
-    """Check that a run's best program is a function of its arguments, once per best program; write ``check.yaml``.
+    """Check that a run's best program is a function of its arguments, once per best program. Write ``check.yaml``.
 
-    A reason that prevents the check, such as a missing problem, is a result and not an error: reports show it.
+    If the check is not possible, for example because the problem is missing, the reason is a result and not an error,
+    and reports show it.
     """
     try:
         program = hash_best(path)
@@ -267,7 +274,7 @@ def check_best(path: Path) -> BestCheck:
 
 
 def read_check(path: Path) -> BestCheck | None:
-    """Return the stored check of the present best program; None if it is missing or its file is broken."""
+    """Return the stored check of the present best program. None if it is missing or its file is damaged."""
     try:
         tree = load_yaml(path / CHECK_FILE)
         passed = None if tree["passed"] is None else bool(tree["passed"])

@@ -1,4 +1,4 @@
-"""Figures for papers: one file for each kind, drawn from a run's folder."""
+"""Figures for papers, one file per kind, drawn from a run's folder."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -37,14 +37,14 @@ from oragent.report.pages.charts import (
 from oragent.report.run import ProgressPoint, RunData, load_run
 
 MAX_PANELS = 9
-# bins on an axis; beyond them only those with an elite are drawn
+# Maximum number of bins on an axis. If there are more, only those with an elite are drawn.
 WIDEST = 40
 
 
-# points that a digit takes at the size of a cell's text
+# Width of a digit in points, at the size of a cell's text.
 CHARACTER = 4.9
 FORMATS = ("pdf", "svg", "png")
-# inches
+# Size of a figure in inches.
 WIDTH, HEIGHT = 5.0, 3.2
 DPI = 300
 MAX_TREE = 3000
@@ -60,7 +60,10 @@ class Map:
 
 
 def map_islands(data: RunData) -> list[Map]:
-    """Map each island over two features, or all over one feature; none if no elite has the declared features."""
+    """Map each island over two features, or all islands over one feature.
+
+    Return none if no elite has the declared features.
+    """
     axes, best = data.about.axes, data.about.direction.best
     if not axes:
         return []
@@ -84,7 +87,7 @@ def map_islands(data: RunData) -> list[Map]:
 
 
 def _find_cell(features: tuple[float, ...], row: int | None) -> tuple[int, int] | None:
-    """Return column and row; None if the evaluator printed fewer features than the problem declares."""
+    """Return column and row, or None if the evaluator printed fewer features than the problem declares."""
     if row is not None:
         if features:
             return (int(features[0]), row)
@@ -95,7 +98,7 @@ def _find_cell(features: tuple[float, ...], row: int | None) -> tuple[int, int] 
 
 
 def _list_bins(announced: int, bins: Iterable[int]) -> tuple[int, ...]:
-    """Return all bins of an axis; only those in use if the evaluator printed bins far out of range."""
+    """Return all bins of an axis, or only those in use if the evaluator printed bins far out of range."""
     used = sorted(set(bins))
     low, high = min(0, used[0]), max(announced - 1, used[-1])
     if high - low < WIDEST:
@@ -105,18 +108,18 @@ def _list_bins(announced: int, bins: Iterable[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Shades:
-    """Colours of scores: dark is good, and scores beyond twice the median's distance share the palest colour."""
+    """Colours of scores. Dark is good, and scores beyond twice the median's distance share the palest colour."""
 
     best: float
     worst: float
 
     def color_of(self, score: float) -> tuple[float, float, float, float]:
-        """The colour of a score."""
+        """Return the colour of a score."""
         return color_scale()(min(1.0, max(0.0, (score - self.worst) / (self.best - self.worst))))
 
     @property
     def color_bar(self) -> ScalarMappable:
-        """Data of the colour bar."""
+        """Return the data of the colour bar."""
         if self.best > self.worst:
             scale = color_scale()
         else:
@@ -125,7 +128,7 @@ class Shades:
 
 
 def draw_archive(data: RunData) -> Figure:
-    """Draw the archive; a ranked population as scores by rank."""
+    """Draw the archive, or a ranked population as scores by rank."""
     maps = map_islands(data)
     if not maps:
         return _draw_ranking(data)
@@ -233,13 +236,13 @@ def choose_limits(
 ) -> tuple[float, float]:
     """Choose limits of the score axis that bad candidates and distant references do not stretch.
 
-    The curve takes four fifths of the height; the rest is for the candidates worse than the seed, the worst tenth
-    left out. A reference is in if it lies less than the height away.
+    The curve takes four fifths of the height. The rest is for the candidates worse than the seed, without the worst
+    tenth. A reference is included if its distance is less than the height.
     """
     sign = direction.sign
     scores = np.array([sign * point.score for point in points])
     top, base = scores.max(), sign * points[0].best
-    # less than that cannot be told apart on an axis
+    # Smaller differences cannot be distinguished on an axis.
     least = 1e-6 * max(abs(top), abs(base), 1e-3)
     spreads = top - base, np.subtract(*np.quantile(scores, [0.75, 0.25])), abs(top) * 0.02
     spread = next((spread for spread in spreads if spread > least), least)
@@ -274,7 +277,10 @@ def draw_convergence(data: RunData) -> Figure:
 
 
 def draw_lineage(data: RunData) -> Figure:
-    """Draw each candidate by round and score, joined with its first parent; the way to the best is emphasized."""
+    """Draw each candidate by round and score, connected with its first parent.
+
+    The ancestors of the best are emphasised.
+    """
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
     records = [*data.records[:MAX_TREE], *data.descent]
@@ -297,7 +303,7 @@ def draw_lineage(data: RunData) -> Figure:
 
 
 def draw_paired(data: RunData) -> Figure:
-    """Draw the gain of the best program on the seed for each instance, sorted."""
+    """Draw the gain of the best program over the seed for each instance, sorted."""
     seed, best = data.seed.candidate.evaluation.metrics, data.best.candidate.evaluation.metrics
     gains = instance_gains(data.about.direction, seed, best)
     if gains is None:
@@ -328,11 +334,11 @@ def write_figure(folder: Path, kind: str, suffix: str = "pdf", out: Path | None 
         folder: Folder of the run.
         kind: One of `KINDS`.
         suffix: One of `FORMATS`.
-        out: File to write; None: ``figures/<kind>.<suffix>`` in the run's folder.
+        out: File to write. None means ``figures/<kind>.<suffix>`` in the run's folder.
 
     Raises:
-        ConfigError: if the kind or the format is unknown.
-        StoreError: if the run cannot be read, it has nothing to draw, or the file cannot be written.
+        ConfigError: The kind or the format is unknown.
+        StoreError: The run cannot be read, has no data for the figure, or the file cannot be written.
     """
     if kind not in KINDS:
         raise ConfigError(f"unknown kind {kind!r}: expected {', '.join(KINDS)}")
@@ -341,7 +347,7 @@ def write_figure(folder: Path, kind: str, suffix: str = "pdf", out: Path | None 
     data = load_run(folder)
     path = out or folder / "figures" / f"{kind}.{suffix}"
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[suffix]
-    # TrueType: text in a paper stays text
+    # TrueType fonts keep the text of a figure as text.
     with apply_style(kind), mpl.rc_context({"pdf.fonttype": 42}):
         figure = KINDS[kind](data)
         try:

@@ -1,4 +1,7 @@
-"""Pictures of the solutions of the best program and of the seed heuristic, drawn by the evaluator and checked here."""
+"""Pictures of the solutions of the best program and of the seed heuristic.
+
+The evaluator draws them, and they are checked here.
+"""
 
 import base64
 import math
@@ -86,24 +89,24 @@ TRANSFORM = re.compile(r"[a-zA-Z\d\s.,+\-()]*")
 
 FOLDER = "pictures"
 FILE = "pictures.yaml"
-# metric of the harness: value of each drawn solution
+# Metric of the harness: value of each drawn solution.
 SVG, DRAWN = ".svg", "drawn"
 PROGRAMS = ("best", "seed")
 INSTANCE = re.compile(r"\w{1,80}", re.ASCII)
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8"}
-# of a picture: a page should still open
+# Maximum size of all pictures in bytes, so that the page can be opened.
 MOST_BYTES = 16 << 20
-# pictures
+# Maximum number of pictures.
 MOST = 12
-# drawing may take that many times longer than scoring
+# Drawing may take this many times longer than scoring.
 PATIENCE = 3
 
 
 def is_plain_svg(data: bytes) -> bool:
-    """Return whether a file is an SVG document of known elements and attributes, at most 2 MiB large.
+    """Return True for an SVG document of known elements and attributes, with at most 2 MiB.
 
-    Elements and attributes that can hold scripts, styles or addresses are not among the known ones, and neither are
-    document types, entities and processing instructions.
+    Elements and attributes that can contain scripts, styles or addresses are not known ones, and neither are document
+    types, entities and processing instructions.
     """
     if len(data) > MOST_SVG_BYTES or b"<!" in data or b"<?" in data or b"\0" in data:
         return False
@@ -133,15 +136,15 @@ Run = Callable[[Command, Path], CommandResult]
 class Picture:
     """A picture."""
 
-    # name of its file; ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``
+    # Name of its file: ``INSTANCE.PROGRAM.svg`` for a solution of ``best`` or ``seed``.
     name: str
     data: bytes
-    # objective of the solution; None if it is not known
+    # Objective of the solution. None if unknown.
     value: float | None = None
 
     @property
     def program(self) -> str:
-        """Program whose solution it is, ``best`` or ``seed``; empty if it shows both."""
+        """Program whose solution it shows, ``best`` or ``seed``. Empty if it shows both."""
         program = Path(Path(self.name).stem).suffix[1:]
         if program in PROGRAMS and Path(self.name).suffix == SVG:
             return program
@@ -154,23 +157,23 @@ class Picture:
 
     @property
     def caption(self) -> str:
-        """Caption from the file's name."""
+        """Caption made from the file's name."""
         if self.program:
             return f"{self.instance}, {self.program}"
         return Path(self.name).stem.replace("_", " ")
 
     @property
     def address(self) -> str:
-        """The picture as a data URL."""
+        """Picture as a data URL."""
         kind = "svg+xml" if Path(self.name).suffix == SVG else Path(self.name).suffix[1:]
         return f"data:image/{kind};base64,{base64.b64encode(self.data).decode()}"
 
 
 def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
-    """Let the evaluator draw solutions of best and seed, once for each best program; write the folder ``pictures``.
+    """Let the evaluator draw solutions of best and seed, once per best program. Write the folder ``pictures``.
 
     Returns:
-        The pictures, by name; none if the evaluator does not offer any.
+        The pictures by name. None if the evaluator draws none.
     """
     if not {BESIDE, DRAW} & scorer.offers:
         return ()
@@ -186,7 +189,7 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
     drawn = tuple(picture for picture in drawn if _is_picture(picture.name, picture.data))[:MOST]
     (path / FOLDER).mkdir(exist_ok=True)
     for picture in drawn:
-        # which writes through no link
+        # This function follows no links.
         files.replace_file(path / FOLDER / picture.name, picture.data)
     tree: dict[str, Any] = {"program": hash_best(path), "about": about, "pictures": [picture.name for picture in drawn]}
     if values := {picture.name: picture.value for picture in drawn if picture.value is not None}:
@@ -196,12 +199,12 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
 
 
 def read_pictures(path: Path) -> tuple[Picture, ...]:
-    """Return the stored pictures of the present best program, without broken ones."""
+    """Return the stored pictures of the present best program, without damaged ones."""
     return _read_recorded(path, None)
 
 
 def _draw_solutions(scorer: HeldOutScorer, best: str, run: Run | None) -> tuple[Picture, ...]:
-    """Draw the same instances for best and seed, each in an evaluation of its own; instances with both alone."""
+    """Draw the same instances for best and seed, each in its own evaluation. Only instances with both are returned."""
     values: dict[str, Mapping[str, float]] = {}
     images: dict[str, Mapping[str, bytes]] = {}
     for program, source in zip(PROGRAMS, (best, scorer.seed), strict=True):
@@ -239,7 +242,7 @@ def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
 
 
 def _is_picture(name: str, data: bytes) -> bool:
-    """Return whether the content of a file fits its name: the program that drew it is untrusted."""
+    """Return True if the content of a file fits its name. The program that drew it is untrusted."""
     if Path(name).suffix == SVG:
         return is_plain_svg(data)
     magic = MAGIC.get(Path(name).suffix)

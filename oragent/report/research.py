@@ -1,4 +1,4 @@
-"""The notes of a run with research rounds: long-term memory, trees of ideas, and gains of actions."""
+"""Notes of a run with research rounds: long-term memory, trees of ideas, and gains of actions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from oragent.search.strategies.or_agent.tree import (
     final_memory,
 )
 
-# rounds whose trees are shown
+# Maximum number of rounds whose trees are shown.
 LATEST = 10
 MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
 MARKS |= {UNTRIED: "not tried"}
@@ -33,19 +33,19 @@ MARKS |= {UNTRIED: "not tried"}
 class Branch:
     """An idea in a tree."""
 
-    # steps from the root; 1 for an idea tried at the root
+    # Number of steps from the root. 1 for an idea at the root.
     depth: int
     title: str
-    # text of the idea: how to do it
+    # Text of the idea.
     idea: str
-    # id of its solution; empty without one
+    # Id of its solution. Empty without one.
     candidate: str
-    # score of its solution, or how it failed
+    # Score of its solution, or its failure.
     outcome: str
-    # comparison with the program that it started from, in words
+    # Comparison with the program from which it started, in words.
     verdict: str
     report: str
-    # experiments on it, one line each
+    # Experiments on it, one line each.
     steps: tuple[str, ...]
 
 
@@ -54,7 +54,7 @@ class ReportTree:
     """A round's tree."""
 
     round: int
-    # programs at its root, in words
+    # Programs at its root, in words.
     start: str
     branches: tuple[Branch, ...]
 
@@ -65,18 +65,18 @@ class ActionRow:
 
     action: str
     rounds: int
-    # number of programs that were evaluated in them
+    # Number of programs evaluated in them.
     programs: int
-    # tokens of their calls
+    # Tokens of their calls.
     tokens: int
-    # improvement of the best score in all of them, 0 or more
+    # Total improvement of the best score by them, 0 or more.
     gain: float
-    # bound that chooses the next action, the highest first; None for the opening
+    # Bound by which the next action is chosen, highest first. None for the opening.
     index: float | None = None
 
     @property
     def gain_per_token(self) -> str:
-        """Gain for 1,000 tokens."""
+        """Gain per 1,000 tokens."""
         if self.tokens:
             return f"{1000 * self.gain / self.tokens:.3g}"
         return "no tokens"
@@ -86,23 +86,26 @@ class ActionRow:
 class Research:
     """Notes of a run."""
 
-    # long-term memory at the end, with later lessons; empty if the run wrote no memory
+    # Long-term memory at the end, with later lessons. Empty if the run wrote no memory.
     memory: str
-    # latest trees, the latest first
+    # Latest trees, the latest first.
     trees: tuple[ReportTree, ...]
-    # number of older trees that are not among them
+    # Number of older trees that are left out.
     left_out: int
-    # number of ideas that were tried in all
+    # Total number of ideas that were tried.
     ideas: int
     better: int
-    # number of further ideas, which the budget did not reach or which came beyond those asked for
+    # Number of further ideas that were not tried: the budget was used up, or they exceeded the requested number.
     untried: int
-    # cost and gain of each kind of action, where rounds are actions
+    # Cost and gain of each kind of action, if rounds are actions.
     actions: tuple[ActionRow, ...] = ()
 
 
 def read_research(notes: Sequence[RoundNote]) -> Research | None:
-    """Read the notes of a run; None if its strategy writes neither trees nor actions; broken notes are a StoreError."""
+    """Read the notes of a run.
+
+    None if its strategy writes neither trees nor actions. Damaged notes raise StoreError.
+    """
     trees_written = [note for note in notes if note.kind == TREE]
     actions_written = [note for note in notes if note.kind == ACTION]
     if not trees_written and not actions_written:
@@ -122,7 +125,7 @@ def read_research(notes: Sequence[RoundNote]) -> Research | None:
 
 
 def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
-    """Cost, gain and index by kind of action, in the order of the first of each; those never tried come last."""
+    """Return cost, gain and index by kind of action, in the order of the first of each. Untried kinds come last."""
     rows, latest, kinds = [], latest_records(records), list(PRIORS)
     for kind in dict.fromkeys([*(record.action for record in records), *(kinds if records else [])]):
         if kind in PRIORS:
@@ -136,7 +139,7 @@ def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
 
 
 def _describe_state(node: NodeNote) -> str:
-    """Describe whether an idea was better: a child of the root may be kept although it is worse."""
+    """Describe whether an idea was better. A child of the root may be kept although it is worse."""
     verdict = MARKS.get(node.state, "")
     if not node.better and verdict == "better":
         return "not better"

@@ -1,4 +1,4 @@
-"""The findings of a run, read from its folder without changing it: progress over evaluations, and cost."""
+"""Data of a run, read from its folder without changing it: progress over evaluations, and cost."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,18 +35,18 @@ class CallTotals:
     number: int
     tokens_in: int
     tokens_out: int
-    # US dollars, over the replies whose price is known
+    # US dollars for the replies with known prices.
     cost: float
-    # number of replies whose price is not known
+    # Number of replies with unknown prices.
     unpriced: int
-    # seconds spent waiting, summed over calls that may have run side by side
+    # Seconds of waiting, summed over calls, which may have run in parallel.
     seconds: float
-    # number of attempts that failed before a reply came
+    # Number of attempts that failed before a reply.
     retries: int
 
     @property
     def tokens(self) -> int:
-        """Tokens of prompts and replies together."""
+        """Tokens of prompts and replies."""
         return self.tokens_in + self.tokens_out
 
 
@@ -54,35 +54,35 @@ class CallTotals:
 class Spend:
     """Cost of a run."""
 
-    # number of programs that were tried, equal ones and rejected ones included, probes not
+    # Number of programs that were tried, including equal and rejected ones, but not probes.
     candidates: int
-    # number of programs that were run for their output alone
+    # Number of programs that were run only for their output.
     probes: int
-    # number of those that were ended before a full score, as they did badly until then
+    # Number of programs that were ended before a full score, because of bad results.
     screened: int
-    # number of programs that were run, probes too; equal ones count once
+    # Number of programs that were run, including probes. Equal ones count once.
     evaluations: int
-    # seconds of the run's own time, over all sittings
+    # Seconds of the run's own time, over all sessions.
     seconds: float
-    # CPU seconds of all evaluations
+    # CPU seconds of all evaluations.
     cpu_s: float
-    # median time of an evaluation by the clock, seconds; None without one
+    # Median wall-clock seconds of an evaluation. None without one.
     wall_median_s: float | None
     calls: CallTotals
-    # calls of each model, by its name
+    # Calls by the name of the model.
     by_model: dict[str, CallTotals]
     by_role: dict[str, CallTotals]
 
     @property
     def per_hour(self) -> float | None:
-        """Evaluations an hour; None before any time has passed."""
+        """Evaluations per hour. None before any time has passed."""
         if self.seconds > 0:
             return self.evaluations / self.seconds * 3600
         return None
 
 
 def sum_spending(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
-    """Sum up a run."""
+    """Sum up the cost of a run."""
     distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
     ran = [evaluation for evaluation in distinct.values() if evaluation.was_started]
     solutions = [record.candidate for record in records if not record.candidate.is_probe]
@@ -124,17 +124,17 @@ def _sum_calls(replies: Iterable[RecordedReply]) -> CallTotals:
 
 @dataclass(frozen=True)
 class ProgressPoint:
-    """A scored candidate in the course of a run."""
+    """Scored candidate in the progress of a run."""
 
-    # evaluations paid until then, its own included, equal programs once
+    # Number of evaluations so far, including its own. Equal programs count once.
     at: float
     score: float
-    # best score until then, its own included
+    # Best score so far, including its own.
     best: float
 
 
 def progress_by_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
-    """Return the progress in the order of commitment; equal programs count once.
+    """Return the progress in the order of commitment. Equal programs count once.
 
     Probes cost no evaluation and are left out.
     """
@@ -158,72 +158,72 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
 
 @dataclass(frozen=True)
 class RunData:
-    """A run's findings."""
+    """Data of a run."""
 
     folder: Path
     about: About
-    # every committed candidate, in order, probes among them
+    # All committed candidates in order, including probes.
     records: tuple[Committed, ...]
-    # every model's reply, in order
+    # All replies of models in order.
     replies: tuple[RecordedReply, ...]
-    # elites of each island at the end, best first
+    # Elites of each island at the end, best first.
     islands: tuple[tuple[Committed, ...], ...]
     seed: Committed
     best: Committed
-    # scored candidates on the way to the best, over evaluations
+    # Progress of the best score, over evaluations.
     by_evaluations: tuple[ProgressPoint, ...]
-    # candidates that failed, without probes, the most frequent way first
+    # Failed candidates without probes, by status, the most frequent first.
     failures: dict[Status, tuple[Committed, ...]]
-    # line of first parents from the best candidate back to the oldest
+    # First parents from the best candidate back to the oldest.
     descent: tuple[Committed, ...]
     spend: Spend
-    # notes of its research rounds; None if the strategy has no such rounds
+    # Notes of its research rounds. None if the strategy has none.
     research: Research | None
-    # reason for its end; None if it was killed, or still runs
+    # Reason for its end. None if it was killed or still runs.
     end: str | None
-    # runs for sweeps and probes on training instances, and their CPU seconds
+    # Number of runs for sweeps and probes on training instances, and their CPU seconds.
     experiments: tuple[int, float] = (0, 0.0)
-    # checks of programs that would have led
+    # Cost of the checks of new best programs.
     checks: PurityChecks = field(default_factory=PurityChecks)
-    # check of the best program; None if it was not made
+    # Check of the best program. None if it was not made.
     check: BestCheck | None = None
-    # test of the best program with unusual arguments; None if it was not made
+    # Test of the best program with unusual arguments. None if it was not made.
     hardened: HardenedProgram | None = None
-    # scores on ``val``, the held-out and the fresh set; None if not made
+    # Scores on ``val``, the held-out and the fresh set. None if not made.
     sets: Sets | None = None
-    # messages that were shown to the user while it ran
+    # Messages to the user during the run.
     remarks: tuple[str, ...] = ()
-    # spending against its budget
+    # Budget used.
     spent: Spent = field(default_factory=Spent)
-    # pictures of solutions of the best program; empty if not drawn
+    # Pictures of solutions of the best program. Empty if not drawn.
     pictures: tuple[Picture, ...] = ()
-    # final round of its best elites; None if it was not made
+    # Final round of its best elites. None if it was not made.
     final: Final | None = None
 
     @property
     def name(self) -> str:
-        """The folder's name."""
+        """Name of the folder."""
         return self.folder.resolve().name
 
     @property
     def resume_command(self) -> str:
-        """The command that continues the run, also if its budget is used up."""
+        """Command that continues the run, also if its budget is used up."""
         again = repeat_command(self.about.problem_reference, self.about.settings)
         return way_on(self.folder, self.about.budget, self.spent, self.end or "", again)
 
     @property
     def gain(self) -> Gain:
-        """Gain of the search on the seed."""
+        """Gain of the search over the seed."""
         return self.gain_of(self.best.candidate.evaluation.score)
 
     @property
     def all_elites(self) -> list[Elite]:
-        """The elites of all islands, each once, best first."""
+        """Elites of all islands, each once, best first."""
         elites_by_id = {record.id: Elite.of(record) for island in self.islands for record in island}
         return sorted(elites_by_id.values(), key=lambda elite: -self.about.direction.fitness(elite.score))
 
     def gain_of(self, score: float | None) -> Gain:
-        """Return the gain of a score on the seed's."""
+        """Return the gain of a score over that of the seed."""
         base = self.seed.candidate.evaluation.score
         assert base is not None
         assert score is not None
@@ -234,8 +234,8 @@ def load_run(folder: Path) -> RunData:
     """Read a run.
 
     Raises:
-        StoreError: if this is not a run's folder, its database is corrupted, or no candidate in it has a score yet.
-        ConfigError: if its ``config.yaml`` is not the configuration of a run.
+        StoreError: The folder is not a run, its database is corrupted, or no candidate has a score yet.
+        ConfigError: Its ``config.yaml`` is not the configuration of a run.
     """
     _expect_run(folder)
     described = about.read_about(folder / "config.yaml")
@@ -250,7 +250,7 @@ def load_run(folder: Path) -> RunData:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
     archive = replay_run(described, records, len(rounds), resets)
     if archive.best is None:
-        raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
+        raise StoreError(f"no candidate in {folder} has a score yet: wait, or continue it with 'oragent resume'")
     by_id = {record.id: record for record in records}
     best = by_id[archive.best.id]
     seed = next(record for record in records if record.placed)
@@ -285,7 +285,7 @@ def _val_figures(record: Committed) -> dict[str, Any]:
 
 
 def read_sets(folder: Path, direction: Direction, val: tuple[dict[str, Any], dict[str, Any]]) -> Sets | None:
-    """Read the stored scores on the held-out and fresh sets; None if none belong to the present best program."""
+    """Read the stored scores on the held-out and fresh sets, or None if none belong to the present best program."""
     test, drawn = held_out.read_held_out(folder), fresh.read_fresh(folder)
     if test is None and drawn is None:
         return None
@@ -325,7 +325,7 @@ def _trace_descent(best: Committed, by_id: dict[str, Committed]) -> tuple[Commit
 
 
 def replay_run(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
-    """Build the archive again from committed candidates, with migrations and resets."""
+    """Rebuild the archive from committed candidates, with migrations and resets."""
     broken = next((record for record in records if record.placed and record.score is None), None)
     if broken:
         raise StoreError(f"candidate {broken.id} is in the archive without a score: the run's database is corrupted")

@@ -1,4 +1,4 @@
-"""The report for a terminal of 80 columns or more, and its bounded contents, which pages show too."""
+"""Report for a terminal of 80 columns or more, and its content, which pages show too."""
 
 import sys
 from collections import Counter
@@ -22,7 +22,7 @@ from oragent.report.research import Research
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 
-# share of the best program's lines that are not the seed's, from which on it is a rewrite
+# The best program counts as a rewrite from this share of lines that are not in the seed.
 REWRITTEN = 0.8
 
 
@@ -34,16 +34,16 @@ STYLES = {"added": "green", "removed": "red", "gap": "cyan", "same": "default"}
 
 @dataclass(frozen=True)
 class FailureRow:
-    """A way of failing."""
+    """Kind of failure."""
 
     status: Status
     number: int
-    # share of all candidates, in [0, 1]
+    # Share of all candidates, in [0, 1].
     share: float
     message: str
-    # number of candidates that have that message
+    # Number of candidates with this message.
     alike: int
-    # id of the latest of them
+    # Id of the latest of them.
     example: str
 
 
@@ -53,20 +53,20 @@ class EliteRow:
 
     id: str
     score: float | None
-    # gain on the seed, above 0 is better
+    # Gain over the seed. Above 0 is better.
     change: str
-    # islands that kept it
+    # Islands that have it.
     islands: str
-    # features of the candidate, its cell of the archive
+    # Features of the candidate, which are its cell of the archive.
     cell: str
-    # number of nodes of its syntax tree
+    # Number of nodes of its syntax tree.
     size: str
-    # operator of breeding, or model's role, that made it
+    # Genetic operator or model role that made it.
     origin: str
 
 
 def is_rewrite(data: RunData) -> bool:
-    """Return whether hardly a line of the seed heuristic is left in the best program."""
+    """Return True if almost no line of the seed heuristic is left in the best program."""
     lines, _ = diff_texts(data.seed.candidate.source, data.best.candidate.source, sys.maxsize)
     new = sum(text.kind == "added" and bool(text.text[1:].strip()) for text in lines)
     line_count = sum(bool(text.strip()) for text in data.best.candidate.source.splitlines())
@@ -74,7 +74,7 @@ def is_rewrite(data: RunData) -> bool:
 
 
 def list_failures(data: RunData) -> tuple[FailureRow, ...]:
-    """List the ways of failing, the most frequent first."""
+    """List the kinds of failures, the most frequent first."""
     return tuple(_make_failure(status, group, data.spend.candidates) for status, group in data.failures.items())
 
 
@@ -132,7 +132,7 @@ def list_evidence(
 
 
 def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:
-    """List the elites of all islands, each once, best first, up to a limit, and how many were left out."""
+    """List the elites of all islands, each once, best first, up to a limit. Return also the number of omitted ones."""
     homes: dict[str, list[int]] = {}
     for island, group in enumerate(data.islands):
         for record in group:
@@ -202,7 +202,7 @@ def _show_best(data: RunData, console: Console) -> None:
     if not diff_lines:
         return
     _show_heading(console, "Against the seed")
-    # the program again, with a plus before each line
+    # For a rewrite, the difference would only repeat the program.
     if is_rewrite(data):
         console.print(Text("A rewrite: hardly a line of the seed heuristic is left.", style="dim"))
         return

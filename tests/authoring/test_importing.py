@@ -137,11 +137,11 @@ def task(tmp_path: Path) -> Path:
 
 def test_what_is_no_task_is_one_line(task: Path, tmp_path: Path) -> None:
     import_task(task, tmp_path / "problems")
-    with pytest.raises(ProblemError, match="exists already and is left as it is: choose another name with --name"):
+    with pytest.raises(ProblemError, match="already exists: choose another name with --name"):
         import_task(task, tmp_path / "problems")
     for damage, words in (
         (lambda: (task / "config.yaml").write_text("a: ["), "is not YAML"),
-        (lambda: (task / "config.yaml").write_text("[1]"), "must hold keys and values"),
+        (lambda: (task / "config.yaml").write_text("[1]"), "must contain keys and values"),
         (lambda: (task / "config.yaml").write_text("[" * 500), "nested more than 100 levels deep"),
         (lambda: (task / "evaluator.py").write_text("x = 1\n"), "defines neither evaluate"),
         (

@@ -56,4 +56,4 @@ def test_a_copied_problem_is_what_its_name_means_from_then_on(tmp_path: Path) ->
     assert "mine" in oragent("eval", "bpp_online", cwd=tmp_path).stdout
     again = oragent("problems", "--copy", "bpp_online", cwd=tmp_path)
     assert again.returncode == 1
-    assert "exists already and is left as it is" in again.stderr
+    assert "already exists: name another folder" in again.stderr

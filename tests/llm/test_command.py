@@ -142,5 +142,5 @@ def test_settings_that_make_no_sense_are_refused(settings: dict, said: str) -> N
 
 
 def test_a_program_that_is_not_there_is_named() -> None:
-    with pytest.raises(ModelError, match="the path has no program 'no-such-agent'"):
+    with pytest.raises(ModelError, match="no program 'no-such-agent' is on the path"):
         ask("no-such-agent --print")

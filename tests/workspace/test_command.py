@@ -487,7 +487,7 @@ def test_a_run_becomes_a_workspace(tmp_path):
     assert file_commands.check_workspace(tmp_path / "w", screen) == 0  # its parameters are in data.json
     assert running(tmp_path / "w", screen) == 0
     assert "model solved: optimal, objective 20" in out.getvalue()
-    with pytest.raises(WorkspaceError, match="there already"):
+    with pytest.raises(WorkspaceError, match="already exists"):
         create_workspace(tmp_path / "w")
     with pytest.raises(WorkspaceError, match="no model in"):
         create_from_run(tmp_path, tmp_path / "x")
@@ -504,7 +504,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, home):
     with pytest.raises(WorkspaceError, match=r"'oragent workspace new .*' makes one"):
         command.build_program(command.VerbRequest(tmp_path / "nothing"), screen)
     create_workspace(tmp_path / "unwritten")
-    with pytest.raises(WorkspaceError, match="does not say yet what is wanted"):
+    with pytest.raises(WorkspaceError, match="does not state a task yet"):
         command.build_program(command.VerbRequest(tmp_path / "unwritten"), screen)
     with pytest.raises(ConfigError, match="name a model with --model"):
         command.build_program(command.VerbRequest(home), screen)

@@ -59,7 +59,7 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="no release at"):
         read_release(tmp_path)
     (tmp_path / "Workspace_OR").mkdir()
-    with pytest.raises(WorkspaceError, match="holds no instances"):
+    with pytest.raises(WorkspaceError, match="contains no instances"):
         read_release(tmp_path)
     root = synthetic(tmp_path / "release", 2)
     rubrics = root / "evaluation" / "explain_evaluation" / "rubrics.jsonl"

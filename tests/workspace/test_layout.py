@@ -71,7 +71,7 @@ def test_a_file_plays_the_part_of_its_place(path: str, role: FileRole) -> None:
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="there is no such folder"):
+    with pytest.raises(WorkspaceError, match="the folder does not exist"):
         layout.open_workspace(tmp_path / "nowhere")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "brief.md").write_text("x")
@@ -100,7 +100,11 @@ def test_two_versions_make_it_revise_and_a_question_explain(tmp_path: Path) -> N
     [
         ("data/costs.csv", b"item,cost\na,1,2\n", "data/costs.csv line 2 has 3 cells"),
         ("data/costs.csv", b"", "data/costs.csv is empty"),
-        ("data/costs.csv", b"\x89PNG\r\n\x1a\n\xff", "cannot be used: it is no text in UTF-8, UTF-16 or Windows-1252"),
+        (
+            "data/costs.csv",
+            b"\x89PNG\r\n\x1a\n\xff",
+            "cannot be used: it is not a text in UTF-8, UTF-16 or Windows-1252",
+        ),
         ("data/costs.json", b"{", "data/costs.json cannot be used: it is not JSON"),
         ("data/costs.xls", b"PK\x03\x04", "is a spreadsheet that is not read: save it as .xlsx or CSV"),
         ("data/costs.bin", b"PK\x03\x04", "is no kind of file that a workspace has"),

@@ -39,9 +39,9 @@ def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(WorkspaceError, match="a pipe"):
         reading.list_files(tmp_path)
-    with pytest.raises(WorkspaceError, match="no regular file"):
+    with pytest.raises(WorkspaceError, match="not a regular file"):
         reading.read_bytes(tmp_path / "pipe")
-    with pytest.raises(WorkspaceError, match="no regular file"):
+    with pytest.raises(WorkspaceError, match="not a regular file"):
         reading.read_bytes(Path("/dev/zero"))
 
 
@@ -82,7 +82,7 @@ def test_a_text_that_the_old_encoding_lacks_is_written_in_utf_8() -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b"zero\0byte", "zero bytes"), (b"\x89PNG\r\n\x1a\n\xff", "no text"), (b"\xff\xfe\x00", "no text|zero bytes")],
+    [(b"zero\0byte", "zero bytes"), (b"\x89PNG\r\n\x1a\n\xff", "not a text"), (b"\xff\xfe\x00", "no text|zero bytes")],
 )
 def test_what_is_no_text_is_refused(content: bytes, complaint: str) -> None:
     with pytest.raises(WorkspaceError, match=complaint):
@@ -109,10 +109,10 @@ def test_lines_of_json_carry_their_place(tmp_path: Path) -> None:
         ("3", {"b": "line\u2028separator"}),
     ]
     path.write_text('{"a": 1}\n[2]\n')
-    with pytest.raises(WorkspaceError, match=r"rows\.jsonl:2 holds a list"):
+    with pytest.raises(WorkspaceError, match=r"rows\.jsonl:2 contains a list"):
         reading.read_jsonl(path)
     path.write_text("3")
-    with pytest.raises(WorkspaceError, match="holds a int; expected a JSON object"):
+    with pytest.raises(WorkspaceError, match="contains a int; expected a JSON object"):
         reading.read_json(path)
 
 

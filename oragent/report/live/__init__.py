@@ -1,1 +1,1 @@
-"""The live page: a read-only snapshot of runs, a server on loopback, and the page that shows both."""
+"""Live page: a read-only snapshot of runs, a server on loopback, and the page that shows the snapshot."""

@@ -28,20 +28,20 @@ from oragent.search.store import ISOLATION, Store
 from oragent.search.strategies.or_agent.tree import MEMORY, MemoryNote
 
 MAX_ELITES = 60
-# of a machine, and characters of each
+# Maximum number of guarantees of a machine, and of characters of each.
 MAX_GUARANTEES, MAX_GUARANTEE = 40, 200
-# beginnings of the lines of a program's header that are shown
+# Beginnings of the header lines of a program that are shown.
 HEAD_LABELS = ("limits:", "used:", "idea:", "harden:")
-# notes of the memory that are shown, and characters of each
+# Maximum number of notes that are shown, and of characters of each.
 MAX_NOTES, MAX_NOTE = 200, 4_000
-# how notes begin that are data for the strategy, and no words
+# Beginnings of notes that contain data for the strategy instead of text.
 RECORD = re.compile(r"[\[{]|[0-9a-f]{16}")
 
 
 def read_trust(reader: RunReader) -> dict[str, Any]:
     """Collect the evidence for the best program: checks, and scores on held-out and fresh sets with intervals.
 
-    Only the rows of the seed and of the best are read, so that the time hardly grows with the run.
+    Only the rows of the seed and of the best program are read, so that the time hardly grows with the run.
     """
     with _opened(reader) as store, reader.opened() as database:
         leaders = find_leaders(database, reader.about.direction)
@@ -171,7 +171,7 @@ def _describe_sets(sets: Sets, val: tuple[dict[str, Any], dict[str, Any]]) -> li
 
 
 def read_ideas(reader: RunReader) -> dict[str, Any]:
-    """Read the trees of ideas and the memory of a run: lessons, reflections and advice by round, as it grew."""
+    """Read the trees of ideas and the memory of a run: lessons, reflections and advice by round."""
     with _opened(reader) as store:
         notes = store.notes()
         research = read_research(notes)
@@ -191,7 +191,7 @@ def read_ideas(reader: RunReader) -> dict[str, Any]:
 
 
 def read_elites(reader: RunReader) -> dict[str, Any]:
-    """Replay the archive with migrations and resets: islands with their elites, and the best elites of all."""
+    """Replay the archive with migrations and resets. Return islands with their elites, and the best elites of all."""
     data = load_run(reader.folder)
     rows, left_out = list_elites(data, MAX_ELITES)
     islands = [{"elites": len(elites), "best": elites[0].id if elites else ""} for elites in data.islands]

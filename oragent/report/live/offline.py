@@ -1,7 +1,7 @@
-"""Files of the live page: the page as one HTML text, also with its data inside, and the candidates as Parquet.
+"""Files of the live page: the page as one HTML text, optionally with its data, and the candidates as Parquet.
 
-The live server sends the page with data on request; the file of a report has its data inside. Both need no other file
-and make no request.
+The live server sends the page, which requests its data. The file of a report contains its data. Both need no other
+file.
 """
 
 import hashlib
@@ -44,15 +44,16 @@ EXPORT = re.compile(r"^export (?=function|const|class|async|let)", re.MULTILINE)
 
 
 MAX_ROWS = 200_000
-# candidates with program, prompt and reply: the way to the best, then the latest that were placed
+# Maximum number of candidates with program, prompt and reply: the ancestors of the best, then the latest in the
+# archive.
 MAX_DETAILS = 200
-# of these
+# Maximum number of bytes of these.
 MAX_BYTES = 4_000_000
 MAX_PARQUET_ROWS = 1_000_000
 
 
 def join_modules() -> str:
-    """Join our ES modules into one script: each name is defined once, so imports and exports can be dropped."""
+    """Join our ES modules into one script. Each name is defined once, so imports and exports can be dropped."""
     texts = ((STATIC / name).read_text(encoding="utf-8") for name in MODULES)
     body = "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in texts)
     return f'(() => {{\n"use strict";\n{body}\n}})();'
@@ -93,15 +94,15 @@ def write_report(folder: Path) -> Path:
 
 
 def write_offline(folder: Path, out: Path) -> Path:
-    """Write the page of a run with its data inside; the same run gives the same file.
+    """Write the page of a run with its data. The same run gives the same file.
 
-    The file holds all rows of candidates. It holds programs of the seed, the best, its ancestors and other placed ones,
-    up to `MAX_DETAILS` candidates and `MAX_BYTES`.
+    The file contains all rows of candidates. It contains the programs of the seed, the best, its ancestors and other
+    candidates in the archive, up to `MAX_DETAILS` candidates and `MAX_BYTES`.
     """
     reader = RunReader(folder)
     columns, summary = vars(reader.read_candidates(0, MAX_ROWS)), asdict(reader.read_summary())
     if not summary["best"]:
-        raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
+        raise StoreError(f"no candidate in {folder} has a score yet: wait, or continue it with 'oragent resume'")
     ids = [f"{first}.{second}" for first, second in zip(columns["round"], columns["number"], strict=True)]
     data = {
         "summary": summary,
@@ -112,7 +113,7 @@ def write_offline(folder: Path, out: Path) -> Path:
         "elites": read_elites(reader),
         "calls": [],
     }
-    # no text can hold its own
+    # A text cannot contain its own hash.
     nonce = hashlib.sha256(escape_json(data).encode("utf-8", "replace")).hexdigest()[:32]
     policy = f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:"
     page = make_page(nonce, data, _summarize(data))
@@ -125,7 +126,7 @@ def write_offline(folder: Path, out: Path) -> Path:
 
 
 def _choose(columns: dict[str, Any], ids: list[str], summary: dict[str, Any]) -> list[str]:
-    """Return the ids of candidates whose programs are in the file, the most important first."""
+    """Return the ids of candidates whose programs go into the file, the most important first."""
     rows = {name: row for row, name in enumerate(ids)}
     chosen: dict[str, None] = dict.fromkeys((summary["best"], summary["seed"]))
     walked, name = set[str](), summary["best"]
@@ -181,7 +182,7 @@ def write_parquet(reader: RunReader) -> bytes:
 
 
 def make_table(columns: CandidateColumns) -> dict[str, list[Any]]:
-    """Return the columns of the file by name, with texts in place of their indices."""
+    """Return the columns of the file by name, with texts instead of their indices."""
     archive = {"N": "new cell", "I": "improved", "-": "not kept"}
     return {
         "candidate": [f"{first}.{second}" for first, second in zip(columns.round, columns.number, strict=True)],

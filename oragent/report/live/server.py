@@ -1,6 +1,8 @@
-"""The server of the live page: loopback only, a token in the address, Host and Origin checked, runs only read.
+"""Server of the live page: only on loopback, with a token in the address and checked Host and Origin.
 
-For a search that runs, ``open_companion`` serves it from a process of its own, which ends with the search.
+Runs are only read.
+
+For a running search, ``open_companion`` starts the server in its own process, which ends with the search.
 """
 
 import asyncio
@@ -37,14 +39,14 @@ REPORT_POLICY = (
 )
 
 
-# set for the page of a running search: it ends when its standard input does
+# Variable that is set for the page of a running search, which ends when its standard input does.
 WATCHED = "ORAGENT_WATCHED"
-# longest wait for the address
+# Maximum wait for the address, in seconds.
 START_S = 30.0
 
 
 def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None) -> Any:
-    """Make the ASGI application."""
+    """Create the ASGI application."""
     try:
         from starlette.applications import Starlette
         from starlette.requests import ClientDisconnect, Request
@@ -64,10 +66,10 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
             except OragentError as problem:
                 return JSONResponse({"error": escape_text(str(problem))}, 404, HEADERS)
             except (OSError, ValueError, RecursionError) as problem:
-                # such as NUL in a path, deep JSON
+                # Causes are for example NUL in a path, or deeply nested JSON.
                 return JSONResponse({"error": f"the request cannot be read ({type(problem).__name__})"}, 400, HEADERS)
             except ClientDisconnect:
-                # the client is gone, so the answer is not read
+                # The client has disconnected, so the answer is not read.
                 return JSONResponse({"error": "the request did not come to its end"}, 400, HEADERS)
 
         return checked
@@ -112,7 +114,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
                 elif time.monotonic() - sent > KEEP_ALIVE_S:
                     sent = time.monotonic()
                     yield ": alive\n\n"
-                # all watchers at once
+                # All clients are updated at the same time.
                 await asyncio.sleep((current_tick() + 1) * POLL_S - time.monotonic())
 
         return StreamingResponse(follow(), media_type="text/event-stream", headers=HEADERS)
@@ -166,7 +168,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         "/api/parquet": get_parquet,
         "/api/ranks": answer(lambda request: rank_runs(watched, request.query_params.get("runs", ""))),
         "/events": get_events,
-        # the token is in the path, so that relative links have it
+        # The token is in the path, so that relative links contain it.
         "/pages/{token}/{path:path}": get_written_page,
     }
     return Starlette(
@@ -188,7 +190,7 @@ def serve(
     """Serve the page until Ctrl-C.
 
     Raises:
-        ConfigError: if a package is missing, the port is taken, or the folder does not exist.
+        ConfigError: A package is missing, the port is in use, or the folder does not exist.
     """
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
@@ -215,7 +217,7 @@ def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
     try:
         line = _read_line(process)
         if not line:
-            raise ConfigError("the page could not be opened: try 'oragent watch' while the run goes on")
+            raise ConfigError("the page could not be opened; use 'oragent watch' while the run continues")
         address = line.removeprefix("open ").split(" ")[0]
         tell(f"page: {address}")
         if sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.get("DISPLAY")):
@@ -237,7 +239,7 @@ def _read_line(process: "subprocess.Popen[str]") -> str:
 
 
 def end_with_parent() -> None:
-    """End this process when its standard input ends, if it is the page of a running search."""
+    """End this process when its standard input ends, if it serves the page of a running search."""
     if os.environ.get(WATCHED):
         threading.Thread(target=_wait_for_end, daemon=True).start()
 

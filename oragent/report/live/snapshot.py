@@ -1,7 +1,7 @@
-"""A read-only snapshot of a run's folder as plain data, for the live page and for files that hold its data.
+"""Read-only snapshot of a run's folder as plain data, for the live page and for files with its data.
 
-``run.db`` is untrusted, and a run may write to it at the same time. Each query has a time limit, and a broken,
-truncated or unknown database is one line of text.
+``run.db`` is untrusted, and a run may write to it at the same time. Each query has a time limit. A damaged, truncated
+or unknown database gives one line of text.
 """
 
 import shlex
@@ -34,20 +34,20 @@ from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts, list_
 T = TypeVar("T")
 # Files with held-out scores.
 SETS = ("check.yaml", "test.yaml", "fresh.yaml")
-# CPU seconds
+# CPU seconds of a query.
 QUERY_S = 5.0
-# of the first page, so that something is shown soon, and of the others
+# Number of rows of the first page, which is small so that it appears soon, and of the others.
 FIRST_ROWS, PAGE_ROWS = 4_000, 20_000
-# characters of a program, prompt, reply or log that are shown
+# Maximum number of characters of a program, prompt, reply or log that are shown.
 TEXT = 200_000
 MESSAGE = 160
-# characters of metrics
+# Maximum number of characters of metrics.
 MAX_JSON = 1 << 20
-# of a query
+# Maximum number of values in a query.
 MAX_VALUES = 900
-# candidates with the best score whose lengths are compared
+# Maximum number of candidates with the best score whose lengths are compared.
 MAX_TIES = 200
-# Candidates whose titles are read, and characters of a title.
+# Maximum number of candidates whose titles are read, and of characters of a title.
 MAX_TITLES, MAX_TITLE = 2_000, 120
 
 
@@ -62,11 +62,11 @@ class CallGroup:
     tokens_in: int
     tokens_out: int
     tokens_cached: int
-    # US dollars over replies of known price
+    # US dollars for replies with known prices.
     money: float
-    # number of replies of unknown price
+    # Number of replies with unknown prices.
     unpriced: int
-    # seconds of waiting, summed
+    # Sum of the waiting times in seconds.
     seconds: float
 
 
@@ -136,7 +136,8 @@ class RunSummary:
 class CandidateColumns:
     """Candidates in the order of their commitment, as columns of equal length.
 
-    Texts that repeat are numbers into ``origins``, ``statuses``, ``messages``, ``models``.
+    Repeated texts are stored once, in ``origins``, ``statuses``, ``messages`` and ``models``; the columns contain their
+    positions.
 
     Attributes:
         after: Row number after the last row here, to ask for what follows.
@@ -179,16 +180,16 @@ class CandidateColumns:
 
 
 def eval_command(problem: str, program: Path) -> str:
-    """Return the command that scores a program, for a shell."""
+    """Return the shell command that scores a program."""
     return shlex.join(["oragent", "eval", problem, "--candidate", str(program)])
 
 
 class RunReader:
-    """Reads one run's folder; nothing is written to it.
+    """Reader of one run's folder. It writes nothing there.
 
     Raises:
-        StoreError: if it is not the folder of a run, or its database cannot be read.
-        ConfigError: if its ``config.yaml`` is not the configuration of a run.
+        StoreError: The folder is not a run, or its database cannot be read.
+        ConfigError: Its ``config.yaml`` is not the configuration of a run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -199,7 +200,7 @@ class RunReader:
 
     @contextmanager
     def opened(self) -> Iterator[Database]:
-        """Open the database for one request: a writer may replace or remove it at any time."""
+        """Open the database for one request, because a writer may replace or remove it at any time."""
         try:
             database = Database(self.folder / "run.db", SCHEMA, KIND, readonly=True)
             try:
@@ -211,7 +212,7 @@ class RunReader:
             raise StoreError(f"{self.folder / 'run.db'} is corrupted ({type(problem).__name__} {problem})") from None
 
     def read_summary(self) -> RunSummary:
-        """Read all but the candidates."""
+        """Read everything except the candidates."""
         about = self.about
         with self.opened() as database:
             spent, rounds, elapsed_s = _sum_rounds(database)
@@ -271,7 +272,7 @@ class RunReader:
         return way_on(self.folder, self.about.budget, spent, end, again)
 
     def read_candidates(self, after: int = 0, limit: int | None = None) -> CandidateColumns:
-        """Read committed candidates behind a row, by default few at first and many later."""
+        """Read committed candidates after a row, by default few at first and many later."""
         query = (
             "SELECT c.rowid AS position, c.round, c.number, c.parents, c.origin, c.island, c.placed, c.branch, c.call,"
             " LENGTH(c.source) AS size, e.status, e.score, e.features, SUBSTR(e.message, 1, 400) AS message,"
@@ -284,7 +285,7 @@ class RunReader:
             return _make_columns(rows, after, _find_replies(database, rows))
 
     def read_candidate(self, name: str) -> dict[str, Any]:
-        """Read everything about one candidate: program, metrics, log, prompt and reply."""
+        """Read all data of one candidate: program, metrics, log, prompt and reply."""
         round_, _, number = name.partition(".")
         if not (name.isascii() and round_.isdecimal() and number.isdecimal()):
             raise StoreError(f"a candidate's id is round.number, not {escape_text(name)[:40]!r}")
@@ -327,7 +328,7 @@ class RunReader:
         return [_describe_call(row) for row in rows]
 
     def read_calls(self, after: int = 0, limit: int = 500) -> list[dict[str, Any]]:
-        """List model calls behind a row, without their texts."""
+        """List model calls after a row, without their texts."""
         with self.opened() as database:
             names = "rowid AS position, key, role, model, tokens_in, tokens_out, money, seconds, retries"
             rows = database.query_rows(
@@ -336,12 +337,12 @@ class RunReader:
             return [clean_value(dict(row)) for row in rows]
 
     def read_call(self, key: str) -> list[dict[str, Any]]:
-        """Read prompts and replies of one key."""
+        """Read the prompts and replies of one key."""
         with self.opened() as database:
             return self._read_calls(database, key)
 
     def version(self) -> tuple[float, ...]:
-        """Return a value that changes when the database changes; it costs no query."""
+        """Return a value that changes with the database. It needs no query."""
         marks: list[float] = []
         for name in ("run.db", "run.db-wal", RUNNING, FOLDER, f"{FOLDER}/{ASKED}", *SETS):
             with suppress(OSError):
@@ -351,7 +352,7 @@ class RunReader:
 
 
 def _sum_rounds(database: Database) -> tuple[Spent, int, float]:
-    """Return the spending of committed rounds, their number, and the run's own time at the last one."""
+    """Return the budget used by committed rounds, their number, and the run's own time at the last one."""
     names = [each.name for each in fields(Spent)]
     sums = ", ".join(f"COALESCE(SUM(json_extract(spent, '$.{name}')), 0) AS {name}" for name in names)
     (row,) = database.query_rows(f"SELECT COUNT(*) AS rounds, MAX(elapsed_s) AS latest, {sums} FROM rounds")
@@ -360,7 +361,7 @@ def _sum_rounds(database: Database) -> tuple[Spent, int, float]:
 
 @dataclass(frozen=True)
 class Leaders:
-    """Ids and scores of the seed heuristic and of the best candidate; empty without a scored candidate."""
+    """Ids and scores of the seed heuristic and of the best candidate. Empty without a scored candidate."""
 
     seed: str = ""
     best: str = ""
@@ -371,7 +372,7 @@ class Leaders:
 def find_leaders(database: Database, direction: Direction) -> Leaders:
     """Find the seed heuristic and the best candidate.
 
-    Among equal scores the shorter program is the best, then the older one, as in the archive.
+    Of equal scores, the shorter program is the best, then the older one, as in the archive.
     """
     placed = f"FROM candidates JOIN evaluations USING (fingerprint) WHERE placed != '' AND origin != '{PROBE}'"
     seed = database.query_row(f"SELECT round, number, score {placed} ORDER BY candidates.rowid LIMIT 1")
@@ -379,7 +380,7 @@ def find_leaders(database: Database, direction: Direction) -> Leaders:
     best = database.query_row(f"SELECT {extreme}(score) AS score {placed}")
     if seed is None or best is None or best["score"] is None:
         return Leaders()
-    # One pass over the candidates finds the score. Few evaluations have it: the rest is a scan of numbers.
+    # One pass over the candidates finds the score. Few evaluations have it; the rest is a scan of numbers.
     having = "fingerprint IN (SELECT fingerprint FROM evaluations WHERE score = ?)"
     query = f"SELECT round, number, source, score {placed} AND candidates.{having} ORDER BY candidates.rowid"
     ties = database.query_rows(f"{query} LIMIT {MAX_TIES}", best["score"])
@@ -407,7 +408,7 @@ def _latest_notes(database: Database) -> dict[str, str]:
 
 
 def _read_titles(database: Database) -> dict[str, str]:
-    """Return the titles of candidates by their ids, as the model that wrote the programs named them."""
+    """Return the titles of candidates by id, as given by the model that wrote the programs."""
     query = f"SELECT text FROM notes WHERE kind = '{TITLE}' ORDER BY rowid LIMIT {MAX_TITLES}"
     notes = (row["text"].partition(" ") for row in database.query_rows(query))
     titles = {mark: title for mark, _, title in notes}
@@ -435,7 +436,7 @@ def _describe_call(row: Row) -> dict[str, Any]:
 
 
 def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Find the reply that wrote each candidate: its key and model, empty if no model wrote it."""
+    """Find the reply that wrote each candidate: its key and model; empty if no model wrote it."""
     possible = [
         [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
     ]
@@ -450,7 +451,7 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
 
 def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, str]]) -> CandidateColumns:
     names = rows[0].keys() if rows else ()
-    # much faster than a look-up for each cell
+    # This is much faster than a look-up for each cell.
     values = dict(zip(names, zip(*rows, strict=True), strict=True))
     column: Callable[[str], Sequence[Any]] = lambda name: values.get(name, ())  # noqa: E731
     marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-"}
@@ -485,7 +486,7 @@ def _make_columns(rows: Sequence[Row], after: int, replies: Sequence[tuple[str, 
 
 
 def _map_once(function: Callable[[Any], T], values: Iterable[Any]) -> list[T]:
-    """Apply a function to each value; to equal ones once, as cells and parents repeat."""
+    """Apply a function to each value, and only once to equal ones, because cells and parents repeat."""
     results: dict[Any, T] = {}
     return [results[value] if value in results else results.setdefault(value, function(value)) for value in values]
 
@@ -510,7 +511,7 @@ def _round(value: float | None) -> float:
 
 
 def _lay_out(source: str) -> str:
-    """Return a program formatted from its syntax tree; empty if it is written like that already."""
+    """Return a program formatted from its syntax tree; empty if it has this format already."""
     text = lay_out(source) if len(source) <= TEXT else source
     if text.strip() == source.strip() and len(source) <= TEXT:
         return ""
@@ -523,7 +524,7 @@ def _cut(text: str | None) -> str:
 
 
 def clean_value(value: Any) -> Any:
-    """Make a value from a run safe to send: control characters are shown, numbers are finite."""
+    """Make a value from a run safe to send: control characters are escaped, and numbers are finite."""
     if isinstance(value, str):
         return escape_text(value)
     if isinstance(value, dict):

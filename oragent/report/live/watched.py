@@ -28,17 +28,17 @@ SKIPPED = {"candidates", "figures", "pictures", "cache"}
 
 
 POLL_S = 0.5
-# least time between two scans of the folder
+# Minimum time between two scans of the folder, in seconds.
 LIST_S = 5.0
-# first line of a best program: problem and score
+# First line of a best program, with problem and score.
 BEST_LINE = re.compile(r"(?:#|//) ([\w.-]{1,100}: [-+.\w]{1,40}) by ")
 MOST_LINE = 400
-# largest share of time for repeated summaries: a watched run must not become slower
+# Maximum share of time for repeated summaries, so that a watched run does not become slower.
 SHARE = 0.01
-# of candidates that are kept for other watchers
+# Maximum number of cached rows of candidates for other clients.
 SHARED_ROWS = 2_000
 MAX_PAGE = 64 << 20
-# runs whose strategies are ranked
+# Maximum number of runs whose strategies are ranked.
 MAX_RANKED = 500
 
 
@@ -46,17 +46,17 @@ MAX_RANKED = 500
 class ListedFolder:
     """A folder that the page lists."""
 
-    # path below the root, with slashes; ``.`` for the root itself
+    # Path below the root, with slashes. ``.`` means the root itself.
     id: str
     kind: FolderKind
     path: Path
-    # time of its last change, seconds since 1970
+    # Time of its last change, in seconds since 1970.
     changed: float
-    # name of a finished page in it; empty if it has no page
+    # Name of a finished page in it. Empty if it has none.
     page: str
 
     def describe(self) -> dict[str, object]:
-        """Return the entry as the page gets it."""
+        """Return the entry in the form of the page."""
         return {
             "id": escape_text(self.id),
             "kind": str(self.kind),
@@ -68,7 +68,7 @@ class ListedFolder:
 
 
 def read_first_line(folder: Path) -> str:
-    """Return problem and best score by the first line of a run's best program; empty without one."""
+    """Return problem and best score from the first line of a run's best program; empty without one."""
     try:
         with best_file(folder).open(encoding="utf-8", errors="replace") as file:
             match = BEST_LINE.match(file.readline(MOST_LINE))
@@ -80,7 +80,7 @@ def read_first_line(folder: Path) -> str:
 
 
 def list_folders(root: Path) -> list[ListedFolder]:
-    """List the folders of runs below a root, the latest first; links are not followed."""
+    """List the folders of runs below a root, the latest first. Links are not followed."""
     entries = [entry for folder, names in _walk(root) if (entry := _describe_folder(root, folder, names))]
     return sorted(entries, key=lambda entry: -entry.changed)[:MAX_LISTED]
 
@@ -112,7 +112,7 @@ class Watched:
 
     Args:
         root: Folder below which runs are listed, or the folder of one run.
-        isolation: What this machine keeps candidates from (``held``) and what not (``missing``); None if not known.
+        isolation: Guarantees of this machine that hold (``held``) and do not hold (``missing``). None if unknown.
     """
 
     def __init__(self, root: Path, isolation: dict[str, list[str]] | None = None) -> None:
@@ -131,14 +131,14 @@ class Watched:
         return [entry.describe() for entry in self._listed.values()]
 
     def find(self, name: str) -> ListedFolder:
-        """Return a listed folder; only listed ones can be read."""
+        """Return a listed folder. Only listed folders can be read."""
         self.list_runs()
         if name not in self._listed:
             raise StoreError(f"no run {escape_text(name)[:100]!r} below {self.root}")
         return self._listed[name]
 
     def read_page(self, path: str) -> bytes:
-        """Return a written page in a listed folder or below it, by its path below the root; links are not followed."""
+        """Return a written page in or below a listed folder, by its path below the root. Links are not followed."""
         self.list_runs()
         below = PurePosixPath(path)
         owners = [self._listed[str(parent)] for parent in below.parents if str(parent) in self._listed]
@@ -160,7 +160,7 @@ class Watched:
         return self._readers[name]
 
     def summary(self, name: str) -> dict[str, Any]:
-        """Return a run's summary; read again when it changed, and not more often than `SHARE` allows."""
+        """Return a run's summary. It is read again when it has changed, but not more often than `SHARE` allows."""
         reader = self.reader(name)
         version, now = reader.version(), time.monotonic()
         if name in self._summaries:
@@ -173,12 +173,12 @@ class Watched:
         return summary
 
     def read_trust(self, name: str) -> dict[str, Any]:
-        """Return the evidence for a run's best program; this machine's isolation where the run recorded none."""
+        """Return the evidence for a run's best program, with this machine's isolation if the run recorded none."""
         trust = read_trust(self.reader(name))
         return {**trust, "isolation": trust.get("isolation") or self.isolation}
 
     def candidates(self, name: str, after: int) -> dict[str, Any]:
-        """Return the candidates behind a row; what several watchers ask at the same time is read once."""
+        """Return the candidates after a row. Equal requests at the same time are read once."""
         reader, tick = self.reader(name), current_tick()
         version = reader.version()
         known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
@@ -191,23 +191,23 @@ class Watched:
 
 
 def current_tick() -> int:
-    """Return the number of the interval in which changes of runs are looked for, the same for all watchers."""
+    """Return the number of the interval in which changes of runs are looked for, which is the same for all clients."""
     return int(time.monotonic() / POLL_S)
 
 
-# problem and seed of the search
+# Problem and seed of the search.
 Block = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class RankedPair:
-    """Two strategies compared on the blocks that both have."""
+    """Two strategies compared on their common blocks."""
 
     first: str
     second: str
-    # mean gain of the first on the second, as a share of the seed heuristic's score
+    # Mean gain of the first over the second, as a share of the seed heuristic's score.
     gain: float
-    # p-value of the sign-flip test, adjusted for all pairs; None for fewer than two blocks
+    # The p-value of the sign-flip test, adjusted for all pairs. None for fewer than two blocks.
     p: float | None
 
 
@@ -221,7 +221,7 @@ class Ranking:
         critical_difference: Distance of mean ranks from which two differ at 5 % (Nemenyi test, Demšar 2006,
             jmlr.org/papers/v7/demsar06a.html); None for fewer than two blocks or strategies.
         pairs: Paired tests.
-        remark: Whether the number of blocks allows a test at all.
+        remark: Statement whether the number of blocks allows a test.
     """
 
     ranks: dict[str, float]
@@ -232,7 +232,7 @@ class Ranking:
 
 
 def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
-    """Rank strategies on the blocks that all have, by their gains on the seed heuristic; above 0 is better."""
+    """Rank strategies on their common blocks, by their gains over the seed heuristic (above 0 is better)."""
     if gains:
         common = sorted(set.intersection(*map(set, gains.values())))
     else:
@@ -256,7 +256,7 @@ def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
 
 
 def _mean_ranks(rows: Sequence[Sequence[float]], number: int) -> list[float]:
-    # takes long to import
+    # The import takes long.
     from scipy.stats import rankdata
 
     if not rows:
@@ -279,7 +279,10 @@ def _compare(first: Mapping[Block, float], second: Mapping[Block, float]) -> tup
 
 
 def read_gains(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[Block, float]]:
-    """Collect the gains of runs, the earliest first, by strategy and model; of two runs in a block the later counts."""
+    """Collect the gains of runs, the earliest first, by strategy and model.
+
+    Of two runs in a block, the later one counts.
+    """
     gains: dict[str, dict[Block, float]] = {}
     for summary in summaries:
         seed, best = summary["seed_score"], summary["best_score"]
@@ -295,6 +298,6 @@ def read_gains(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[Block, 
 
 
 def rank_runs(watched: Watched, names: str) -> dict[str, Any]:
-    """Rank the strategies of runs, whose ids each stand on a line."""
+    """Rank the strategies of runs, whose ids are given one per line."""
     runs = [name for name in names.split("\n") if name][:MAX_RANKED]
     return asdict(rank_strategies(read_gains([watched.summary(name) for name in runs])))

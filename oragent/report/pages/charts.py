@@ -1,4 +1,4 @@
-"""The look of all figures, and finished figures as SVG for pages and PNG for slides."""
+"""Style of all figures, and finished figures as SVG for pages and PNG for slides."""
 
 import io
 import re
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
-# Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
+# Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color). The greys are ours.
 BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"
-# marks of a kind, above which they are drawn as one picture: an SVG would grow by a line for each
+# Number of marks of a kind from which they are drawn as one picture, because an SVG would grow by a line for each.
 MANY = 600
 INK, MUTED, FAINT, EMPTY = "#26323B", "#66737D", "#E9EDF0", "#F2F4F6"
 SCALE_COLORS = ["#DCE9F3", "#8FBFDE", "#2F7FB8", "#0B3C66"]
 
 STYLE = {
     "font.family": "sans-serif",
-    # it comes with matplotlib, so it is there and the same everywhere
+    # This font comes with matplotlib, so it is the same everywhere.
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.5,
     "text.color": INK,
-    # a dollar sign in a name is a dollar sign
+    # A dollar sign in a name is not mathematics.
     "text.parse_math": False,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
@@ -43,9 +43,9 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    # ticks show the values themselves, not offsets from +2.094e3
+    # Ticks show the values themselves, without offsets such as +2.094e3.
     "axes.formatter.useoffset": False,
-    # powers of ten below and beyond
+    # Powers of ten outside of which numbers are written with exponents.
     "axes.formatter.limits": (-5, 9),
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
@@ -55,7 +55,7 @@ STYLE = {
     "ytick.labelcolor": MUTED,
     "xtick.major.size": 3,
     "ytick.major.size": 3,
-    # text stays text: it can be selected and read aloud, and files stay small
+    # Text stays text, so that it can be selected and read aloud, and files stay small.
     "svg.fonttype": "none",
     "savefig.facecolor": "white",
 }
@@ -63,7 +63,7 @@ STYLE = {
 
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 DPI = 160
-# pixels of a page for a point, so that texts have one size in all figures
+# Pixels of a page per point, so that texts have the same size in all figures.
 ZOOM = 1.5
 
 
@@ -85,7 +85,7 @@ def color_scale() -> "LinearSegmentedColormap":
 
 
 def apply_style(name: str) -> AbstractContextManager[None]:
-    """Return a context for the project's style: equal data give equal files, and ids of two figures differ by name."""
+    """Return a context for the project's style. Equal data give equal files, and ids of two figures differ by name."""
     require_matplotlib()
     import matplotlib.style
 
@@ -93,7 +93,7 @@ def apply_style(name: str) -> AbstractContextManager[None]:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Make an empty figure with automatic layout; width and height in inches."""
+    """Create an empty figure with automatic layout. Width and height are in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -107,7 +107,7 @@ def strip_axes(axes: "Axes") -> None:
 
 
 def fit_label(text: str, width: int = 40) -> str:
-    """Fit a name onto one line, in characters that the font has."""
+    """Fit a name onto one line, with characters that the font has."""
     from matplotlib import font_manager
 
     font = font_manager.get_font(font_manager.findfont("DejaVu Sans"))
@@ -121,12 +121,12 @@ class Drawing:
     name: str
     caption: str
     svg: str
-    # picture at 160 dots an inch, PNG
+    # Picture at 160 dots per inch, PNG.
     png: bytes
 
     @property
     def inline(self) -> str:
-        """Return the ``<svg>`` element for a page, without prologue and unused ids, with a largest width only."""
+        """Return the ``<svg>`` element for a page, without prologue and unused ids, and with a maximum width."""
         svg = self.svg[self.svg.index("<svg") :]
         referred = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", svg))
         svg = re.sub(r' id="([^"]*)"', lambda match: match.group() if match.group(1) in referred else "", svg)

@@ -1,7 +1,7 @@
-"""Pages as one HTML file without scripts, requests or other files.
+"""Pages as one HTML file, without scripts, requests or other files.
 
-Sources and messages come from candidates and models, so every value is escaped but the two kinds that are made here:
-the figures, whose texts matplotlib escapes, and highlighted programs, whose tokens pygments escapes.
+Sources and messages come from candidates and models, so every value is escaped except two kinds that are created here:
+figures, whose texts matplotlib escapes, and highlighted programs, whose tokens pygments escapes.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ def replace_page(folder: Path, text: str) -> Path:
 
 
 def make_environment(*folders: Path) -> Environment:
-    """Make a Jinja environment that escapes all values and shows control characters visibly."""
+    """Create a Jinja environment that escapes all values and shows control characters visibly."""
     environment = Environment(
         loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Rules for servers of pages: loopback only, a token in the address, Host and Origin of each request checked."""
+"""Rules for servers of pages: loopback only, a token in the address, and checks of Host and Origin."""
 
 import hmac
 import socket
@@ -20,16 +20,16 @@ HEADERS = {
 
 
 def find_fault(headers: Mapping[str, str], token_in_address: str, token: str) -> str:
-    """Return why a request is refused, or an empty text."""
+    """Return the reason why a request is refused, or an empty text."""
     host = headers.get("host", "")
     if host.rpartition(":")[0] not in (HOST, "localhost"):
-        # another name that resolves to this machine: DNS rebinding
+        # Another name that resolves to this machine can be a DNS rebinding attack.
         return f"ask by {HOST}"
     origin = headers.get("origin")
     if origin is not None and origin != f"http://{host}":
         return "requests from other pages are refused"
     from_elsewhere = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-    # a link in a mail may open the page
+    # A link in a mail may open the page.
     if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":
         return "requests from other pages are refused"
     given = headers.get("x-token") or token_in_address
@@ -54,7 +54,7 @@ def refuse_without_extra(problem: ImportError) -> ConfigError:
 
 @contextmanager
 def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[Any, socket.socket, str]]:
-    """Yield a server of an ASGI application, the socket that it is to serve, and the address without a token."""
+    """Yield a server of an ASGI application, its socket, and the address without a token."""
     try:
         import uvicorn
     except ImportError as problem:
@@ -63,7 +63,7 @@ def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[A
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, port))
-            # a browser that is quicker than the server waits
+            # If the browser is faster than the server, its request waits.
             listening.listen(64)
         except OSError as problem:
             raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; give another one, --port") from None

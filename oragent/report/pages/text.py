@@ -11,7 +11,7 @@ from oragent._base.text_format import escape_text, shorten
 from oragent._base.text_format import format_count as format_count
 from oragent.programs.inspection import lay_out
 
-# of a program that goes into a comparison, whose cost grows with the square of them
+# Maximum number of lines of a compared program. The cost of a comparison grows with their square.
 MAX_LINES = 1500
 MAX_WIDTH = 2000
 
@@ -23,14 +23,14 @@ DARK = ':root[data-theme="dark"]'
 class DiffLine:
     """A line of a comparison."""
 
-    # ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out
+    # ``added``, ``removed``, ``same``, or ``gap`` for equal lines that are left out.
     kind: str
-    # text of the line, with its mark in front
+    # Text of the line, with its mark.
     text: str
 
 
 def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
-    """Wrap lines between words to a width, each to four at most, and cut them to a number in all, which says so."""
+    """Wrap lines between words to a width, each to at most four, and cut them to a total number, with a note."""
     out: list[str] = []
     for index, text in enumerate(lines):
         indent = text[: len(text) - len(text.lstrip())] + "  "
@@ -46,7 +46,10 @@ def fitted_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
 
 
 def clip_text(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str, int]:
-    """Bound a program's text, made plain, with lines cut at ``width`` characters; and how many lines were left out."""
+    """Shorten a program's text, escaped, with lines cut at ``width`` characters.
+
+    Return also the number of omitted lines.
+    """
     every = escape_text(text).strip("\n").split("\n")
     lines_shown = [shorten(line, width) for line in every[:lines]]
     return "\n".join(lines_shown), len(every) - len(lines_shown)
@@ -55,11 +58,11 @@ def clip_text(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str,
 def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[DiffLine, ...], int]:
     """Compare two programs line by line.
 
-    A program that was printed from its syntax tree has no layout of its own. The layout of the other one is dropped
-    then too, so that only real changes are left.
+    A program that was printed from its syntax tree has no original layout. Then the layout of the other program is
+    dropped too, so that only real changes remain.
 
     Returns:
-        At most ``lines`` lines of a unified comparison with three lines of context, and how many were left out.
+        At most ``lines`` lines of a unified comparison with three lines of context, and the number of omitted lines.
     """
     if lay_out(new_text) == new_text.strip():
         old_text = lay_out(old_text)
@@ -68,7 +71,7 @@ def diff_texts(old_text: str, new_text: str, lines: int = 200) -> tuple[tuple[Di
 
 
 def diff_lines(old_text: str, new_text: str) -> list[DiffLine]:
-    """Compare two programs line by line, as texts: nothing is parsed."""
+    """Compare two programs line by line as texts, without parsing."""
     old, new = (clip_text(text, MAX_LINES)[0].split("\n") for text in (old_text, new_text))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
@@ -79,15 +82,15 @@ def diff_lines(old_text: str, new_text: str) -> list[DiffLine]:
 class Gain:
     """Difference between two scores."""
 
-    # difference in the problem's natural units; above 0 is better, whatever the direction
+    # Difference in the problem's natural units. Above 0 is better in both directions.
     amount: float
-    # amount relative to the size of the reference score; None if that is 0
+    # Amount relative to the size of the reference score. None if that is 0.
     share: float | None
     direction: Direction
 
     @property
     def sentence(self) -> str:
-        """Such as ``0.82 lower than the seed (11.8 %)``."""
+        """Gain in words, such as ``0.82 lower than the seed (11.8 %)``."""
         if not self.amount:
             return "as good as the seed"
         lower = (self.amount > 0) == (self.direction is Direction.MINIMIZE)
@@ -100,20 +103,20 @@ class Gain:
 
 def measure_gain(direction: Direction, reference: float, after: float) -> Gain:
     """Measure a step from one score to another."""
-    # and not -0.0
+    # Adding 0.0 avoids -0.0.
     amount = direction.sign * (after - reference) + 0.0
     return Gain(amount, amount / abs(reference) if reference else None, direction)
 
 
 def format_score(value: float | None) -> str:
-    """Format a score with six significant digits; None is a dash."""
+    """Format a score with six significant digits. None becomes a dash."""
     if value is None:
         return "–"
     return f"{value:.6g}"
 
 
 def format_share(value: float | None) -> str:
-    """Format a share or a p-value with three decimals; None is a dash."""
+    """Format a share or a p-value with three decimals. None becomes a dash."""
     if value is None:
         return "–"
     return f"{value:.3f}"
@@ -140,7 +143,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_money(dollars: float, unpriced: int = 0) -> str:
-    """Format US dollars, with the number of calls of unknown price."""
+    """Format US dollars, with the number of calls whose price is unknown."""
     if dollars >= 1:
         amount = f"${dollars:,.2f}"
     else:
@@ -154,9 +157,9 @@ def format_money(dollars: float, unpriced: int = 0) -> str:
 
 
 def read_tokens() -> str:
-    """Return the custom properties of both themes.
+    """Return the custom CSS properties of both themes.
 
-    The theme is that of the attribute ``data-theme`` of the page, else that of the reader's system.
+    The attribute ``data-theme`` of the page sets the theme; otherwise the reader's system does.
     """
     text = Path(__file__).with_name("tokens.css").read_text(encoding="utf-8")
     dark = text[text.index(DARK) :].replace(DARK, ":root:not([data-theme])")

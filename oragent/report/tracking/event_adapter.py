@@ -1,4 +1,4 @@
-"""Pass the events of a run to trackers; a tracker that fails is left out, and the run goes on."""
+"""Passes the events of a run to trackers. A tracker that fails is left out, and the run continues."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ class EventAdapter:
     Args:
         names: Names of trackers.
         config: Configuration of the run.
-        tell: Called with one line if a tracker fails.
+        tell: Function that is called with one line if a tracker fails.
 
     Raises:
         ConfigError: A name is unknown, or the package of a tracker is not installed.

@@ -1,4 +1,4 @@
-"""What trackers get: the run at its beginning, figures under stable names, calls of models, and the end."""
+"""Interface of trackers: the run at its beginning, figures under stable names, calls of models, and the end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class RunTracker(Protocol):
         """Log a reply of a model."""
 
     def log_event(self, event: RunEvent) -> None:
-        """Log any event of the run, this one included."""
+        """Log any event of the run."""
 
     def end(self, reason: str, *, complete: bool) -> None:
         """End the run."""

@@ -1,6 +1,6 @@
 """Weights & Biases: a run of the project ``oragent``, or offline in ``wandb/`` of the run's folder.
 
-``WANDB_PROJECT``, ``WANDB_MODE`` and the other variables of the library hold as usual.
+``WANDB_PROJECT``, ``WANDB_MODE`` and the other variables of the library apply.
 """
 
 import hashlib
