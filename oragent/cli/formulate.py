@@ -36,6 +36,18 @@ bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of probl
 # Exit codes.
 SOLVED, UNSOLVED = 0, 3
 
+ProgramSeconds = Annotated[
+    float | None, typer.Option("--time", help="Seconds of a program and of each search (default: 20).")
+]
+ProgramGap = Annotated[
+    float | None, typer.Option("--gap", help="Relative gap at which the search stops, such as 0.01 (default: 0).")
+]
+ProgramSolver = Annotated[
+    str | None,
+    typer.Option("--solver", help="highs, scip, cp-sat, gurobi or another back end (default: by the model's class)."),
+]
+ProgramThreads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the solver (default: 1).")]
+
 
 def formulate(
     problem: Annotated[Path | None, typer.Argument(metavar="FILE", help="A problem in words: text, Markdown.")] = None,
@@ -71,10 +83,10 @@ def formulate(
     interactive: Annotated[
         bool, typer.Option("--interactive", help="Show how the text was read, and ask before solving.")
     ] = False,
-    time: Annotated[float | None, typer.Option(help="Seconds of a program and of each search (default: 20).")] = None,
-    gap: Annotated[
-        float | None, typer.Option(help="Relative gap at which the search stops, such as 0.01 (default: 0).")
-    ] = None,
+    time: ProgramSeconds = None,
+    gap: ProgramGap = None,
+    solver: ProgramSolver = None,
+    threads: ProgramThreads = None,
     module: Annotated[str, typer.Option("--from", help="Module whose output --edit replaces.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with that output.")] = None,
     replay: Annotated[
@@ -121,6 +133,8 @@ def formulate(
         "checks": checks,
         "time_s": time,
         "gap": gap,
+        "solver": solver,
+        "threads": threads,
     }
     request = FormulateCommand(
         problem=problem,
@@ -149,28 +163,35 @@ def verify(
     checker: Annotated[Path | None, typer.Option(help="Python file with checks(values, data).")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     replay: Annotated[Path | None, typer.Option(help="Repeat this verification from its replies.")] = None,
-    time: Annotated[float, typer.Option(help="Seconds of a program and of each search.")] = 20.0,
+    time: ProgramSeconds = None,
+    gap: ProgramGap = None,
+    solver: ProgramSolver = None,
+    threads: ProgramThreads = None,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/verify"),
 ) -> None:
     """Check a given model against the text of its problem; exit code 4 contradicted, 5 unchecked."""
     from oragent.formulate.command import verify_files
 
     runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None}, config)
-    request = VerifyCommand(
-        problem, given, outputs, tuple(data or ()), solution, checker, replay, {"time_s": time}, runtime
-    )
+    options = {"time_s": time, "gap": gap, "solver": solver, "threads": threads}
+    request = VerifyCommand(problem, given, outputs, tuple(data or ()), solution, checker, replay, options, runtime)
     raise typer.Exit(verify_files(request, console))
 
 
 def rerun(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A finished formulation.")],
     data: Annotated[list[Path] | None, typer.Option(help="New data; each file replaces the data of its name.")] = None,
+    time: ProgramSeconds = None,
+    gap: ProgramGap = None,
+    solver: ProgramSolver = None,
+    threads: ProgramThreads = None,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/rerun"),
 ) -> None:
     """Apply the program and the checker of a formulation to new data, without a model; compare both plans."""
     from oragent.formulate.command import rerun_files
 
-    raise typer.Exit(rerun_files(folder, tuple(data or ()), outputs, console))
+    changes = {"time_s": time, "gap": gap, "solver": solver, "threads": threads}
+    raise typer.Exit(rerun_files(folder, tuple(data or ()), outputs, console, **changes))
 
 
 @bench.callback()

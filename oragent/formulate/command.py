@@ -316,9 +316,9 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
     return finish(folder, request, outcome, console)
 
 
-def rerun_files(folder: Path, data: tuple[Path, ...], outputs: Path, console: Console) -> int:
+def rerun_files(folder: Path, data: tuple[Path, ...], outputs: Path, console: Console, **changes: object) -> int:
     """Apply a formulation to new data, and print both objectives and the changed values."""
-    rerun = rerun_formulation(folder, data, outputs)
+    rerun = rerun_formulation(folder, data, outputs, **changes)
     for note in rerun.request.problem.notes:
         print_line(console, note, "yellow")
     print_line(console, f"rerun: {rerun.folder}")

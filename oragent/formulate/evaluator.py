@@ -15,7 +15,7 @@ from oragent.harness import CandidateError, Guest
 from oragent._base.errors import MilpError
 from oragent.formulate import warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.data import column_names, map_leaves
-from oragent.formulate.model_class import solve_model, solve_schedule
+from oragent.formulate.model_class import solve_model
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
 from oragent.formulate.program_call import POSITION, run_program
 from oragent.formulate.symbols import check_numbers, check_symbols
@@ -69,8 +69,11 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     names = [variable.name for variable in captured.milp.variables]
     columns = map_leaves(claim["columns"], lambda leaf: _column_name(leaf, names))
     milp = _add_unused_variables(captured.milp, columns, claim["variables"])
-    solve_again = solve_schedule if captured.is_schedule else solve_model
-    solution = solve_again(milp, request["limit_s"], request["gap"])
+    limits = (request["limit_s"], request["gap"], request["solver"], request["threads"])
+    try:
+        solution = solve_model(milp, *limits, is_schedule=captured.is_schedule)
+    except MilpError as wrong:
+        return {"status": "unsupported", "message": str(wrong)}
     return {
         "status": "ok",
         "returned": claim["returned"],
@@ -145,7 +148,15 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     solution = as_json.solution_from_dict(request["solution"])
     try:
         answer["comparison"] = asdict(
-            find_counterexample(milp, solution, rows, column_names(columns), request["limit_s"])
+            find_counterexample(
+                milp,
+                solution,
+                rows,
+                column_names(columns),
+                request["limit_s"],
+                solver=request["solver"],
+                threads=request["threads"],
+            )
         )
     except MilpError as problem:
         answer["note"] = str(problem)

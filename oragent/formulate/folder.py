@@ -37,6 +37,7 @@ from oragent.milp import as_json
 from oragent.milp.files import write
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.solvers import find_solver
 from oragent.milp.solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
@@ -294,7 +295,10 @@ def run_in_folder(
         is_asking: Whether the model of the settings may be called.
         bounds: Limits of each program.
     """
-    program_bounds = bounds or Bounds(request.options.time_s, gap=request.options.gap)
+    options = request.options
+    if options.solver:
+        find_solver(options.solver).version()
+    program_bounds = bounds or Bounds(options.time_s, gap=options.gap, solver=options.solver, threads=options.threads)
     return asyncio.run(_run_in_folder(folder, request, work, model, replay, is_asking, program_bounds))
 
 

@@ -34,17 +34,32 @@ class ProductTerms:
         return QuadraticRow(name, self.terms, self.quadratic, relation, rhs)
 
 
-def solve_model(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
-    """Solve a model of any class; see ``oragent.milp.general_solving``."""
-    return solve_general(milp, limit_s, gap)
+def solve_model(
+    milp: Milp, limit_s: float, gap: float = 0.0, solver: str = "", threads: int = 1, *, is_schedule: bool = False
+) -> Solution:
+    """Solve a model of any class.
 
+    Args:
+        milp: The model.
+        limit_s: Wall-clock seconds.
+        gap: Relative gap at which the search stops.
+        solver: Name of a back end; if empty, CP-SAT solves schedules, and HiGHS or SCIP the others and what CP-SAT
+            cannot solve.
+        threads: Number of threads.
+        is_schedule: Whether the model has intervals, machines or other logic over integers.
 
-def solve_schedule(milp: Milp, limit_s: float, gap: float = 0.0) -> Solution:
-    """Solve a model of scheduling by CP-SAT, or by HiGHS if CP-SAT cannot solve it."""
-    try:
-        return solve(milp, duals=False, solver=SCHEDULING_SOLVER, options=SolverOptions(limit_s, gap))
-    except MilpError:
-        return solve_model(milp, limit_s, gap)
+    Raises:
+        MilpError: The solver cannot solve such a model, or is not installed.
+    """
+    options = SolverOptions(limit_s, gap, threads)
+    if solver:
+        return solve(milp, duals=False, solver=solver, options=options)
+    if is_schedule:
+        try:
+            return solve(milp, duals=False, solver=SCHEDULING_SOLVER, options=options)
+        except MilpError:
+            pass
+    return solve_general(milp, limit_s, gap, threads=threads)
 
 
 def describe_class(milp: Milp, is_schedule: bool = False) -> str:

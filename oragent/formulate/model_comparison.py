@@ -205,7 +205,14 @@ class _ChecksBuilder:
 
 
 def find_counterexample(
-    milp: Milp, solution: Solution, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
+    milp: Milp,
+    solution: Solution,
+    entries: Sequence[CheckRow],
+    columns: Collection[str],
+    limit_s: float,
+    *,
+    solver: str = "",
+    threads: int = 1,
 ) -> ModelComparison:
     """Compare a solved model of a program with a checker's rows.
 
@@ -213,7 +220,13 @@ def find_counterexample(
         MilpError: The rows do not make a model.
     """
     checks = checker_milp(milp, entries, columns)
-    answer = solve_model(checks, limit_s)
+    try:
+        answer = solve_model(checks, limit_s, solver=solver, threads=threads)
+    except MilpError:
+        if not solver:
+            raise
+        # The checks may be of another class than the model.
+        answer = solve_model(checks, limit_s, threads=threads)
     if answer.status.has_point:
         values = {name: value for name, value in answer.values.items() if name in columns}
         answer = replace(answer, values=values)

@@ -80,6 +80,8 @@ class Options:
         time_s: Seconds of a program, and of the search for the optimum of its model.
         gap: Relative gap at which a search stops, and within which its solution is an answer. With 0, a search
             continues until its optimum is proven or its time is over, and a gap of at most 5 % is accepted.
+        solver: Name of a back end; empty for a choice by the class of the model.
+        threads: Threads of the solver.
         attention: Additional rules for the supervisor; may be empty.
         edits: Text of a user by the module whose output it replaces.
     """
@@ -100,6 +102,8 @@ class Options:
     accept_infeasible: bool = True
     time_s: float = 20.0
     gap: float = 0.0
+    solver: str = ""
+    threads: int = 1
     temperature: float = 0.0
     attention: str = ""
     edits: Mapping[str, str] = field(default_factory=dict, hash=False)

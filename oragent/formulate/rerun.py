@@ -49,13 +49,14 @@ class Rerun:
     changes: Mapping[str, tuple[float | None, float | None]]
 
 
-def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path) -> Rerun:
+def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **changes: object) -> Rerun:
     """Run the program and the checker of a formulation on new data.
 
     Args:
         folder: Folder of a finished formulation.
         paths: Data files; each replaces the data of the same name.
         outputs: Folder for the new folder.
+        changes: Fields of ``Options`` that replace those of the formulation; None changes nothing.
 
     Raises:
         ConfigError: No data file is given, or the formulation has no data of that name.
@@ -74,7 +75,8 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path) -> Rer
     if not paths:
         raise ConfigError("rerun needs new data: add --data FILE")
     problem = replace(request.problem, data=given, notes=tuple(notes))
-    options = replace(request.options, metamorphic=False, review=False)
+    changed = {name: value for name, value in changes.items() if value is not None}
+    options = replace(request.options, metamorphic=False, review=False, **changed)
     new_request = FormulationRequest(problem, options, RuntimeSettings(), request.tolerance, "rerun")
     opened: list[Path] = []
 

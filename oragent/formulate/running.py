@@ -43,11 +43,14 @@ class Bounds:
         program_s: Seconds of one call of the program, and of the search for the optimum of its model.
         gap: Relative gap between objective and bound at which that search stops.
         memory_mb: Address space, in MiB.
+        solver, threads: Back end that solves the model again, empty for a choice by its class, and its threads.
     """
 
     program_s: float = 20.0
     memory_mb: int = 2048
     gap: float = 0.0
+    solver: str = ""
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,8 @@ class FormulationRunner:
         if answer["status"] == "unsolved":
             values, log = _limit_numbers(answer.get("returned")), answer.get("log", "")
             return ExecutionResult(SolveVerdict.UNSOLVED, answer["message"], values=values, log=log)
+        if answer["status"] == "unsupported":
+            return ExecutionResult(SolveVerdict.UNSUPPORTED, _stable_text(answer["message"]))
         if answer["status"] != "ok":
             verdict = FAILURES.get(answer["status"], SolveVerdict.RUNTIME_ERROR)
             if REFUSAL in answer["message"]:
@@ -197,10 +202,17 @@ class FormulationRunner:
         return Report("", entries, comparison or None, _stable_text(answer["note"]), answer.get("sentences", {}))
 
     def _evaluate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
+        bounds = self.bounds
+        limits_of_solve = {
+            "limit_s": bounds.program_s,
+            "gap": bounds.gap,
+            "solver": bounds.solver,
+            "threads": bounds.threads,
+        }
         files = {
             "evaluator.py": EVALUATOR.read_text(encoding="utf-8"),
             "program.py": source,
-            "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
+            "request.json": json.dumps({**request, **limits_of_solve}),
         }
         # The limit is three times the program's seconds, to solve its model again and to search for a comparison.
         limits = Limits(3 * self.bounds.program_s + 10.0, self.bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)

@@ -16,7 +16,7 @@ from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.data import read_text
 from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_in_folder
 from oragent.formulate.formulation import FormulationResult, collect_result
-from oragent.formulate.model_class import solve_model, solve_schedule
+from oragent.formulate.model_class import solve_model
 from oragent.formulate.problem import ProblemText, find_function
 from oragent.formulate.prompting import ORAGENT, CommentPool, PoolEntry
 from oragent.formulate.running import ExecutionResult, FormulationRunner
@@ -184,8 +184,8 @@ def _run_given(given: GivenModel, problem: ProblemText, runner: FormulationRunne
     milp = given.milp
     # CP-SAT solves logic over integers, such as that of its own programs, and HiGHS or SCIP solve the rest.
     is_logical = not milp.is_linear and all(variable.is_integer for variable in milp.variables)
-    solve = solve_schedule if is_logical else solve_model
-    solution = solve(milp, runner.bounds.program_s, runner.bounds.gap)
+    bounds = runner.bounds
+    solution = solve_model(milp, bounds.program_s, bounds.gap, bounds.solver, bounds.threads, is_schedule=is_logical)
     if given.point is not None:
         solution = place_point(milp, given.point, solution)
     columns = given.columns or {variable.name: variable.name for variable in milp.variables}

@@ -22,6 +22,7 @@ def solve_general(
     *,
     duals: bool = False,
     start: Mapping[str, float] | None = None,
+    threads: int = 1,
 ) -> Solution:
     """Solve a model by HiGHS, or by SCIP if HiGHS does not support it.
 
@@ -31,16 +32,18 @@ def solve_general(
         gap: Relative gap at which the search stops.
         duals: Whether to compute duals and ranges of a linear model.
         start: Start point by variable.
+        threads: Number of threads of the solver.
 
     Raises:
         MilpError: SCIP is needed and OR-Tools is not installed.
     """
+    options = SolverOptions(limit_s, gap, threads)
     if milp.is_linear:
-        return solve(milp, limit_s, gap, duals=duals, start=start)
+        return solve(milp, duals=duals, options=options, start=start)
     try:
-        solution = solve(milp, limit_s, gap, duals=False, start=start)
+        solution = solve(milp, duals=False, options=options, start=start)
     except MilpError:
-        return solve(milp, duals=False, solver=GENERAL_SOLVER, options=SolverOptions(limit_s, gap), start=start)
+        return solve(milp, duals=False, solver=GENERAL_SOLVER, options=options, start=start)
     if solution.status is SolveStatus.FEASIBLE and not milp.has_integers:
         return _prove_convex(milp, solution, limit_s, gap)
     return solution

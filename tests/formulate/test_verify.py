@@ -235,3 +235,26 @@ def test_a_program_of_cp_sat_is_verified(tmp_path: Path, paint: int, code: int) 
     given.write_text(TWO_JOBS.format(paint=paint))
     ended, text = verify(story, given, checker=checker)
     assert ended == code, text
+
+
+@pytest.mark.slow
+def test_the_solver_and_its_threads_are_chosen(story: Path) -> None:
+    pytest.importorskip("ortools")
+    given, checker = story.parent / "m.json", story.parent / "checker.py"
+    write(pharmacy_milp(), given)
+    checker.write_text(pharmacy.CHECKER)
+    assert verify(story, given, checker=checker, options={"solver": "scip", "threads": 2})[0] == 0
+    (folder,) = (story.parent / "out" / "pharmacy").iterdir()
+    assert "SCIP" in json.loads((folder / "solution.json").read_text())["solver"]
+
+
+def test_an_unknown_solver_is_refused_and_an_unable_one_gives_no_answer(story: Path) -> None:
+    given = story.parent / "m.json"
+    write(pharmacy_milp(), given)
+    with pytest.raises(MilpError, match="highz") as caught:
+        verify(story, given, speaking(), options={"solver": "highz"})
+    assert "\n" not in str(caught.value)
+    model = speaking()
+    code, text = verify(story, given, model, options={"solver": "glop"})
+    assert (code, model.calls) == (3, 0), text
+    assert "glop" in text
