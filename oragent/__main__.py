@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from types import FrameType, ModuleType
 
-# exit code of a command that Ctrl-C ended
+# Exit code of a command that Ctrl-C ended.
 INTERRUPTED = 130
 
 

@@ -16,7 +16,7 @@ from oragent._base.settings import STRICT
 
 # Bounds that must both be reached with ``until: both``.
 JOINT = ("evaluations", "model_calls")
-# Names that are no bounds.
+# Settings of a budget that are not bounds.
 NO_BOUNDS = ("until", "confirm")
 # Grace period as a share of the bound on time, and its limits in seconds.
 GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0

@@ -22,7 +22,7 @@ NETWORK_KINDS = """
 NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
 # Pipes that a shell opens for a command.
 SHELL_PIPES, STANDARD_INPUT = Path("/dev/fd"), Path("/dev/stdin")
-# Free MiB of a disk on which a run begins or goes on.
+# Free space in MiB that the disk of a run must have.
 ROOM_MB = 3
 # Maximum bytes of a file that an argument names.
 LONGEST_ARGUMENT = 4 << 20
@@ -171,7 +171,7 @@ def expect_no_links(path: Path) -> None:
     """Raise a StoreError if a path contains links, which oragent does not create in its folders."""
     waiting = [path]
     while waiting:
-        # Skip what cannot be listed.
+        # Skip folders that cannot be listed.
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_symlink():
@@ -204,7 +204,7 @@ def expect_room(folder: Path) -> None:
         raise StoreError(f"{place} cannot be written: make it writable, or name another folder")
     disk = os.statvfs(place)
     free_mb = disk.f_bavail * disk.f_frsize / 2**20
-    # Some file systems do not say how large they are.
+    # Some file systems do not report their size.
     if disk.f_blocks and free_mb < ROOM_MB:
         raise StoreError(f"the disk of {place} has {free_mb:.1f} MB of room, and {ROOM_MB} MB are needed: make room")
 

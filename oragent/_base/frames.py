@@ -1,4 +1,4 @@
-"""Messages between processes of ours: JSON with a length prefix, on sockets (with file descriptors) and pipes."""
+"""Messages between the processes of oragent: JSON with a length prefix, on pipes and on sockets (with descriptors)."""
 
 import json
 import mmap

@@ -29,7 +29,7 @@ def publish_progress(kind: str, data: Mapping[str, object]) -> None:
 
 
 def has_result_listener() -> bool:
-    """Return True if the result is wanted as data, so that texts need not be made."""
+    """Return True if the result is requested as data, so that no text is needed."""
     return _RESULT.get() is not None
 
 

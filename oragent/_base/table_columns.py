@@ -20,7 +20,7 @@ PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?", re.ASCI
 LEADING_ZERO = re.compile(r"0\d+")
 # Minimum rows above a total, and minimum values of a column in which extremes are noted.
 MIN_ROWS, MIN_VALUES = 3, 5
-# Factor on the median of the absolute values.
+# A value larger than this multiple of the median of the absolute values is noted.
 EXTREME = 1000.0
 MAX_NOTES = 30
 # Relative tolerance of a sum.

@@ -36,7 +36,7 @@ class Dialogue:
         self._conversation = conversation
         self._stack = AsyncExitStack()
         self._loop = asyncio.new_event_loop()
-        # A thread of its own, so that this works in a notebook, which has an event loop already.
+        # A separate thread makes this work in a notebook, which already runs an event loop.
         self._thread = Thread(target=self._loop.run_forever, name="oragent-converse", daemon=True)
         self._thread.start()
         try:

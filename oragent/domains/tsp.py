@@ -118,8 +118,8 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
         parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
         mode: ``train``, ``val`` or ``test``.
         size: Number of cities.
-        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
-            stream.
+        fresh_seed: Seed of a fresh set, which has as many instances of the size as ``test``. None draws a part of
+            the stream.
 
     Raises:
         ValueError: if the stream has no such part.

@@ -29,7 +29,7 @@ Function = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 
 # Maximum size of a reply in bytes: the longest text, with four bytes per character.
 MOST_BYTES = 4 * LONGEST
-# bytes of stderr that are read for the reason of a failure
+# Maximum number of bytes of stderr in the reason of a failure.
 MOST_ERROR_BYTES = 4000
 TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}
 

@@ -47,7 +47,7 @@ class Message:
 
     # ``system``, ``user``, ``assistant`` or ``tool``.
     role: str
-    # text of the message
+    # Text of the message.
     content: str
     # Calls that an ``assistant`` message requests.
     tool_calls: tuple[ToolCall, ...] = ()
@@ -71,7 +71,7 @@ class Message:
 class Request:
     """Request to a model."""
 
-    # role of the model, such as ``code``
+    # Role of the model, such as ``code``.
     role: str
     messages: tuple[Message, ...]
     # Sampling temperature, in [0, 2]. None means that of the model's settings.
@@ -102,10 +102,10 @@ class Request:
 class Reply:
     """Reply of a model, with its cost."""
 
-    # text of the answer; may be empty
+    # Text of the answer; may be empty.
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
-    # number of tokens of the prompt
+    # Number of tokens of the prompt.
     tokens_in: int = field(kw_only=True)
     # Number of tokens of the answer, including reasoning.
     tokens_out: int = field(kw_only=True)
@@ -123,7 +123,7 @@ class Reply:
     reasoning: str = field(default="", kw_only=True)
     # True if token counts are estimated by length.
     estimated: bool = field(default=False, kw_only=True)
-    # prompt tokens in the server's cache, which cost less
+    # Prompt tokens in the server's cache, which cost less.
     tokens_cached: int = field(default=0, kw_only=True)
 
     @property

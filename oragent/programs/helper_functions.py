@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import parse_tree
 
-# Largest number of characters of copied text.
+# Maximum number of characters of copied text.
 MOST_COPIED = 100_000
 
 
@@ -91,7 +91,7 @@ def _text_of(node: ast.stmt, lines: list[str]) -> str:
 
 
 def _split_head(tree: ast.Module, source: str) -> tuple[str, str]:
-    """Split a program behind its docstring and its imports from ``__future__``."""
+    """Split a program after its docstring and its imports from ``__future__``."""
     last = 0
     for at, node in enumerate(tree.body):
         is_docstring = at == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

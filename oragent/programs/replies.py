@@ -19,8 +19,8 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
     A reply may have one or several fenced blocks, with any tag, or none. It may lack the last fence, think aloud, omit
     imports and helpers that are in another block or in the parent, or answer with SEARCH/REPLACE edits of the parent.
 
-    The signature is given if the program is inspected next: this is then done in the same request, except with a frame.
-    The returned source ends with one newline.
+    With a signature, the same request also inspects the program, unless the signature has a frame. The returned source
+    ends with one newline.
 
     Raises:
         ReplyError: The reply has no such program.

@@ -13,7 +13,7 @@ from pathlib import Path
 from oragent.sandbox.isolation import kernel, landlock
 
 MODULE = "oragent.sandbox.confined_command"
-# Variable with the places of modules, for this process alone.
+# Variable with the import path of this process; the program does not get it.
 PLACES = "PYTHONPATH"
 # Files and folders that programs need to start.
 SYSTEM = (
@@ -58,7 +58,7 @@ def wrap_command(argv: Sequence[str], readable: Sequence[Path], writable: Sequen
 
 
 def add_places(environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables with the places of this package, which the program does not get."""
+    """Return the variables, with the import path of this package, which the program does not get."""
     return {**environment, PLACES: os.pathsep.join(filter(None, sys.path))}
 
 

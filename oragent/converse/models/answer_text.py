@@ -38,7 +38,7 @@ class AnswerPart(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # ``figure`` comes from results, ``unsupported`` is a number that does not, ``missing`` a reference to nothing
+    # ``figure``: from results; ``unsupported``: a number that is not; ``missing``: a reference to nothing.
     kind: Literal["text", "figure", "unsupported", "missing"] = "text"
     text: str
     # Ids of results.

@@ -32,7 +32,7 @@ from oragent.milp.reference_text import label_text, name_text
 try:
     import readline
 except ImportError:
-    # not on every platform
+    # Some platforms lack it.
     readline = None  # type: ignore[assignment]
 
 HISTORY = ".history"

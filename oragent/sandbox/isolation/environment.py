@@ -39,7 +39,7 @@ PACKAGE = Path(__file__).parents[2]
 
 
 def allowed_environment() -> dict[str, str]:
-    """Return the variables of our environment that a command may see, with the mark of a clean environment."""
+    """Return the variables of this process that a command may see, with the mark of a clean environment."""
     return {name: os.environ[name] for name in ALLOWED if name in os.environ} | {RESTARTED: "1"}
 
 
@@ -110,7 +110,7 @@ def interpreter_paths() -> tuple[Path, ...]:
 
 @cache
 def interpreter_places() -> tuple[Path, ...]:
-    """Return the same folders under the names that programs use, links and the Python executable included."""
+    """Return the folders of ``interpreter_paths`` with links not followed, and the Python executable."""
     locations = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sysconfig.get_paths().values()}
     locations |= {entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")}
     system = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"}

@@ -7,11 +7,11 @@ of all modules lie on about 170 pages, and the copies took more than a milliseco
 import sys
 import types
 
-# packages that generate and score instances
+# Packages that generate and score instances.
 HIDDEN = ("oragent.domains", "oragent.solvers")
-# entry of ``sys.modules`` after the modules that were remembered
+# Entry of ``sys.modules`` after the modules that were remembered.
 MARK = "oragent._modules_before"
-# names in HIDDEN when ``remember_modules`` was called
+# Names in HIDDEN when ``remember_modules`` was called.
 _names: tuple[str, ...] = ()
 
 

@@ -1,7 +1,7 @@
 """Namespaces: a process sees only its own processes, no network, and a read-only file system.
 
-Created by ``unshare``, in a user namespace unless we are root. Bubblewrap does not fit: it starts a program, and a warm
-process has to be forked.
+Namespaces are created by ``unshare``, in a user namespace unless this user is root. Bubblewrap cannot be used, because
+it starts a program, and evaluations are forked from a warm process.
 """
 
 import os
