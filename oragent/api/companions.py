@@ -1,4 +1,4 @@
-"""Registration of the work beside searches; the server for agents is imported only for the strategy ``agent``."""
+"""Registration of work that a search starts; the server for agents is imported only for the strategy ``agent``."""
 
 from collections.abc import Callable
 from importlib import import_module

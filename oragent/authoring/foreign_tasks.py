@@ -18,12 +18,12 @@ from oragent._base.files import LONGEST_ARGUMENT, read_bounded
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
 DRIVERS = ("run_evolution.py", "run_experiment.py", "run.py")
-# A text in quotes of one line, and several in a row.
+# Quoted texts of one line: one, and several adjacent ones.
 DOUBLE, SINGLE = r'"(?:[^"\\\n]|\\.)*"', r"'(?:[^'\\\n]|\\.)*'"
 TEXTS = rf"((?:\s*(?:{DOUBLE}|{SINGLE}))+)"
 LITERAL = re.compile(rf"{DOUBLE}|{SINGLE}")
 TRIPLE = r"(\"\"\"|''')(.*?)\1"
-# Attributes of a class of EoH, and its name.
+# Attributes of a problem class of EoH, and the name of the class.
 TEMPLATE = re.compile(rf"^\s+template_program\s*(?::\s*str\s*)?=\s*r?{TRIPLE}", re.MULTILINE | re.DOTALL)
 DESCRIBED = re.compile(rf"^\s+task_description\s*(?::\s*str\s*)?=\s*\(?{TEXTS}", re.MULTILINE)
 LONG_DESCRIBED = re.compile(rf"^\s+task_description\s*(?::\s*str\s*)?=\s*{TRIPLE}", re.MULTILINE | re.DOTALL)

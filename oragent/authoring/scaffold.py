@@ -28,7 +28,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 FULL_FILES = {"problem.yaml": "problem.yaml", "eval.py": "eval.py.txt", "heuristic.py": "heuristic.py.txt"}
 SOURCES = {
     "full": FULL_FILES,
-    # Template in which ``eval.py`` imports nothing of oragent.
+    # Template in which ``eval.py`` imports no part of oragent.
     "plain": {**FULL_FILES, "eval.py": "plain_eval.py.txt"},
     # Template with one size, without features, drawing and fresh instances.
     "minimal": {

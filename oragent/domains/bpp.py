@@ -55,7 +55,7 @@ def generate_weibull(rng: np.random.Generator, size: int) -> BppInstance:
 def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
     """Draw one part of the online benchmark: train, then val, then test, from one generator seeded with 1234.
 
-    The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which sets no seed. The seed is ours.
+    The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145). ReEvo sets no seed, so the seed was chosen here.
 
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of items: 5000, and in ``test`` 10000 too.
     """

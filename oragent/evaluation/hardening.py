@@ -189,7 +189,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
     first_s: float | None = None
     at = 0
     while at < len(CASES):
-        # The first case alone tells how long the program takes to load.
+        # The first case alone shows how long the program takes to load.
         names = CASES[:1] if at == 0 else CASES
         if first_s is None:
             budget = None

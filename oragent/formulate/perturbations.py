@@ -84,7 +84,7 @@ def _reverse_order(value: Any, lengths: Collection[int]) -> Any:
 
 
 def permute_names(data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the data with the names of things permuted everywhere, and these names.
+    """Return the data with the names of objects permuted everywhere, and these names.
 
     A name is a key below a parameter, in an object whose values all have one kind. Names of parameters and of the
     fields of records in lists do not count. Names with a meaningful order are not changed.
@@ -133,7 +133,7 @@ def _are_ordered(names: Iterable[str]) -> bool:
 
 
 def _iterate_labels(value: Any) -> Iterator[list[str]]:
-    """Yield the keys of every object that is a table of things."""
+    """Yield the keys of every dictionary whose keys are names of objects."""
     if not isinstance(value, Mapping) or len({_kind_name(item) for item in value.values()}) != 1:
         return
     yield [str(key) for key in value]

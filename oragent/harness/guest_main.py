@@ -324,7 +324,7 @@ def _receive_request(wire: socket.socket) -> Any:
 
 
 def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:
-    """Read until the buffer has this many bytes. The scorer sends no more before it has the answer."""
+    """Read until the buffer has this many bytes. The scorer sends nothing further before it has the answer."""
     while len(buffer) < length:
         if not wire_format.receive_into(wire, buffer, length):
             return None

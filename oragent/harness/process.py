@@ -31,7 +31,7 @@ from oragent.sandbox.isolation.guest import Confinement, enter_guest_namespace
 # Main function of a guest. Arguments: wire, log descriptor, PID of the parent, confinement settings.
 RunGuest = Callable[[socket.socket, int, int, Confinement], NoReturn]
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
-# Requests and replies alternate, and each is one short write, so a stream also keeps them apart.
+# Requests and replies alternate, and each is one short write, so a stream does not mix them.
 MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 

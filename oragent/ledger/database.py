@@ -119,7 +119,7 @@ class Database:
             raise StoreError(f"{self.path} contains a {escape_text(name)[:40]}; expected a {kind}")
 
     def _check_schema(self) -> None:
-        """Check that the file contains only tables with plain columns, and that ours have the declared types.
+        """Check that the file has only tables with plain columns, and that oragent's columns have the declared types.
 
         Views, triggers, generated columns and virtual tables run code of their author.
         """

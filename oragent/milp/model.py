@@ -311,7 +311,7 @@ def _check_known(terms: Mapping[str, float], names: set[str], where: str) -> Non
 
 @dataclass(frozen=True)
 class SafeNaming:
-    """Substitutes for names, by own name."""
+    """Substitutes for names, by original name."""
 
     variables: Mapping[str, str]
     rows: Mapping[str, str]
@@ -329,7 +329,7 @@ class SafeNaming:
         return rename_milp(milp, self.variables, self.rows)
 
     def undo(self, milp: Milp) -> Milp:
-        """Return a model with its own names. Substitutes that it does not have are ignored."""
+        """Return a model with its original names. Substitutes that it does not contain are ignored."""
         back = [{theirs: name for name, theirs in names.items()} for names in (self.variables, self.rows)]
         return rename_milp(milp, *back)
 
@@ -388,7 +388,7 @@ def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
 
 
 def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
-    """Return the model with names that Python and PuLP do not change, and each variable's own name by its new one."""
+    """Return the model with names that Python and PuLP do not change, and the old names by the new ones."""
     variables = _unique_identifiers([variable.name for variable in milp.variables])
     rows = _unique_identifiers([row.name for row in milp.rows])
     return rename_milp(milp, variables, rows), {new: old for old, new in variables.items()}

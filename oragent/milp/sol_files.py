@@ -77,8 +77,8 @@ def write_sol(
         values: Values by variable.
         objective: Value of the objective. None omits it.
         dialect: One of ``DIALECTS``.
-        stand_ins: Name in the file by own name, for names that the format does not allow. Comments contain the own
-            names.
+        stand_ins: Name in the file by original name, for names that the format does not allow. Comments contain the
+            original names.
 
     Raises:
         MilpError: The dialect is unknown.

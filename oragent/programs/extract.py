@@ -59,7 +59,7 @@ def parse_piece(source: str) -> ast.Module:
         raise ReplyError(complaint)
     try:
         with warnings.catch_warnings():
-            # Warnings about strings of a candidate are not ours.
+            # Warnings about strings of a candidate are suppressed.
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except SyntaxError as problem:

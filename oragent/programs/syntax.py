@@ -114,7 +114,7 @@ def compile_program(source: str) -> ast.Module:
     tree = parse_program(source)
     try:
         with warnings.catch_warnings():
-            # Warnings about a candidate's code are not ours.
+            # Warnings about a candidate's code are suppressed.
             warnings.simplefilter("ignore")
             compile(tree, "candidate.py", "exec", dont_inherit=True)
     except SyntaxError as problem:

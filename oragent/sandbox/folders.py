@@ -21,7 +21,7 @@ from oragent.sandbox.messages import CompanionFolder, is_safe_name
 
 # Maximum depth of nested folders.
 DEEP = 32
-# Maximum number of files and folders to look at.
+# Maximum number of files and folders to inspect.
 MANY = 50_000
 # Maximum number of files to bring back.
 BROUGHT = 1000
@@ -46,7 +46,7 @@ PROGRAMS = frozenset(SUFFIXES.split())
 
 @contextmanager
 def open_folder(folder: Path) -> Iterator[int]:
-    """Hold a folder open, so that it stays readable even when its mount is gone from the path."""
+    """Hold a folder open, so that it stays readable even after its mount was removed from the path."""
     descriptor = os.open(folder, WITHIN)
     try:
         yield descriptor

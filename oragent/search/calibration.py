@@ -68,7 +68,7 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
     value, start_s, whole_s = parameter.value, 0.0, limit_s
     for _ in range(MOST_VALUES):
         result = await measure(write_values(source, {parameter.name: value}))
-        # Later runs take over machine code, so the first one tells how long compilation takes.
+        # Later runs reuse machine code, so the first one shows how long compilation takes.
         start_s = max(start_s, read_start(result))
         limit_s = max(whole_s - start_reserve(start_s), LEAST_SHARE * whole_s)
         point = _read_point(value, result, planned)

@@ -86,9 +86,9 @@ class StrategySettings:
             at first; they cost no evaluations. None: no bound.
         practice: Instances of each size of ``val`` on which models probe and sweep, drawn as those of ``val``, where
             the evaluator has them. None: training instances.
-        patience: Rounds in a row without a new program after which a run ends.
-        disagreement: New best programs in a row that are worse on practice instances than an earlier one, after which a
-            run without a model ends, where the evaluator has practice instances; 0: never.
+        patience: Consecutive rounds without a new program after which a run ends.
+        disagreement: Consecutive new best programs that are worse on practice instances than an earlier one, after
+            which a run without a model ends, if the evaluator has practice instances; 0: never.
         novelty: Share of its tokens by which a program must differ from every elite; 0: it must not equal one.
     """
 

@@ -1,7 +1,7 @@
 """End a search without a model early if its new best programs get worse on practice instances.
 
 Breeding can fit programs to the instances of ``val``. Each new best program is therefore also run on practice
-instances, which are drawn like those of ``val`` but never select programs. If several new best programs in a row are
+instances, which are drawn like those of ``val`` but never select programs. If several consecutive best programs are
 worse there than an earlier one, the search ends.
 """
 
@@ -43,7 +43,7 @@ def find_disagreement(notes: Sequence[RoundNote], direction: Direction, patience
     Args:
         notes: Notes of all rounds so far, in order.
         direction: Direction of the scores.
-        patience: Number of programs in a row; 0: never.
+        patience: Number of consecutive programs; 0: never.
 
     Returns:
         One line; empty if the run goes on.

@@ -14,7 +14,7 @@ from oragent.evaluation.pool import RunningJob
 
 # Name of the file.
 RUNNING = "running.json"
-# Seconds between two looks at what runs.
+# Seconds between two checks of the running work.
 LOOK_S = 1.0
 # Largest number of tasks in the file, of its characters, and of characters of a description.
 MAX_TASKS, MAX_FILE, MAX_WHAT = 40, 100_000, 300

@@ -76,9 +76,8 @@ def solve_tsp(
 
     Every ant starts at a uniformly random city and continues with a probability proportional to pheromone times
     promise. After each iteration the pheromone is multiplied by ``decay``, and every ant adds 1/length to both
-    directions of its edges. (ReEvo adds by index assignment, which counts an edge that repeats in one call once. No
-    directed edge repeats within one tour, and both directions and all ants are separate calls, so the result is the
-    plain sum.)
+    directions of its edges. (ReEvo adds by index assignment, which would count a repeated edge once. It handles each
+    ant and each direction in a separate call, in which no edge repeats, so the result is the same.)
 
     Args:
         distances: ``(n, n)`` lengths; the diagonal is only read for a single city.

@@ -17,7 +17,7 @@ from oragent.workspace.reading import check_inside, list_files, shorten, shorten
 from oragent.workspace.repository import Repository
 from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
 
-# Revision that stands for the working tree.
+# Name of the working tree in place of a revision.
 WORKING = "."
 # Maximum number of characters shown of the last line of a program's errors.
 SHOWN = 300

@@ -109,12 +109,12 @@ def test_a_synthetic_release_is_audited(tmp_path: Path) -> None:
     assert found.lines() == [
         "9 imported: 3 build, 3 revise, 3 explain",
         "code missing in 3 revisions: revise-model used",
-        "1 builds have uneven tables, which read as plain CSV only: 3",
-        "1 references of build off their record: 2",
-        "1 references of revise off their record: 3",
+        "1 builds have tables with rows of unequal length, which only plain CSV readers accept: 3",
+        "1 references of build differ from their record: 2",
+        "1 references of revise differ from their record: 3",
         "suspect: build #2 is 33 % off its own record",
         "suspect: revise #3 is 25 % off its own record",
-        "doing nothing passes 1 revisions: 3",
+        "an unchanged model passes 1 revisions: 3",
         "6 entities and 3 semantic criteria; of 35 points, short answers cover 23.3333, the questions 11.6667",
     ]
 

@@ -1,7 +1,7 @@
 """Episodes of a coding agent in a search of the strategy ``agent``.
 
-The process of the search serves the agent's tools over HTTP on this machine, and starts the agent. Each submission and
-each end of an episode answers a request of the search, so that it is recorded, counted and replayed as any reply.
+The process of the search starts the agent and serves its tools over HTTP on this machine. A submission or the end of an
+episode is the reply to a request of the search, so it is recorded, counted and replayed like the reply of a model.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ from oragent.search.strategies.agent import AGENT, EPISODE, CodingAgentSettings,
 from oragent.search.strategies.agent import STRATEGY as AGENT_STRATEGY
 from oragent.search.strategies.submitted import PROMPT, ROLE
 
-# Seconds between two looks at whether the user stops the run.
+# Seconds between two checks whether the user has stopped the run.
 POLL_S = 0.5
 # Seconds that an agent has to end after the run has ended, so that it reports its tokens.
 GRACE_S = 30.0
-# Folder of the logs of episodes in a run, and the number of characters of each.
+# Folder of the logs of episodes in a run, and the maximum number of characters of each output.
 LOGS, MOST_LOG = "episodes", 1 << 20
 
 
@@ -62,7 +62,7 @@ class AgentEpisodes(SubmissionQueue):
         self._server: ServerAddress | None = None
         self._episode: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
-        # Number of the latest episode, and of its programs.
+        # Number of the latest episode, and number of programs submitted in it.
         self._number = self._submitted = 0
         self._ends: asyncio.Queue[Reply] = asyncio.Queue()
         self._is_finished = False

@@ -1,4 +1,4 @@
-"""Server for the agent of one run: the tools that look at the run, try programs and submit them."""
+"""Server for the agent of one run: tools that inspect the run, try programs and submit them."""
 
 import asyncio
 import contextlib

@@ -54,7 +54,7 @@ PUBLISHED = SumoRules(
 
 
 def ours(plan: RoadPlan, label: str = "") -> SumoRules:
-    """Return our rules for a road: vehicles enter at a safe speed, and only effects of the controller are counted."""
+    """Return oragent's rules for a road: vehicles enter at a safe speed, and only the controller's effects count."""
     return SumoRules(
         plan=plan,
         insertion='departLane="best" departSpeed="max"',

@@ -79,7 +79,7 @@ def published_of(problem: DecisionProblem) -> Published:
 
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
-    """Return a stand-in model that plays all roles by the script of a problem."""
+    """Return a stand-in model that plays all roles according to the script of a problem."""
     script = stakeholders_of(problem).telling.script
     if script is None:
         raise ConfigError(f"the problem {one_line(problem.name, 60)} has no stand-in model: name a model")

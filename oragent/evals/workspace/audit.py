@@ -124,7 +124,7 @@ class RecordAudit:
     unbacked: tuple[tuple[Mode, int], ...]
     # Relative differences of references that disagree with the record, by mode and number.
     off: Mapping[tuple[Mode, int], float]
-    # References that the release's own record does not pass.
+    # References whose own record fails their tolerance.
     failing: tuple[tuple[Mode, int], ...]
 
 
@@ -250,9 +250,12 @@ class ReleaseAudit:
             f"{sum(self.imported.values())} imported: {modes}",
             *([f"code missing in {missing} revisions: {RevisionView.MODEL} used"] if missing else []),
             *_count_line(self.code.pandas, "programs of originals need pandas"),
-            *_count_line(self.tables.uneven, "builds have uneven tables, which read as plain CSV only"),
+            *_count_line(
+                self.tables.uneven,
+                "builds have tables with rows of unequal length, which only plain CSV readers accept",
+            ),
             *_record_lines(self.records),
-            f"doing nothing passes {len(self.unrevised)} revisions: {_join_numbers(self.unrevised)}",
+            f"an unchanged model passes {len(self.unrevised)} revisions: {_join_numbers(self.unrevised)}",
             f"{rubrics.entities} entities and {rubrics.semantic} semantic criteria; of 35 points, short answers cover "
             f"{rubrics.short_answers:.4f}, the questions {rubrics.echo:.4f}",
         ]
@@ -263,8 +266,8 @@ def _record_lines(records: RecordAudit) -> list[str]:
     for mode in VERSIONS:
         off = [number for kind, number in records.off if kind is mode]
         unbacked = [number for kind, number in records.unbacked if kind is mode]
-        sentences += _count_line(off, f"references of {mode} off their record")
-        sentences += _count_line(unbacked, f"values of {mode} printed that no solver record has")
+        sentences += _count_line(off, f"references of {mode} differ from their record")
+        sentences += _count_line(unbacked, f"values of {mode} are printed, but in no solver record")
     for mode, number in records.failing:
         sentences.append(f"suspect: {mode} #{number} is {100 * records.off[mode, number]:.0f} % off its own record")
     return sentences

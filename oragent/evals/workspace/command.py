@@ -107,10 +107,10 @@ def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
     """Describe the score of an unchanged model, missing parts of the views, and the highest reachable score."""
     labels, lines = bench.labels, list[str]()
     if subject == Mode.EXPLAIN and (floor := question_floor(labels)) is not None:
-        lines.append(f"floor: giving the question back covers {floor:.2f} points of 35")
+        lines.append(f"floor: the question itself as an answer covers {floor:.2f} of 35 points")
     elif subject.startswith("revise") and labels.originals:
         rate = prediction_scores(labels, "originals")[Mode.REVISE].pass_rate
-        lines.append(f"floor: doing nothing passes {rate:.2f} %")
+        lines.append(f"floor: an unchanged model passes {rate:.2f} %")
     if subject == Mode.EXPLAIN:
         lines += tables.ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
     elif subject.startswith("revise"):
@@ -149,10 +149,10 @@ def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
         together=[
             (title, table)
             for title, table in (
-                ("Programs that ran, and whose model has a point", across_modes.rate_table(agents_by_mode)),
+                ("Programs that ran, and models with a feasible point", across_modes.rate_table(agents_by_mode)),
                 ("Gains and correlations", across_modes.gain_table(agents_by_mode)),
-                ("Solver tracks, and how far modes lie apart", across_modes.track_table(agents_by_mode)),
-                ("What prompt tokens buy", across_modes.token_table(agents_by_mode)),
+                ("Solver tracks, and differences between modes", across_modes.track_table(agents_by_mode)),
+                ("Scores by prompt tokens", across_modes.token_table(agents_by_mode)),
             )
             if table is not None
         ],

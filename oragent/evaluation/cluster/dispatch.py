@@ -43,7 +43,7 @@ class JobExecutor(Protocol):
     """Interface of anything that runs a function elsewhere, such as a ``concurrent.futures.Executor``."""
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
-        """Start a function of ours, which is identified by its name, on texts and bytes."""
+        """Start a function of oragent, which is identified by its name, on texts and bytes."""
 
 
 @dataclass(frozen=True)

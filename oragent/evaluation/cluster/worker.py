@@ -1,4 +1,4 @@
-"""Program of a worker that we start: Dask's worker with our configuration. A worker started by hand works too.
+"""Program of a worker that oragent starts: Dask's worker with oragent's configuration. Other workers can be used too.
 
 ``LocalWorkers`` starts workers on this machine, each in its own process, and replaces those that die.
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
-# Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color). The greys are ours.
+# Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), and additional greys.
 BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"
 # Number of marks of a kind from which they are drawn as one picture, because an SVG would grow by a line for each.
 MANY = 600

@@ -1,6 +1,6 @@
-"""Imported modules that guests must not keep, found without a look at all imported modules.
+"""Imported modules that guests must not keep, found without access to all imported modules.
 
-A look at a name changes its reference count, so a child process copies the page of the name from its parent. The names
+Access to a name changes its reference count, so a child process copies the page of the name from its parent. The names
 of all modules lie on about 170 pages, and the copies took more than a millisecond for each candidate.
 """
 

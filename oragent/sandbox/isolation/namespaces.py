@@ -56,9 +56,9 @@ def mount_own_proc() -> None:
 def prepare_child(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
     """Make the next child the first process of a new PID namespace, whose processes all end with the child.
 
-    The child gets an empty folder in memory. The caller shares all other new namespaces from now on, so it can do most
-    of the preparation itself: every page that a new child touches has to be copied, which costs more than any call. The
-    caller must itself be in namespaces of ``enter_namespaces``.
+    The child gets an empty folder in memory. The caller enters all other new namespaces itself, so it can do most of
+    the preparation before the fork. This saves time, because every memory page that the child touches has to be copied.
+    The caller must be in namespaces of ``enter_namespaces``.
 
     Args:
         scratch: Existing folder, which an empty one covers.

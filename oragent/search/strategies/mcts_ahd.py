@@ -145,7 +145,7 @@ class MCTSSettings:
 
 
 async def play_round(run: RoundContext) -> None:
-    """Make one of the first programs, or descend, widen nodes on the way, and expand the leaf."""
+    """Make one of the first programs, or descend, widen nodes on the path, and expand the leaf."""
     root = build_tree(run)
     if run.turn <= run.own.first:
         await _grow_node(run, root, root, "i1" if run.turn == 1 else "e1")

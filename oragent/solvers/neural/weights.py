@@ -1,6 +1,7 @@
 """Trained weights: official checkpoints if a user has provided them, else our own.
 
-The files are the unchanged ones of yd-kwon/POMO and CIAM-Group/NCO_code; ours are safetensors with the same names.
+The files are the unchanged ones of yd-kwon/POMO and CIAM-Group/NCO_code; oragent's own files are safetensors with the
+same names.
 """
 
 import pickle
@@ -89,7 +90,7 @@ def describe_weights(path: Path, root: Path, problem: str) -> str:
 
 
 def find(problem: str, root: Path) -> Path:
-    """Return the file to load: an official one in either of its locations, else ours.
+    """Return the file to load: an official one in either of its locations, else oragent's own.
 
     Raises:
         ProblemError: with the locations, and the command that creates a file.

@@ -545,7 +545,7 @@ async def _try_draft(
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
     if not report:
         return ""
-    # The next prompt tells it to all programs, whichever of them becomes the parent.
+    # The next prompt reports it for every parent.
     outcome = prompt_sections.describe_outcome(candidate)
     return f"What the numbers of {draft.title!r} ({outcome}) taught. {report}"
 

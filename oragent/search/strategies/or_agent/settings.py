@@ -32,8 +32,8 @@ class AgentSettings:
         wave: Programs in the first call of ``actions``.
         programs: Programs in each later call of ``actions``.
         initial_ideas: Ideas of the first round, which are coded and repaired without experiments.
-        idea_count: Number of ideas: no more than the ``budget`` can code, or always as in these ``settings``, as in the
-            study.
+        idea_count: Number of ideas: at most as many as the ``budget`` can code, or always the number in these
+            ``settings``, as in the study.
         ideas: ``coordinated``: one call writes the different ideas for a leaf. ``independent``: one call each.
         plans: Form of an idea: ``brief`` (a change of a few lines), ``detailed`` (a plan, as in the study), or ``auto``
             (by the wording).
