@@ -25,7 +25,10 @@ def test_a_page_is_made_from_what_the_problem_says_today(name: str) -> None:
 def test_there_is_a_page_and_a_picture_for_each_link_and_no_other() -> None:
     assert {path.name for path in GALLERY.glob("*.md")} == set(PAGES)
     pictures = {path.stem for path in (ROOT / "docs" / "images" / "problems").glob("*.png")}
-    assert pictures == {Path(name).stem for name in PAGES} - {"README"}
+    shipped = {path.parent.name for path in (ROOT / "problems").glob("*/problem.yaml")}
+    assert pictures == shipped
+    assert all(f"](../images/problems/{name}.png)" in PAGES["README.md"] for name in shipped)
+    assert {Path(name).stem for name in PAGES} - {"README"} < shipped
 
 
 def test_the_table_of_results_links_to_every_page() -> None:

@@ -21,7 +21,6 @@ from oragent.search.genetics.variation import breed_child
 from oragent.search.strategies.scripted import make_player
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, calling, ok
-from tests.wheel.try_dist import LP
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 
 ROOT = Path(__file__).parents[1]
@@ -112,7 +111,7 @@ def test_the_first_command_begins_as_the_pages_show_and_its_run_can_be_read(tmp_
     assert [line.split()[1] for line in with_run] == ["show", "report", "resume"]
     for line in with_run:
         run(
-            line.replace("RUN", folder.name).replace("evaluations=70", f"evaluations={BEGINNING + 2}"),
+            line.replace("RUN", folder.name).replace("evaluations=120", f"evaluations={BEGINNING + 2}"),
             tmp_path,
             environment(),
         )
@@ -133,7 +132,11 @@ def test_the_first_command_gives_what_the_pages_show(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_commands_of_the_pages_work_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "problem.md").write_text(pharmacy.TEXT)
-    (tmp_path / "model.lp").write_text(LP)
+    (model,) = re.findall(
+        r"^```text\n(Maximize.*?)^```$", (ROOT / "docs/start.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "model.lp").write_text(model)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     with ChatServer(then=serve) as server:
         variables = environment(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
         lines = [re.sub(r"budget\.money=\d+", "budget.money=1", line) for page in PAGES for line in searches(page)]
@@ -153,7 +156,7 @@ def test_ci_runs_each_command_that_installs() -> None:
         assert f'"{target.strip()}"' in passes
     others = {line for line in installing if not line.startswith("make ")}
     assert others == {
-        "pip install .", "pip install '.[models]'", "python3 -m venv oragent-env", ". oragent-env/bin/activate",
+        "pip install .", "pip install '.[models]'", "pip install '.[formulate]'", "pip install '.[formulate,workspace]'", "python3 -m venv oragent-env", ". oragent-env/bin/activate",
         "export OPENAI_API_KEY=...",
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Draw what a terminal shows during a search, at 80 and 200 columns, as pictures for the site.
+"""Draw what a terminal shows during a search, at 80 columns, as a picture for the site.
 
 python docs/tools/draw_display.py
 """
@@ -16,7 +16,7 @@ from oragent.cli.display import Best, DisplayedJob, Scene
 __all__ = ["WIDTHS", "drawn"]
 
 IMAGES = Path(__file__).parents[1] / "images"
-WIDTHS = (80, 200)
+WIDTHS = (80,)
 SCENE = Scene(
     title="tsp_aco by or_agent",
     budget=Budget(evaluations=400, seconds=1800, money=2.0),

@@ -1,4 +1,4 @@
-"""Draw the learning curves of our weights, for docs/neural.md.
+"""Draw the learning curves of our weights, for docs/neural.md and for the gallery.
 
 python docs/tools/draw_trainings.py outputs/training   # the folder that has those of the four trainings
 """
@@ -15,7 +15,7 @@ TARGET = Path(__file__).parents[2] / "docs" / "images" / "training.png"
 
 
 def main(folder: Path) -> None:
-    """Draw all four, side by side."""
+    """Draw all four, side by side and each alone."""
     figure = Figure(figsize=(10, 6), layout="constrained")
     axes = figure.subplots(2, 2, sharey=True)
     for problem, place in zip(PROBLEMS, axes.flat, strict=True):
@@ -24,6 +24,12 @@ def main(folder: Path) -> None:
     figure.supxlabel("CPU hours")
     figure.supylabel("greedy gap to LKH, PyVRP")
     figure.savefig(TARGET, dpi=80)
+    for problem in PROBLEMS:
+        figure = Figure(figsize=(5, 3), layout="constrained")
+        axes = figure.subplots()
+        curve.plot(axes, folder / problem)
+        axes.set_title(problem)
+        figure.savefig(TARGET.parent / "problems" / f"{problem}.png", dpi=80)
 
 
 if __name__ == "__main__":

@@ -54,13 +54,13 @@ CALLS = {
     "dpp_ga": (50, "enough for loops over all pairs of genes in plain Python"),
 }
 LABELS = {"whose best is": "source of the best", "printed": "as published"}  # of keys of ``published``
-# Problems with a page of their own: picture, page and names.
-OTHERS = (
-    ("training", "neural", ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")),
-    ("driving", "driving", ("driving", "driving_long", "driving_stateful")),
-)
+# Problems that share a page, by its name.
+OTHERS = {
+    "neural": ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"),
+    "driving": ("driving", "driving_long", "driving_stateful"),
+}
 # columns of the grid of pictures
-COLUMNS = 3
+COLUMNS = 2
 KINDS = {
     "best known": "Reference: mean of the best known values.",
     "lower bound": "Reference: a lower bound, so the gap to the optimum is smaller.",
@@ -166,24 +166,25 @@ def padding(measured: dict[str, Any]) -> str:
 
 def index(figures: dict[str, Any]) -> str:
     """Return the text of the gallery's first page."""
-    rows, cells = [], []
-    for name in SOLVERS:
+    rows, others = [], []
+    links = {name: f"{name}.md" for name in SOLVERS}
+    links |= {name: f"../{target}.md" for target, names in OTHERS.items() for name in names}
+    for name, link in links.items():
         about = load_problem(ROOT / "problems" / name).about
-        published = about.published.get("best", "")
-        rows.append(f"| [{name}]({name}.md) | {about.title} | {figures[name]['val']['score']:g} | {published} |")
-        picture = f"[![{name}](../images/problems/{name}.png)]({name}.md)"
-        cells.append(f"{picture} [{name}]({name}.md)")
-    for picture, target, names in OTHERS:
-        cells.append(f"[![{names[0]}](../images/{picture}.png)](../{target}.md) [{', '.join(names)}](../{target}.md)")
-    cells += [""] * (-len(cells) % COLUMNS)
+        if name in SOLVERS:
+            published = about.published.get("best", "")
+            rows.append(f"| [{name}]({link}) | {about.title} | {figures[name]['val']['score']:g} | {published} |")
+        else:
+            others.append(f"| [{name}]({link}) | {about.title} |")
+    cells = [f"[![{name}](../images/problems/{name}.png)]({link}) [{name}]({link})" for name, link in links.items()]
     grid = [f"| {' | '.join(cells[start : start + COLUMNS])} |" for start in range(0, len(cells), COLUMNS)]
-    grid.insert(1, "|---" * COLUMNS + "|")
+    grid = ["| " * COLUMNS + "|", "|---" * COLUMNS + "|", *grid]
     return "\n".join([
         "<!-- Made by docs/tools/make_gallery.py; not to be edited. -->",
         "# Problems",
         "",
-        "Choose one of the sixteen problems that ship. The pictures show solutions of evolved programs, the flow of vehicles,",
-        "and the training of the networks.",
+        "Choose one of the sixteen problems that ship. The pictures show a solution by the seed beside one by a better program; for",
+        "networks, the gap during training; for driving, vehicles in heavy traffic.",
         "",
         *grid,
         "",
@@ -206,6 +207,10 @@ def index(figures: dict[str, Any]) -> str:
         "",
         "[Neural solvers](../neural.md) evolve a bias on the attention of POMO or LEHD. [Driving](../driving.md) evolves one",
         "controller for all vehicles on a weaving road.",
+        "",
+        "| problem | what evolves |",
+        "|---|---|",
+        *others,
         "",
         "```{toctree}",
         ":hidden:",

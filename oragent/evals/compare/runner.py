@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from oragent._base.budget import Spent
+from oragent._base.budget import NO_BOUNDS, Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.files import expect_room
 from oragent._base.safe_load import load_yaml
@@ -278,7 +278,7 @@ class Comparison:
         """Budget of each run, as text."""
         named = dict(self.plan.settings["budget"])
         both = named.pop("until", "first") == "both"
-        bounds = {name: bound for name, bound in named.items() if bound is not None}
+        bounds = {name: bound for name, bound in named.items() if bound is not None and name not in NO_BOUNDS}
         words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
         bounds_text = ", ".join(words).replace("_", " ") or "no bound"
         if both:

@@ -166,7 +166,7 @@ export async function candidate(run, id, link, query, remember) {
     EMBEDDED ? null : steerButtons(run, id),
     h("div", { class: "row" }, choose("Compare with", options, against, (name) => { remember({ against: name }); void compare(name); }), free),
     h("div", { class: "grid" }, h("div", {}, changes, card("Program", highlight(detail.source), h("h3", {}, "Score it again"), command(detail.command))),
-      h("div", {}, holder, card("How it was made", detail.calls.length ? detail.calls.map(callView) : h("p", { class: "note" }, "No model call: an operator made it."),
+      h("div", {}, detail.calls.length ? h("div", { class: "short" }, card("Prompt and reply", detail.calls.map(callView))) : null, holder, card("How it was made", h("p", { class: "note" }, detail.calls.length ? `A model wrote it, as ${detail.origin}.` : "No model call: an operator made it."),
         pre("Log", detail.log), pre("Output", detail.output), pre("All metrics", JSON.stringify(detail.metrics, null, 1)),
         descendants.size ? h("details", {}, h("summary", {}, "Children"), h("p", {}, (run.children.get(id) || []).slice(0, 200).flatMap((/** @type {number} */ child) => [anchor(run.name(child)), ` ${score(c.score[child])}  `]))) : null))),
   ];

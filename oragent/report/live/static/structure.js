@@ -43,15 +43,17 @@ export function lineage(run, link, query, remember) {
     return y;
   };
   roots.forEach((row) => place(row, 0));
-  const dx = 26, dy = 13, left = 14;
-  const width = left * 2 + Math.max(1, ...[...at.values()].map((p) => p.x)) * dx, height = 16 + leaf * dy;
+  // A small tree is drawn larger.
+  const depth = Math.max(1, ...[...at.values()].map((p) => p.x));
+  const dx = Math.min(72, Math.max(26, Math.floor(900 / depth))), dy = Math.min(24, Math.max(13, Math.floor(420 / leaf))), left = 14, bend = dx * 0.55, dot = dy > 18 ? 5 : 3.6;
+  const width = left * 2 + depth * dx, height = 16 + leaf * dy;
   const edges = [], nodes = [];
   const base = run.c.score[run.seed], reach = Math.abs(run.c.score[run.best] - base) || 1;
   const shade = (/** @type {number} */ row) => run.c.score[row] === null ? null : { fill: scoreColor(Math.min(1, Math.max(0, gain(run.direction, run.c.score[row], base) / reach))) };
   for (const [row, p] of at) {
     const parent = at.get(run.rows.get(run.c.parents[row][0]) ?? -1);
-    if (parent) edges.push(h("path", { class: best.has(row) ? "edge best" : "edge", d: `M${left + parent.x * dx},${8 + parent.y * dy} C${left + parent.x * dx + 14},${8 + parent.y * dy} ${left + p.x * dx - 14},${8 + p.y * dy} ${left + p.x * dx},${8 + p.y * dy}` }));
-    nodes.push(h("circle", { class: `node${best.has(row) ? " best" : ""}${run.c.score[row] === null ? " fail" : ""}`, cx: left + p.x * dx, cy: 8 + p.y * dy, r: best.has(row) ? 5 : 3.6, css: shade(row) || {}, on: { click: () => { location.hash = link(`candidate/${run.name(row)}`); } } },
+    if (parent) edges.push(h("path", { class: best.has(row) ? "edge best" : "edge", d: `M${left + parent.x * dx},${8 + parent.y * dy} C${left + parent.x * dx + bend},${8 + parent.y * dy} ${left + p.x * dx - bend},${8 + p.y * dy} ${left + p.x * dx},${8 + p.y * dy}` }));
+    nodes.push(h("circle", { class: `node${best.has(row) ? " best" : ""}${run.c.score[row] === null ? " fail" : ""}`, cx: left + p.x * dx, cy: 8 + p.y * dy, r: best.has(row) ? dot + 1.4 : dot, css: shade(row) || {}, on: { click: () => { location.hash = link(`candidate/${run.name(row)}`); } } },
       h("title", {}, `${run.name(row)} · ${run.summary.titles[run.name(row)] ? `${run.summary.titles[run.name(row)]} · ` : ""}${run.c.score[row] === null ? run.c.status[row] : score(run.c.score[row])} · ${run.c.origin[row]}`)));
   }
   const path = run.path(run.best);
@@ -65,8 +67,9 @@ export function lineage(run, link, query, remember) {
       run.c.parents[row].length > 1 ? h("span", { class: "note" }, ` with ${run.c.parents[row].slice(1).join(", ")}`) : null, at ? change(run, path[at - 1], row) : null);
   });
   return [h("h1", {}, "Lineage"),
-    h("div", { class: "row" }, button(isWhole ? "Show only what led to elites" : "Show all candidates", () => remember({ all: isWhole ? "" : "1" })), h("span", { class: "note" }, `${plural(rows.length, "candidate")} of ${count(run.count)}; a line goes from the first parent to its child; the way to the best has large dots; dark (light in the dark theme) is good. Click a dot to open it.`)),
-    card("Tree", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "tree of programs; the list below has the way to the best" }, h("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `tree of ${rows.length} programs` }, edges, nodes))),
+    h("div", { class: "row" }, button(isWhole ? "Show only what led to elites" : "Show all candidates", () => remember({ all: isWhole ? "" : "1" })), h("span", { class: "note" }, `${plural(rows.length, "candidate")} of ${count(run.count)}; a line goes from the first parent to its child; the way to the best has large dots; a click on a dot opens its program with prompt, reply and result.`)),
+    card("Tree", h("p", { class: "legend" }, [0, 0.5, 1].map((share) => h("span", {}, h("i", { css: { background: scoreColor(share) } }), `${score(Number((base + share * (run.c.score[run.best] - base)).toPrecision(6)))}${share === 0 ? ", the seed, or worse" : share === 1 ? ", the best" : ""}`)), h("span", {}, h("i", { css: { background: "var(--s2)" } }), "failed")),
+      h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "tree of programs; the list below has the way to the best" }, h("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `tree of ${rows.length} programs` }, edges, nodes))),
     card("The way to the best", h("p", { class: "note" }, "Each step with its gain on the step before. A filled dot made the score better."), h("ol", { class: "path" }, steps)),
     ideas(run, link)];
 }
