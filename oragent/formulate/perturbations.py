@@ -30,8 +30,7 @@ def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
     """Return the data with numbers close to the original ones.
 
     Small whole numbers are not changed, because they may be counts or positions. Equal numbers remain equal, because
-    they
-    may be keys that join tables.
+    they may be keys that join tables.
     """
     moved: dict[int, int] = {}
 

@@ -83,7 +83,7 @@ def sample_decisions(
                     state.arguments(item)
                 state.apply(decision)
             except Exception:
-                message = f"sent a decision that no answer makes ({where}, step {step})"
+                message = f"sent a decision that is not the result of any answer ({where}, step {step})"
                 raise CandidateError(message, Status.REJECTED) from None
 
 

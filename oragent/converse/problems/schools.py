@@ -169,7 +169,7 @@ class Schools:
         return (Row(name, {f"x[{school + 1},{time + 1}]": 1.0}, Relation.EQUAL, 0.0 if forbid else 1.0),)
 
     def decision(self, values: Mapping[str, float]) -> str:
-        """Return the letters of a point."""
+        """Return the decision of a point: one letter for each school."""
         times = range(len(self.district.times))
         return "".join(
             self.district.letters[max(times, key=lambda time: values.get(f"x[{school},{time + 1}]", 0.0))]
@@ -218,7 +218,7 @@ class Schools:
         if sense is Sense.MINIMIZE:
             return self.solve(replace(state, weights=(1.0 - position, float(position))))
         if self.exact is None:
-            raise ConfigError(f"the highest {self.expressions[position].word} is computed for small districts alone")
+            raise ConfigError(f"the highest {self.expressions[position].word} is computed for small districts only")
         allowed = np.flatnonzero(self.exact.allowed(to_constraints(self.district, state)))
         if not len(allowed):
             return Solved(SolveStatus.INFEASIBLE)

@@ -149,9 +149,9 @@ def evaluate(
         setup: Settings of the evaluation.
         controller: Function that creates a controller for a simulation; its method ``announce``, if any, is called each
             second.
-        paint: Function that draws the worst simulation, which is repeated for it.
+        paint: Function that draws the worst simulation. The simulation is repeated and recorded for this.
         beside: Function that creates controllers which drive the same demand for the picture.
-        show: Function called with the first demands of each size, repeated and recorded: name, road, drive and score.
+        show: Function that is called for the first demands of each size with name, road, recorded drive and score.
 
     Raises:
         CandidateError: if the controller returns anything but one valid action per vehicle.

@@ -338,8 +338,7 @@ def list_tasks(
     views = root / "views"
     if not views.is_dir() or not (root / VAULT).is_dir():
         raise WorkspaceError(
-            f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --out' or "
-            f"'generate' leave it"
+            f"no views in {shorten_path(root)}: expected a set made by 'oragent workspace import --out' or 'generate'"
         )
     listed = []
     for folder in sorted(views.iterdir()):

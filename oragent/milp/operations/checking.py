@@ -23,7 +23,7 @@ from oragent.milp.operations.state import ModelScenario, ModelStudy, objective_c
 # Maximum number of breaches, coefficients or differences in one result.
 SHOWN = 100
 SHOWN_DIFFERENCES = 5
-# Maximum seconds for the cuts of an inverse problem.
+# Time limit of an inverse problem, in seconds.
 CAP_S = 60.0
 
 
@@ -110,7 +110,7 @@ def _objective_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEnt
 
 
 def _feature_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
-    """Return features, by names of their variables, that only one of the models has."""
+    """Return the features that only one of the models has. They are compared by the names of their variables."""
     entries = []
     mine, theirs = (to_milp(one, flat=False).features for one in (model, other))
     for part in fields(mine):

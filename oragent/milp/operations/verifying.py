@@ -122,7 +122,7 @@ def _match(study: ModelStudy, scenario: ModelScenario, other: IndexedModel, tria
     results = match_optima(scenario.model, other, study.limits, trials)
     warnings: tuple[str, ...] = ()
     if len(results) == 1 and trials:
-        warnings = ("no data or costs of the two have the same names: nothing was perturbed",)
+        warnings = ("the two models have no common names of data or costs, so none were perturbed",)
     return VerifyResult(
         source=source,
         scenario=study.label(study.changes),
