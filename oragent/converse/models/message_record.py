@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from oragent.converse.models.answer_text import AnswerPart, plain_answer
 from oragent.converse.models.result_text import markdown_result
+from oragent.milp.answer_text import AnswerPart, plain_answer
 from oragent.milp.operations.results import AnyResult
 
 

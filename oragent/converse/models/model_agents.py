@@ -9,14 +9,15 @@ from typing import Any
 
 from oragent._base.errors import MilpError, OragentError
 from oragent._base.text_format import one_line
-from oragent.converse.models.answer_text import find_problems, make_answer
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_prompt import describe_family, model_prompt
-from oragent.converse.models.result_text import brief_result, headline
+from oragent.converse.models.result_text import headline
 from oragent.converse.models.scenario_table import scenario_rows, table_cells, write_scenarios
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
+from oragent.milp.answer_text import find_problems, make_answer
+from oragent.milp.brief_results import brief_result
 from oragent.milp.operations.registry import CHANGES, QUERIES, STATES
 from oragent.milp.operations.requests import WhatIfRequest
 from oragent.milp.operations.results import AnyResult

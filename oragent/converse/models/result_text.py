@@ -1,20 +1,17 @@
-"""Results as text: compact JSON for a language model, a headline, and tables for pages and transcripts."""
+"""Results as text: a headline, and tables for pages and transcripts."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel
 
+from oragent.milp.brief_results import HEADER, HIDDEN
 from oragent.milp.operations.results import (
     AnyResult,
     CompareResult,
     ConflictResult,
     Figure,
-    MemberFigures,
     MembersResult,
-    OperationResult,
     RepairResult,
     SolveResult,
     StateResult,
@@ -24,62 +21,8 @@ from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
-# Maximum number of characters of one result in a prompt, and list lengths that are tried until it fits.
-ROOM = 2500
-SIZES = (60, 30, 15, 8, 4, 2, 1, 0)
 # Maximum number of rows of a table.
 MOST_ROWS = 200
-HEADER = set(OperationResult.model_fields)
-# Fields without own columns; the labels of a member are in its name.
-HIDDEN = {"kind", "labels"}
-
-
-def brief_result(result: AnyResult, room: int = ROOM) -> str:
-    """Write a result as compact JSON with the paths of references; shortened lists are marked."""
-    text = ""
-    for size in SIZES:
-        plain_result: dict[str, Any] = {"id": result.id, "line": result.line, "scenario": result.scenario}
-        if result.status:
-            plain_result["status"] = result.status
-        if result.ended_by:
-            plain_result["ended_by"] = result.ended_by
-        for name in type(result).model_fields:
-            if name not in HEADER | HIDDEN:
-                plain_result |= _brief_field(name, getattr(result, name), size)
-        if result.warnings:
-            plain_result["warnings"] = [plain(warning, 200) for warning in result.warnings[:3]]
-        text = json.dumps(plain_result, ensure_ascii=False, separators=(",", ":"))
-        if len(text) <= room:
-            break
-    return text[: 2 * room]
-
-
-def _brief_field(name: str, value: object, size: int) -> dict[str, Any]:
-    """Return a field, with the number of omitted entries if there are any."""
-    brief = _brief(value, size)
-    if brief in (None, "", [], {}):
-        return {}
-    if isinstance(value, tuple) and len(value) > size:
-        return {name: brief, f"{name}_not_shown": len(value) - size}
-    return {name: brief}
-
-
-def _brief(value: object, size: int) -> Any:
-    if isinstance(value, Figure):
-        return None if value.value is None and value.low is None and value.high is None else format_figure(value)
-    if isinstance(value, BaseModel):
-        fields: dict[str, Any] = {}
-        for name in type(value).model_fields:
-            if name not in HIDDEN or not isinstance(value, MemberFigures):
-                fields |= _brief_field(name, getattr(value, name), size)
-        return fields
-    if isinstance(value, tuple):
-        return [_brief(item, size) for item in value[:size]]
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int | float):
-        return figure_text(float(value))
-    return plain(str(value), 200)
 
 
 def headline(result: AnyResult) -> str:

@@ -15,13 +15,13 @@ from rich.text import Text
 from oragent._base.terminal import print_line
 from oragent._base.text_format import escape_text
 from oragent.converse.decider import LEAVING
-from oragent.converse.models.answer_text import NOT_FROM_MODEL
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import COMMANDS
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.problems.reply_formats import read_tables
 from oragent.converse.terminal_text import show_table, wrap_line
 from oragent.llm.model import Model
+from oragent.milp.answer_text import NOT_FROM_MODEL
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.operations.printing import print_result
 from oragent.milp.operations.registry import QUERIES, STATES

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
-from oragent.converse.models.answer_references import fill_reference
-from oragent.converse.models.answer_text import find_problems, make_answer, plain_answer
 from oragent.converse.models.workbench import Workbench
+from oragent.milp.answer_references import fill_reference
+from oragent.milp.answer_text import find_problems, make_answer, plain_answer
 from oragent.milp.operations.results import Figure
 from oragent.milp.plain import figure as figure_text
 from oragent.milp.references import format_figure

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from oragent.converse.models.answer_references import fill_reference
 from oragent.converse.models.workbench import Workbench
+from oragent.milp.answer_references import fill_reference
 from oragent.milp.operations.outcomes import SolveLimits
 from oragent.milp.operations.results import Figure
 from tests.milp.indexed_models import Sketch

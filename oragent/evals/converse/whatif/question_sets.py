@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import one_line
-from oragent.converse.models.answer_references import POSSIBLE
-from oragent.converse.models.answer_text import AnswerPart
+from oragent.milp.answer_references import POSSIBLE
+from oragent.milp.answer_text import AnswerPart
 from oragent.milp.operations.results import AnyResult, Figure
 from oragent.milp.references import resolve_reference
 

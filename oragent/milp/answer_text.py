@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from oragent._base.errors import MilpError
-from oragent.converse.models.answer_references import fill_reference
+from oragent.milp.answer_references import fill_reference
 from oragent.milp.indexed import IndexedModel
 from oragent.milp.operations.results import AnyResult, OperationResult
 from oragent.milp.operations.slices import fold
