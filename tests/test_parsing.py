@@ -84,7 +84,6 @@ SITES = {
     "evals/formulate/folder_sets.py": ({"json.loads": 1}, USER),
     "milp/as_pulp.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
     "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
-    "workspace/versions.py": ({"json.loads": 1}, OURS),
     "harness/wire_format.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),
     "evals/converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),

@@ -7,11 +7,11 @@ from pathlib import Path
 from oragent.milp.operations.results import AnyResult
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.cells import read_change
-from oragent.workspace.citing import check_text
 from oragent.workspace.data_changes import EditPlan, audit_edits
 from oragent.workspace.model_verbs import ask_lines, compare_models, run_model, try_changes, verify_revision
 from oragent.workspace.settings import EffortOptions
 from oragent.workspace.sources import WORKING, FolderState, open_state
+from oragent.workspace.verb_commands import check_text
 from oragent.workspace.verb_results import (
     AuditResult,
     CiteResult,

@@ -71,7 +71,7 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             raise typer.Exit(resume(folder, console, runtime=runtime, trust=trust))
         case FolderKind.WORKSPACE:
             from oragent.workspace.command import resume_verb
-            from oragent.workspace.request import VerbRequest
+            from oragent.workspace.settings import VerbRequest
 
             raise typer.Exit(resume_verb(VerbRequest(folder), console, runtime, trust))
         case FolderKind.FORMULATE_BENCH:

@@ -24,8 +24,7 @@ from oragent.cli.options import (
 )
 from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
-from oragent.workspace.request import MODEL_ROLES, VerbRequest
-from oragent.workspace.settings import EffortOptions
+from oragent.workspace.settings import MODEL_ROLES, EffortOptions, VerbRequest
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
@@ -39,18 +38,13 @@ FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the works
 def import_release(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder or clone of the public release.")],
     out: Annotated[
-        Path | None, typer.Option("--outputs", "--out", help="New folder for views and vault; none: audit alone.")
+        Path | None, typer.Option("--outputs", "--out", help="New folder for views and vault; none: count alone.")
     ] = None,
-    variant: Annotated[str, typer.Option(help="What revisions show: code, model or all.")] = "code",
-    note: Annotated[str, typer.Option(help="Quote the description of a revision: none or description.")] = "none",
 ) -> None:
-    """Read and audit the public release, and make views of it for agents."""
+    """Read the public release, and make views of it for agents."""
     from oragent.evals.workspace.outputs import import_command
-    from oragent.evals.workspace.views import RevisionNote, RevisionView
 
-    view = _require_choice(f"revise-{variant}", list(map(str, RevisionView)), "--variant", "revise-")
-    quote = _require_choice(note, list(map(str, RevisionNote)), "--note")
-    raise typer.Exit(import_command(release, out, RevisionView(view), RevisionNote(quote), console))
+    raise typer.Exit(import_command(release, out, console))
 
 
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
@@ -135,14 +129,6 @@ def undo(folder: FOLDER) -> None:
     from oragent.workspace.command import undo_verb
 
     raise typer.Exit(undo_verb(folder, console))
-
-
-@workspace.command()
-def redo(folder: FOLDER) -> None:
-    """Redo the last undo."""
-    from oragent.workspace.command import redo_verb
-
-    raise typer.Exit(redo_verb(folder, console))
 
 
 @workspace.command()
@@ -260,16 +246,14 @@ def bench_workspace(
     root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' left.")] = None,
     modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
-    interface: Annotated[str, typer.Option(help="filesystem, flat.")] = "filesystem",
-    track: Annotated[str, typer.Option(help="pulp-highs, highspy.")] = "pulp-highs",
-    models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted.")] = "",
-    judge: Annotated[str, typer.Option(help="Model that judges answers (default: predicates).")] = "",
+    models: Annotated[str, typer.Option(help="Model names, or copy.")] = "",
+    judge: Annotated[str, typer.Option(help="Model that judges answers (default: none).")] = "",
     seeds: Seeds = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
     calls: BenchCalls = None,
     predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
-    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none (default: predicates).")] = "",
+    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none.")] = "",
     penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
     labels_readable: LabelsReadable = None,
     reply_tokens: ReplyTokens = None,
@@ -279,7 +263,6 @@ def bench_workspace(
     yes: Yes = False,
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
-    from oragent.evals.workspace.agents import FileInterface, Track
     from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
     from oragent.evals.workspace.outputs import Outputs, score_command
     from oragent.evals.workspace.views import RevisionView
@@ -315,10 +298,6 @@ def bench_workspace(
         root,
         modes=chosen or list(Mode),
         variants=[RevisionView(f"revise-{name}") for name in _split_choices(variants, views, "--variants")],
-        interfaces=[
-            FileInterface(name) for name in _split_choices(interface, list(map(str, FileInterface)), "--interface")
-        ],
-        tracks=[Track(name) for name in _split_choices(track, list(map(str, Track)), "--track")],
         agents=split_names(models),
         seeds=seeds,
         settings=settings,
@@ -333,8 +312,7 @@ def _split_choices(text: str, choices: list[str], option: str) -> list[str]:
     return [_require_choice(name, choices, option) for name in split_names(text)]
 
 
-def _require_choice(name: str, choices: list[str], option: str, prefix: str = "") -> str:
+def _require_choice(name: str, choices: list[str], option: str) -> str:
     if name not in choices:
-        listed = ", ".join(choice.removeprefix(prefix) for choice in choices)
-        raise ConfigError(f"{option} {name.removeprefix(prefix)}: expected one of {listed}")
+        raise ConfigError(f"{option} {name}: expected one of {', '.join(choices)}")
     return name

@@ -27,18 +27,17 @@ TOOLING = re.compile(
     re.IGNORECASE,
 )
 TESTS = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_[^/]*\.py$")
-# Maximum number of bytes of a program that are scanned for a library.
+# Files that may state how the program is run, and environment variables in a program.
+SCRIPT = re.compile(r"(?:^|/)(?:Makefile|justfile|README[^/]*|[^/]*\.(?:sh|md|toml))$", re.IGNORECASE)
+VARIABLE = re.compile(r"""\bos\.(?:environ\[|environ\.get\(|getenv\()\s*["'](\w+)["']""")
+# Maximum number of bytes of a program that are searched.
 SEARCHED = 1 << 20
 # Minimum number of files with the same folder and suffix that one pattern replaces.
 MANY = 4
 
 
 def propose_settings(folder: Path) -> dict[str, object]:
-    """Return the keys of ``workspace.yaml`` for a folder.
-
-    Raises:
-        WorkspaceError: The folder has neither a program that uses a modelling library nor a model file.
-    """
+    """Return the keys of ``workspace.yaml`` for a folder."""
     if not folder.is_dir():
         raise WorkspaceError(f"no folder {shorten_path(folder)}; expected the folder of a model")
     files = {path: file for path, file in list_files(folder, hidden=False).items() if not TOOLING.search(path)}
@@ -50,12 +49,27 @@ def propose_settings(folder: Path) -> dict[str, object]:
             f"{shorten_path(folder)} has no program that imports Pyomo, OR-Tools, gurobipy, PuLP, highspy, linopy or "
             "SciPy, and no .lp or .mps file; name the program in workspace.yaml: 'program: FILE'"
         )
-    settings: dict[str, object] = {"program": chosen[0]}
+    command = _find_command(chosen[0], files)
+    settings: dict[str, object] = {"command": command} if command else {"program": chosen[0]}
+    names = sorted(set(VARIABLE.findall(read_bytes(files[chosen[0]])[:SEARCHED].decode("utf-8", "replace"))))
+    if names:
+        settings["environment"] = dict.fromkeys(names, "")
     for key, endings in (("documents", DOCUMENTS), ("data", DATA)):
         patterns = _patterns(path for path in files if path.casefold().endswith(endings))
         if patterns:
             settings[key] = patterns
     return settings
+
+
+def _find_command(program: str, files: Mapping[str, Path]) -> str:
+    """Return the first command line with arguments for a program in the project's scripts and texts; empty if none."""
+    module = program.removesuffix(".py").replace("/", ".")
+    pattern = re.compile(rf"\bpython3? (?:{re.escape(program)}|-m {re.escape(module)}) [^\n|&;<>`$#]+")
+    for path in filter(SCRIPT.search, files):
+        match = pattern.search(read_bytes(files[path])[:SEARCHED].decode("utf-8", "replace"))
+        if match:
+            return " ".join(match[0].split())
+    return ""
 
 
 def rank_programs(programs: Mapping[str, Path]) -> list[str]:
@@ -104,22 +118,13 @@ def _patterns(paths: Iterable[str]) -> list[str]:
     return patterns
 
 
-def settings_text(settings: Mapping[str, object]) -> str:
-    """Return settings as the text of ``workspace.yaml``."""
-    head = "# Parts of this workspace for 'oragent workspace'; nothing was moved.\n"
-    return head + yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True, width=100)
-
-
 def adopt_folder(folder: Path, write: bool) -> str:
-    """Propose ``workspace.yaml`` and return its text; write the file if ``write`` is True.
-
-    Raises:
-        WorkspaceError: The folder has no program, or already has a ``workspace.yaml``.
-    """
+    """Propose ``workspace.yaml`` and return its text; write the file if ``write`` is True."""
     path = folder / FILE
     if write and (path.exists() or path.is_symlink()):
-        raise WorkspaceError(f"{shorten_path(path)} already exists; edit it, or delete it first")
-    text = settings_text(propose_settings(folder))
+        raise WorkspaceError(f"{shorten_path(path)} is there already; edit it, or delete it first")
+    head = "# Parts of this workspace for 'oragent workspace'; nothing was moved.\n"
+    text = head + yaml.safe_dump(propose_settings(folder), sort_keys=False, allow_unicode=True, width=100)
     if write:
         try:
             path.write_text(text, encoding="utf-8")

@@ -7,18 +7,24 @@ tables, the name of the table follows ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.milp.plain import plain
 from oragent.workspace import tables
-from oragent.workspace.data_edits import DATABASES, MOST_KEYS, CellPlace, fold_text, read_text_tables, replace_cells
+from oragent.workspace.data_edits import (
+    DATABASES,
+    fold_text,
+    list_json_cells,
+    read_text_tables,
+    replace_cells,
+)
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.verb_results import CellEdit
 
 # A file, optionally a table, then labels in brackets. Labels with commas are in double quotes.
 FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)
@@ -67,14 +73,12 @@ class LocatedCell:
     row: int
     column: int
     text: str
+    # Name of the column in the file.
+    heading: str
 
 
 def read_cell(text: str) -> CellReference:
-    """Read a reference to a cell.
-
-    Raises:
-        WorkspaceError: The text does not have the form of a reference.
-    """
+    """Read a reference to a cell."""
     match = FORM.fullmatch(text)
     labels = _read_labels(match["labels"]) if match else []
     if match is None or len(labels) < 2:
@@ -90,11 +94,7 @@ def is_cell_change(text: str) -> bool:
 
 
 def read_change(text: str) -> CellChange:
-    """Read ``CELL = VALUE``.
-
-    Raises:
-        WorkspaceError: The text does not have this form.
-    """
+    """Read ``CELL = VALUE``."""
     match = CHANGE.fullmatch(text)
     if match is None:
         raise WorkspaceError(
@@ -115,11 +115,7 @@ def _read_labels(text: str) -> list[str]:
 
 
 def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
-    """Find the one cell that a reference names.
-
-    Raises:
-        WorkspaceError: The table, row or column does not exist or is ambiguous.
-    """
+    """Find the one cell that a reference names."""
     if cell.path.casefold().endswith(JSON):
         cell = CellReference(cell.path, "", (", ".join((*cell.row, cell.column)),), "value")
     found = read_text_tables(cell.path, content)
@@ -148,7 +144,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
         more = f"{len(places)} rows begin with {shorten(labels)!r}"
         raise WorkspaceError(f"{shorten_path(cell.path)}: {more}; add the labels of the next columns")
     row = rows[places[0]]
-    return LocatedCell(name, places[0], column, row[column].strip() if column < len(row) else "")
+    return LocatedCell(name, places[0], column, row[column].strip() if column < len(row) else "", header[column])
 
 
 def _has_in_order(row: tuple[str, ...], keys: tuple[str, ...]) -> bool:
@@ -185,22 +181,18 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
     return _write_cells(content, path, placed)
 
 
-def change_places(content: bytes, path: str, values: Mapping[CellPlace, str]) -> bytes:
-    """Return a data file with new texts in the cells that a comparison of files found.
-
-    Raises:
-        WorkspaceError: A cell does not exist, or the format is read-only.
-    """
+def undo_edits(content: bytes, path: str, edits: Iterable[CellEdit]) -> bytes:
+    """Return a data file with the former texts in cells that were changed."""
     found = read_text_tables(path, content) or {}
     placed: dict[str, dict[tuple[int, int], str]] = {}
-    for place, text in values.items():
-        title = place.sheet or next(iter(found), "")
+    for edit in edits:
+        title = edit.table or next(iter(found), "")
         table = found.get(title)
         names = tables.name_rows(table) if table else []
         header = [name.strip() for name in table.header] if table else []
-        if place.row not in names or place.column not in header:
-            raise WorkspaceError(f"{place} does not exist")
-        placed.setdefault(title, {})[names.index(place.row), header.index(place.column)] = text
+        if edit.row not in names or edit.column not in header:
+            raise WorkspaceError(f"{edit} is not there")
+        placed.setdefault(title, {})[names.index(edit.row), header.index(edit.column)] = edit.before or ""
     return _write_cells(content, path, placed)
 
 
@@ -222,24 +214,14 @@ def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str
     """Return a JSON file with new values; the indentation is that of its second line."""
     text = decode_text(content, path)
     tree = parse_json(text, path)
-    rows = list(list_json_places(tree))
+    cells = list(list_json_cells(tree))
     for (row, _), value in values.items():
-        holder, key = rows[row]
+        _, holder, key = cells[row]
         holder[key] = _typed(value)
     indent = re.match(r"[^\n]*\n( *)", text)
     ending = "\n" if text.endswith("\n") else ""
     width = len(indent[1]) if indent else None
     return encode_like(json.dumps(tree, indent=width, ensure_ascii=False) + ending, content)
-
-
-def list_json_places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Yield, for each value, the object or list that contains it and its key, in the order of ``list_json_values``."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in list(pairs):
-        if isinstance(inner, dict | list) and depth + 1 < MOST_KEYS:
-            yield from list_json_places(inner, depth + 1)
-        else:
-            yield value, key
 
 
 def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:

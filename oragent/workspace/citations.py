@@ -18,7 +18,7 @@ from typing import Any
 
 from oragent._base.errors import TableError, WorkspaceError
 from oragent.workspace import tables
-from oragent.workspace.data_edits import read_text_tables
+from oragent.workspace.cells import CellReference, locate_cell
 from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten
 
 # Text with balanced brackets, such as the unit of a column.
@@ -41,33 +41,15 @@ LOOKS = re.compile(
 )
 MOST_CITATIONS = 1000
 SPLIT = re.compile(r"(?<!\\)\.")
+# Characters that are compared as ASCII ones.
 ALIKE = str.maketrans(
-    {
-        "“": '"',
-        "”": '"',
-        "„": '"',
-        "‟": '"',
-        "‘": "'",
-        "’": "'",
-        "‚": "'",
-        "‛": "'",
-        "‐": "-",
-        "‑": "-",
-        "‒": "-",
-        "–": "-",
-        "—": "-",
-        "―": "-",
-        "−": "-",
-        "→": "->",
-        "⇒": "->",
-        "⟶": "->",
-        "⟹": "->",
-        "←": "<-",
-        "⇐": "<-",
-        "↔": "<->",
-        "⇔": "<->",
-        "`": None,
-    }
+    dict.fromkeys("“”„‟", '"')
+    | dict.fromkeys("‘’‚‛", "'")
+    | dict.fromkeys("‐‑‒–—―−", "-")
+    | dict.fromkeys("→⇒⟶⟹", "->")
+    | dict.fromkeys("←⇐", "<-")
+    | dict.fromkeys("↔⇔", "<->")
+    | {"`": None}
 )
 THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 IDENTIFIER = re.compile(r"[a-z0-9_]+")
@@ -81,12 +63,12 @@ class CitedLine:
 
     path: str
     # Counted from 1.
-    number: int
+    line: int
     quote: str = ""
 
     def __str__(self) -> str:
         quote = " ".join(self.quote.replace('"', "'").replace("[", "(").replace("]", ")").split())[:120].strip()
-        return f"[{self.path}:{self.number}{f' {chr(34)}{quote}{chr(34)}' if quote else ''}]"
+        return f"[{self.path}:{self.line}{f' {chr(34)}{quote}{chr(34)}' if quote else ''}]"
 
 
 @dataclass(frozen=True)
@@ -99,13 +81,10 @@ class CitedCell:
     column: str
     value: str
     # Sheet of a workbook. Empty means the first sheet.
-    sheet: str = ""
+    table: str = ""
 
     def __str__(self) -> str:
-        if self.sheet:
-            sheet = f", sheet {self.sheet}"
-        else:
-            sheet = ""
+        sheet = f", sheet {self.table}" if self.table else ""
         return f"[{self.path}{sheet}, row {self.row}, column {self.column} = {self.value}]"
 
 
@@ -224,9 +203,9 @@ def resolve_citation(citation: Citation, files: Mapping[str, Path]) -> ResolvedC
 
 
 def _look_up_line(citation: CitedLine, lines: list[str]) -> tuple[str | None, str]:
-    if not 1 <= citation.number <= len(lines):
+    if not 1 <= citation.line <= len(lines):
         return None, f"the file has {len(lines)} lines"
-    line = lines[citation.number - 1].rstrip("\r")
+    line = lines[citation.line - 1].rstrip("\r")
     content, quote = (
         normalise_text(text.replace('"', "'").replace("[", "(").replace("]", ")")) for text in (line, citation.quote)
     )
@@ -234,28 +213,17 @@ def _look_up_line(citation: CitedLine, lines: list[str]) -> tuple[str | None, st
 
 
 def _look_up_cell(citation: CitedCell, content: bytes) -> tuple[str | None, str]:
-    found = read_text_tables(citation.path, content)
-    if not found:
-        return None, "the file has no table"
-    if citation.sheet and citation.sheet not in found:
-        return None, "there is no such sheet"
-    table = found[citation.sheet] if citation.sheet else next(iter(found.values()))
-    header = [name.strip() for name in table.header]
-    columns = [at for at, name in enumerate(header) if normalise_text(name) == normalise_text(citation.column)]
-    if not columns:
-        named = [tables.BRACKETED.sub("", name).strip() for name in header]
-        columns = [at for at, name in enumerate(named) if normalise_text(name) == normalise_text(citation.column)]
-    if len(columns) != 1:
-        return None, "there is no such column" if not columns else f"{len(columns)} columns have this name"
-    column = columns[0]
-    rows = [row for row in table.rows if len(row) > column and citation.row in _row_keys(row)]
-    values = list(dict.fromkeys(row[column].strip() for row in rows))
-    if not values:
-        return None, "there is no such row"
-    if len(values) > 1:
-        return None, f"{len(rows)} rows have this name; add the labels of the next columns"
-    is_same = _is_same_cell(citation.value, values[0], tables.column_unit(header[column]) or "")
-    return values[0], "" if is_same else f"it is {shorten(values[0], 40) or 'empty'}"
+    labels = [(citation.row,), tuple(part.strip() for part in citation.row.split(","))]
+    reason = ""
+    for row in labels:
+        try:
+            found = locate_cell(content, CellReference(citation.path, citation.table, row, citation.column))
+        except WorkspaceError as problem:
+            reason = str(problem)
+            continue
+        is_same = _is_same_cell(citation.value, found.text, tables.column_unit(found.heading) or "")
+        return found.text, "" if is_same else f"it is {shorten(found.text, 40) or 'empty'}"
+    return None, reason
 
 
 def _is_same_cell(cited: str, actual: str, unit: str) -> bool:
@@ -269,10 +237,6 @@ def _is_same_cell(cited: str, actual: str, unit: str) -> bool:
         return False
     rest = first[match.end() :].strip()
     return rest in ("", normalise_text(unit)) and math.isclose(float(match[0]), value, rel_tol=RELATIVE)
-
-
-def _row_keys(row: tuple[str, ...]) -> set[str]:
-    return {", ".join(cell.strip() for cell in row[:count]) for count in (1, 2, 3)}
 
 
 def _look_up_key(citation: CitedKey, record: Any) -> tuple[str | None, str]:
@@ -344,8 +308,5 @@ class SearchableAnswer:
 
     @cached_property
     def _numbers(self) -> frozenset[float]:
-        if self._bounded:
-            pattern = rf"(?<![a-z0-9_]){NUMBER}(?![a-z0-9_])"
-        else:
-            pattern = NUMBER
+        pattern = rf"(?<![a-z0-9_]){NUMBER}(?![a-z0-9_])" if self._bounded else NUMBER
         return frozenset(float(token) for token in re.findall(pattern, self._text))

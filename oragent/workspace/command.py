@@ -22,45 +22,35 @@ from oragent.llm.model_settings import RuntimeWords, build_runtime
 from oragent.milp.plain import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
-from oragent.workspace.file_commands import list_history, print_history, require_workspace
+from oragent.workspace.file_commands import print_history, require_workspace
 from oragent.workspace.folder import (
     PENDING_FILE,
     PendingVerb,
+    Verb,
     WorkspaceFolder,
     clear_pending,
     finished_verbs,
     read_pending,
     save_pending,
-    write_records_of,
 )
 from oragent.workspace.layout import find_number_flaws
 from oragent.workspace.model_verbs import describe_run_result
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
 from oragent.workspace.reading import read_text, shorten_path
-from oragent.workspace.records import read_current
-from oragent.workspace.request import MODEL_ROLES, VerbRequest
+from oragent.workspace.records import read_record, write_record
 from oragent.workspace.roles import PersonAsked
 from oragent.workspace.runner import ProgramRunner
-from oragent.workspace.settings import EffortOptions, read_settings
+from oragent.workspace.settings import MODEL_ROLES, NO_OPTIONS, EffortOptions, VerbRequest, read_settings
 from oragent.workspace.sources import WORKING, FolderState
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
 from oragent.workspace.verb_commands import VerbCommands
-from oragent.workspace.verb_results import (
-    AgentResult,
-    PageResult,
-    ReversalResult,
-    UnfinishedVerb,
-    VerbSummary,
-    WorkspaceSummary,
-)
 from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
 # Exit code of a command without a result.
 FAILED = 3
 NO_WORDS = RuntimeWords()
-NOTHING_GIVEN = EffortOptions()
 
 
 def build_program(request: VerbRequest, console: Console) -> int:
@@ -96,10 +86,8 @@ def revise_program(
 def ask_question(request: VerbRequest, question: str, console: Console) -> int:
     """Answer a question with a language model; without one, run it as a line of operations on the program's model."""
     if not question.strip():
-        raise ConfigError(
-            "the question is empty; expected text, or without a model a line such as 'whatif demand[Paris] *= 1.1'"
-        )
-    if request.model is None and request.runtime.model is None and request.replay is None:
+        raise ConfigError("the question is empty; without a model it is a line such as 'whatif demand[Paris] *= 1.1'")
+    if not request.has_model:
         # This call refuses links.
         WorkspaceFolder(request.folder).list_files()
         return VerbCommands(request.folder, console, request.effort, as_json=False).ask("ask", [question])
@@ -115,7 +103,7 @@ def answer_person(request: VerbRequest, answer: str, console: Console) -> int:
     if not answer.strip():
         raise ConfigError("the answer is empty")
     answered = replace(pending, question="", answers=(*pending.answers, answer.strip()))
-    if request.model is None and request.runtime.model is None and request.replay is None:
+    if not request.has_model:
         save_pending(request.folder, answered)
         return resume_verb(request, console)
     return _run_verb(request, answered, console)
@@ -142,11 +130,9 @@ def resume_verb(request: VerbRequest, console: Console, words: RuntimeWords = NO
 
 
 def _begin_verb(
-    request: VerbRequest, verb: str, text: str = "", feedback: bool = False, accept: bool = False
+    request: VerbRequest, verb: Verb, text: str = "", feedback: bool = False, accept: bool = False
 ) -> PendingVerb:
-    runtime = dump_settings(request.runtime)
-    effort = request.effort
-    pending = PendingVerb(verb, text, feedback, accept, effort.time, effort.gap, effort.memory, runtime)
+    pending = PendingVerb(verb, text, feedback, accept, request.effort, dump_settings(request.runtime))
     last = read_pending(request.folder)
     if last is not None and (last.verb, last.text, last.feedback) == (verb, text, feedback):
         # Repeat the same verb with the answers that the person gave.
@@ -159,7 +145,7 @@ def run_program(
     program: str,
     console: Console,
     sandbox: Sandbox | None = None,
-    effort_options: EffortOptions = NOTHING_GIVEN,
+    effort_options: EffortOptions = NO_OPTIONS,
 ) -> int:
     """Run a program, by default the one in ``src``, and write its records; return 0 with a solution, else 3."""
     home, settings = WorkspaceFolder(folder), read_settings(folder, effort_options)
@@ -170,15 +156,15 @@ def run_program(
     Versions(folder)
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
-        ran = ProgramRunner(box, settings.limits, settings.gap, settings.arguments).run(folder, path)
+        ran = ProgramRunner(box, settings.limits, settings.gap, settings.entry, settings.variables).run(folder, path)
     print_line(console, describe_run(ran))
     used = {path: file for path, file in inputs.items() if path in ran.opened}
     flaws = [str(finding) for finding in find_number_flaws(used)]
     for finding in flaws:
         print_line(console, f"wrong: {finding}", style="bold yellow")
-    write_records_of(home, ran, inputs)
+    write_record(folder, ran, inputs)
     write_page(folder)
-    conflict = recorded_conflict(read_current(home.list_files()))
+    conflict = recorded_conflict(read_record(folder, home.list_files()))
     for text in conflict:
         print_line(console, f"- {text}")
     state = FolderState(WORKING, "", folder, settings, path)
@@ -189,11 +175,6 @@ def run_program(
 def undo_verb(folder: Path, console: Console) -> int:
     """Undo the changes of the last verb, except in files that the user changed since."""
     return _reverse(folder, undoing.undo_last, console)
-
-
-def redo_verb(folder: Path, console: Console) -> int:
-    """Redo the changes of the last undo."""
-    return _reverse(folder, undoing.redo_last, console)
 
 
 def restore_version(folder: Path, version: str, path: str, console: Console) -> int:
@@ -207,8 +188,8 @@ def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Co
     for text in made.describe():
         print_line(console, text)
     write_page(folder)
-    untouched = tuple(path for path, _ in made.untouched)
-    publish_result(ReversalResult(version=made.version, reason=made.reason, untouched=untouched))
+    untouched = [path for path, _ in made.untouched]
+    publish_result({"version": made.version, "reason": made.reason, "untouched": untouched})
     return 0
 
 
@@ -222,22 +203,18 @@ def show_workspace(folder: Path, console: Console) -> int:
     for verb in finished_verbs(folder):
         summary = verb.result.get("answer") or verb.result.get("run") or verb.result.get("end", "")
         state = describe_state(verb, in_force)
-        verbs.append(VerbSummary(name=verb.name, state=state, objective=verb.result.get("objective"), text=summary))
+        verbs.append({"name": verb.name, "state": state, "objective": verb.result.get("objective"), "text": summary})
         print_line(console, f"{verb.name}: {state}{', ' if state else ''}{one_line(summary, 200)}")
     pending = read_pending(folder)
     if pending is not None:
         console.print(Text(f"cut off: {pending.verb} {one_line(pending.text, 100)}".rstrip(), style="bold yellow"))
         if pending.question:
             print_line(console, f"it asks: {one_line(pending.question, 400)}")
-    versions = list_history(folder)
+    versions = Versions(folder, readonly=True).list_versions()
     print_history(versions, console)
+    interrupted = _describe_pending(pending) if pending else None
     publish_result(
-        WorkspaceSummary(
-            program=program,
-            verbs=tuple(verbs),
-            interrupted=_describe_pending(pending) if pending else None,
-            versions=versions,
-        )
+        {"verb": "show", "program": program, "verbs": verbs, "interrupted": interrupted, "versions": versions}
     )
     return 0
 
@@ -247,7 +224,7 @@ def write_report(folder: Path, console: Console) -> int:
     require_workspace(folder)
     page = write_page(folder)
     print_line(console, f"report: {page}")
-    publish_result(PageResult(path=str(page)))
+    publish_result({"verb": "report", "path": page})
     return 0
 
 
@@ -269,12 +246,12 @@ def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> i
     clear_pending(request.folder)
     _print_result(result, console)
     print_line(console, f"report: {write_page(request.folder)}")
-    publish_result(AgentResult.model_validate(result | {"can_accept": bool(result.get("refused"))}))
+    publish_result(result | {"can_accept": bool(result.get("refused"))})
     return 0 if result["written"] else FAILED
 
 
-def _describe_pending(pending: PendingVerb, reason: str = "") -> UnfinishedVerb:
-    return UnfinishedVerb(verb=pending.verb, request=pending.text, question=pending.question, reason=reason)
+def _describe_pending(pending: PendingVerb, reason: str = "") -> dict[str, str]:
+    return {"verb": pending.verb, "request": pending.text, "question": pending.question, "reason": reason}
 
 
 async def _perform_verb(
@@ -286,7 +263,7 @@ async def _perform_verb(
         refused = _refused_revision(request.folder) if pending.accept and not pending.feedback else None
         if refused is not None and pending.text not in ("", refused["request"]):
             refused = None
-        if refused is None and request.model is None and request.runtime.model is None and request.replay is None:
+        if refused is None and not request.has_model:
             nobody = f"nobody is asked to {pending.verb}"
             raise ConfigError(f"{nobody}: name a model with --model, or a workspace to --replay")
         if request.replay is not None:
@@ -298,8 +275,8 @@ async def _perform_verb(
         study = await stack.enter_async_context(opening)
         versions = stack.enter_context(Versions(request.folder))
         box = request.sandbox or stack.enter_context(Sandbox(1))
-        settings = read_settings(request.folder, EffortOptions(pending.time, pending.gap, pending.memory))
-        runner = ProgramRunner(box, settings.limits, settings.gap, settings.arguments)
+        settings = read_settings(request.folder, pending.effort)
+        runner = ProgramRunner(box, settings.limits, settings.gap, settings.entry, settings.variables)
         verbs = VerbRunner(home, study, versions, runner, settings, pending.accept, pending.answers)
         save_pending(request.folder, pending)
         versions.save_snapshot(f"before {name}")
@@ -372,16 +349,10 @@ def _print_result(result: dict[str, Any], console: Console) -> None:
 
 
 def _print_data_edits(result: Mapping[str, Any], console: Console) -> None:
-    """Print the data edits of a revision: planned edits, other edits, and planned edits that were not made."""
-    headings = {
-        "data_edits": "data changed as planned",
-        "unplanned_edits": "data changed without being in the plan",
-        "missing": "planned and not made",
-    }
-    for key, heading in headings.items():
+    """Print the data edits of a revision: the planned ones, all others, and planned edits that were not made."""
+    others = (("unplanned_edits", "data changed without being in the plan"), ("missing", "planned and not made"))
+    for key, heading in (("data_edits", "data changed as planned"), *others):
         style = "" if key == "data_edits" else "bold yellow"
         edits = result.get(key, ())
-        if edits:
-            print_line(console, f"{heading}:", style=style)
-        for text in edits:
-            print_line(console, f"- {text}", style=style)
+        for text in [f"{heading}:", *(f"- {edit}" for edit in edits)] if edits else ():
+            print_line(console, text, style=style)

@@ -1,20 +1,29 @@
 """Changed cells of data files between two states of a workspace: list, comparison with a plan, and former values."""
 
 import fnmatch
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import WorkspaceError
-from oragent.workspace.cells import CellChange, change_cells, change_places, read_change
-from oragent.workspace.data_edits import DATABASES, CellEdit, fold_text, is_same_text, list_edits, split_edits
+from oragent._base.errors import OragentError, WorkspaceError
+from oragent.workspace import tables
+from oragent.workspace.cells import (
+    PLAIN_NUMBER,
+    CellChange,
+    CellReference,
+    change_cells,
+    locate_cell,
+    read_change,
+    undo_edits,
+)
+from oragent.workspace.data_edits import DATABASES, fold_text, is_same_text, list_edits
 from oragent.workspace.layout import TABLES
-from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten, shorten_path
+from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten_path
 from oragent.workspace.sources import FolderState
-from oragent.workspace.verb_results import AuditResult, CellEditInfo, Revision
+from oragent.workspace.verb_results import AuditResult, CellEdit, Revision
 
+FIGURES = f"data/{tables.PARAMETERS_FILE}"
 DATA_ENDINGS = (*TABLES, *DATABASES, ".json", ".parquet")
 LARGEST_PLAN = 4 << 20
 
@@ -57,24 +66,21 @@ class DataFiles:
         Raises:
             WorkspaceError: Cells were removed, so the new files have no place for their former values.
         """
-        edits_by_path: dict[str, list[CellEdit]] = {}
-        for edit in self.list_edits():
-            edits_by_path.setdefault(edit.place.path, []).append(edit)
-        contents = {}
-        for path, edits in edits_by_path.items():
+        every, contents = self.list_edits(), {}
+        for path in dict.fromkeys(edit.path for edit in every):
+            edits = [edit for edit in every if edit.path == path]
             if path not in self.new:
                 contents[path] = self.old[path]
                 continue
-            if all(edit.before is not None or not edit.place.row for edit in edits) and path in self.old:
+            if all(edit.before is not None or not edit.row for edit in edits) and path in self.old:
                 contents[path] = self.old[path]
                 continue
-            if any(edit.after is None and edit.place.row for edit in edits):
-                raise WorkspaceError(
-                    f"{shorten_path(path)} has new cells and lacks former ones: compare this file by hand"
-                )
-            former = {edit.place: edit.before for edit in edits if edit.before is not None}
-            contents[path] = change_places(self.new[path], path, former)
-        for path, changes in _by_path(neutral).items():
+            if any(edit.after is None and edit.row for edit in edits):
+                raise WorkspaceError(f"{shorten_path(path)} has new cells and lacks former ones: compare it by hand")
+            former = [edit for edit in edits if edit.before is not None]
+            contents[path] = undo_edits(self.new[path], path, former)
+        for path in dict.fromkeys(change.cell.path for change in neutral):
+            changes = [change for change in neutral if change.cell.path == path]
             content = contents.get(path, self.new.get(path))
             if content is None:
                 raise WorkspaceError(
@@ -82,13 +88,6 @@ class DataFiles:
                 )
             contents[path] = change_cells(content, path, changes)
         return contents
-
-
-def _by_path(changes: Iterable[CellChange]) -> dict[str, list[CellChange]]:
-    found: dict[str, list[CellChange]] = {}
-    for change in changes:
-        found.setdefault(change.cell.path, []).append(change)
-    return found
 
 
 def _is_same_file(path: str, first: Mapping[str, Path], second: Mapping[str, Path]) -> bool:
@@ -100,24 +99,60 @@ def _is_same_file(path: str, first: Mapping[str, Path], second: Mapping[str, Pat
 
 
 @dataclass(frozen=True)
+class PlannedEdit:
+    """A planned edit of one cell."""
+
+    path: str
+    # Labels of the row, joined with commas.
+    row: str
+    # Empty for any column: of a figure of the parameter table, or of a row that is added or removed.
+    column: str = ""
+    # Empty for any value.
+    value: str = ""
+    table: str = ""
+    # Value at which a new cell has no effect. Empty if there is none.
+    neutral: str = ""
+    # Whether the row is a figure of the parameter table.
+    is_figure: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.cell} = {self.value}"
+
+    @property
+    def cell(self) -> CellReference:
+        """Cell of the edit."""
+        return CellReference(self.path, self.table, (self.row,), self.column or "Value")
+
+    def matches(self, edit: CellEdit) -> bool:
+        """Return True if this edit was made."""
+        if edit.path != self.path and not edit.path.endswith(f"/{self.path}"):
+            return False
+        if not edit.row:
+            return True
+        row, planned = fold_text(edit.row), fold_text(self.row)
+        if row != planned and not row.startswith(f"{planned}, ") and not planned.startswith(f"{row}, "):
+            return False
+        if self.table and edit.table and fold_text(self.table) != fold_text(edit.table):
+            return False
+        if not self.column:
+            return self.is_figure or edit.before is None or edit.after is None
+        is_value = not self.value or is_same_text(self.value, edit.after)
+        return fold_text(self.column) == fold_text(edit.column) and is_value
+
+
+@dataclass(frozen=True)
 class EditPlan:
     """Planned edits of data: ``plan.json`` of ``revise``, or lines ``CELL = VALUE``."""
 
-    # Object with the lists ``data`` and ``edits``.
-    tree: Mapping[str, Any]
-    changes: tuple[CellChange, ...]
+    planned: tuple[PlannedEdit, ...]
 
     @classmethod
     def read(cls, path: Path) -> "EditPlan":
-        """Read a plan: JSON with ``data`` and ``edits``, or text with one change per line; ``#`` begins a comment.
-
-        Raises:
-            WorkspaceError: The file is not a plan.
-        """
+        """Read a plan: JSON with ``data`` and ``edits``, or text with one change per line; ``#`` begins a comment."""
         text = read_text(path, LARGEST_PLAN)
         if path.suffix != ".json":
             lines = (line.strip() for line in text.splitlines())
-            return cls({}, tuple(read_change(line) for line in lines if line and not line.startswith("#")))
+            return cls(tuple(_of_change(read_change(line)) for line in lines if line and not line.startswith("#")))
         tree = parse_json(text, path)
         if not isinstance(tree, dict) or not all(isinstance(tree.get(key, []), list) for key in ("data", "edits")):
             raise WorkspaceError(
@@ -127,54 +162,44 @@ class EditPlan:
 
     @classmethod
     def of_tree(cls, tree: Mapping[str, Any]) -> "EditPlan":
-        """Return the plan in an object with the lists ``data`` and ``edits``."""
-        texts = [entry for entry in tree.get("edits", ()) if isinstance(entry, str)]
-        return cls(tree, tuple(map(read_change, texts)))
+        """Return the plan of an object with the lists ``data`` (figures of the parameter table) and ``edits``."""
+        planned = []
+        for entry in (*tree.get("data", ()), *tree.get("edits", ())):
+            if isinstance(entry, str):
+                planned.append(_of_change(read_change(entry)))
+            elif isinstance(entry, dict):
+                texts = {name: str(value) for name, value in entry.items() if value is not None}
+                path, row = texts.get("path") or FIGURES, texts.get("row") or texts.get("name", "")
+                cell = {name: texts.get(name, "") for name in ("column", "value", "neutral")}
+                planned.append(PlannedEdit(path, row.strip(), **cell, is_figure="path" not in entry))
+        return cls(tuple(planned))
 
     def split(self, edits: Sequence[CellEdit]) -> tuple[list[CellEdit], list[CellEdit]]:
-        """Split edits into planned and other edits."""
-        named, others = split_edits(edits, self.tree)
-        planned = [edit for edit in others if any(_is_planned(change, edit) for change in self.changes)]
-        return named + planned, [edit for edit in others if edit not in planned]
+        """Split edits into planned ones and all others."""
+        named = [edit for edit in edits if any(planned.matches(edit) for planned in self.planned)]
+        return named, [edit for edit in edits if edit not in named]
 
-    def missing(self, edits: Sequence[CellEdit]) -> Iterator[str]:
+    def missing(self, edits: Sequence[CellEdit]) -> Iterator[PlannedEdit]:
         """Yield the planned edits that were not made or were made with another value."""
-        for change in self.changes:
-            if not any(_is_planned(change, edit) for edit in edits):
-                yield str(change)
-        for key in ("data", "edits"):
-            for entry in self.tree.get(key, ()):
-                if isinstance(entry, dict) and not split_edits(edits, {key: [entry]})[0]:
-                    yield entry_text(entry)
+        return (planned for planned in self.planned if not any(map(planned.matches, edits)))
+
+    def neutral_cells(self, folder: Path) -> list[CellChange]:
+        """Return the neutral values as changes of cells, without those of cells that a folder lacks."""
+        changes = [CellChange(edit.cell, edit.neutral) for edit in self.planned if PLAIN_NUMBER.fullmatch(edit.neutral)]
+        return [change for change in changes if read_text_of(folder, change.cell) is not None]
 
 
-def entry_text(entry: Mapping[str, Any]) -> str:
-    """Return an entry of a plan as one line."""
-    return shorten(json.dumps(entry, ensure_ascii=False), 200)
+def _of_change(change: CellChange) -> PlannedEdit:
+    cell = change.cell
+    return PlannedEdit(cell.path, ", ".join(cell.row), cell.column, change.value, cell.table)
 
 
-def _is_planned(change: CellChange, edit: CellEdit) -> bool:
-    place, cell = edit.place, change.cell
-    if place.path != cell.path or (cell.table and fold_text(cell.table) != fold_text(place.sheet or cell.table)):
-        return False
-    keys = [fold_text(", ".join(cell.row[:count])) for count in range(1, len(cell.row) + 1)]
-    if fold_text(place.row) not in keys and not fold_text(place.row).startswith(f"{keys[-1]}, "):
-        return False
-    return fold_text(place.column) == fold_text(cell.column) and is_same_text(change.value, edit.after)
-
-
-def describe_edit(edit: CellEdit, planned: bool | None = None) -> CellEditInfo:
-    """Describe an edit as an entry of a result."""
-    place = edit.place
-    return CellEditInfo(
-        path=place.path,
-        table=place.sheet,
-        row=place.row,
-        column=place.column,
-        before=edit.before,
-        after=edit.after,
-        planned=planned,
-    )
+def read_text_of(folder: Path, cell: CellReference) -> str | None:
+    """Return the text of a cell of a folder's file; None if it does not exist."""
+    try:
+        return locate_cell(read_bytes(folder / cell.path), cell).text
+    except OragentError:
+        return None
 
 
 def audit_edits(old: FolderState, new: FolderState, plan: EditPlan | None) -> AuditResult:
@@ -183,14 +208,14 @@ def audit_edits(old: FolderState, new: FolderState, plan: EditPlan | None) -> Au
     With a plan, the check holds if all edits are planned and all planned edits were made.
     """
     edits = DataFiles.between(old, new).list_edits()
-    cells = [edit for edit in edits if edit.place.row]
+    cells = [edit for edit in edits if edit.row]
     planned, unplanned = plan.split(edits) if plan else ([], edits)
-    missing = tuple(plan.missing(edits)) if plan else ()
+    missing = tuple(map(str, plan.missing(edits))) if plan else ()
     return AuditResult(
         ok=plan is None or not (unplanned or missing),
         old=Revision(name=old.revision, commit=old.commit),
         new=Revision(name=new.revision, commit=new.commit),
-        edits=tuple(describe_edit(edit, edit in planned if plan else None) for edit in cells),
-        files=tuple(edit.place.path for edit in edits if not edit.place.row),
+        edits=tuple(edit.model_copy(update={"planned": edit in planned if plan else None}) for edit in cells),
+        files=tuple(edit.path for edit in edits if not edit.row),
         missing=missing,
     )

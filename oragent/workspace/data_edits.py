@@ -1,4 +1,4 @@
-"""Differences of data files by cell, and their comparison with the edits that a revision plans."""
+"""Tables of data files as texts, their differences by cell, and replacement of cells."""
 
 import csv
 import hashlib
@@ -8,66 +8,32 @@ import re
 import tempfile
 import zipfile
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.spreadsheets import MERGED, column_number
 from oragent._base.table_values import Table
 from oragent._base.tables import read_tables
-from oragent.milp.plain import plain
 from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.verb_results import CellEdit
 
-# Maximum number of edits stored per revision.
-MOST_EDITS = 40
 # Maximum depth of keys in a JSON file.
 MOST_KEYS = 8
 # Number of files whose tables are kept in memory.
 MOST_KEPT = 8
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
-
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
 REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
 STYLE = re.compile(rb'\ss="\d{1,7}"')
 
-
 _LAST_TABLES: OrderedDict[tuple[str, str], dict[str, tables.CsvTable] | None] = OrderedDict()
-
-
-class CellPlace(NamedTuple):
-    """Place of a cell."""
-
-    path: str
-    # Sheet of a workbook with several sheets; otherwise empty.
-    sheet: str
-    row: str
-    column: str
-
-    def __str__(self) -> str:
-        table = f"{self.path}, sheet {self.sheet}" if self.sheet else self.path
-        if self.row or self.column:
-            return f"{table}, row {self.row}, column {self.column}"
-        return table
-
-
-class CellEdit(NamedTuple):
-    """Change of a cell: its text before and after; None means that the cell does not exist."""
-
-    place: CellPlace
-    before: str | None
-    after: str | None
-
-    def __str__(self) -> str:
-        old, new = ("none" if text is None else plain(text) or "empty" for text in (self.before, self.after))
-        if self.place.row:
-            return f"{plain(str(self.place), 160)}: {old} → {new}"
-        return f"{plain(self.place.path, 160)}"
 
 
 def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[CellEdit]:
@@ -81,42 +47,14 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
             continue
         old, new = (_read_cells(path, files.get(path)) for files in (before, after))
         if old is None or new is None:
-            edits.append(CellEdit(CellPlace(path, "", "", ""), None, None))
+            edits.append(CellEdit(path=path))
             continue
-        pairs = ((place, old.get(place), new.get(place)) for place in dict.fromkeys([*old, *new]))
-        edits += [CellEdit(*pair) for pair in pairs if not is_same_text(*pair[1:])]
+        for place in dict.fromkeys([*old, *new]):
+            if not is_same_text(old.get(place), new.get(place)):
+                table, row, column = place
+                texts = {"before": old.get(place), "after": new.get(place)}
+                edits.append(CellEdit(path=path, table=table, row=row, column=column, **texts))
     return edits
-
-
-def split_edits(edits: Sequence[CellEdit], plan: Mapping[str, Any]) -> tuple[list[CellEdit], list[CellEdit]]:
-    """Split edits of data into planned edits and all others.
-
-    A plan names a parameter of the parameter table by its name, and a cell of another table by path, row and column. An
-    entry without a column is an added or removed row.
-    """
-    figures = {fold_text(entry.get("name")) for entry in plan.get("data", ()) if isinstance(entry, dict)}
-    planned_cells = [entry for entry in plan.get("edits", ()) if isinstance(entry, dict)]
-    planned: list[CellEdit] = []
-    unplanned: list[CellEdit] = []
-    for edit in edits:
-        is_figure = edit.place.path.endswith(tables.PARAMETERS_FILE) and fold_text(edit.place.row) in figures
-        is_named = is_figure or any(_names_cell(entry, edit) for entry in planned_cells)
-        (planned if is_named else unplanned).append(edit)
-    return planned, unplanned
-
-
-def _names_cell(entry: Mapping[str, Any], edit: CellEdit) -> bool:
-    place = edit.place
-    if fold_text(place.path).rpartition("/")[2] != fold_text(entry.get("path")).rpartition("/")[2]:
-        return False
-    row, column, value = (fold_text(entry.get(key)) for key in ("row", "column", "value"))
-    if not place.row:
-        return True
-    if row not in (fold_text(place.row), fold_text(place.row).partition(", ")[0]):
-        return False
-    if not column:
-        return edit.before is None or edit.after is None
-    return column == fold_text(place.column) and (not value or is_same_text(value, fold_text(edit.after)))
 
 
 def fold_text(text: object) -> str:
@@ -132,19 +70,19 @@ def is_same_text(old: str | None, new: str | None) -> bool:
     return numbers[0] is not None and numbers[0] == numbers[1]
 
 
-def _read_cells(path: str, content: bytes | None) -> dict[CellPlace, str] | None:
-    """Return the text of each cell, without the cells that name the rows; None for a file that is not a table."""
+def _read_cells(path: str, content: bytes | None) -> dict[tuple[str, str, str], str] | None:
+    """Return the text of each cell by table, row and column, without those that name the rows; None without a table."""
     try:
         found = {} if content is None else read_text_tables(path, content)
     except (WorkspaceError, TableError):
         return None
     if found is None:
         return None
-    cells: dict[CellPlace, str] = {}
+    cells: dict[tuple[str, str, str], str] = {}
     for title, table in found.items():
         for row, key in zip(table.rows, tables.name_rows(table), strict=True):
             for head, cell in list(zip(table.header, row, strict=False))[1:]:
-                cells[CellPlace(path, title if len(found) > 1 else "", key, head.strip())] = cell.strip()
+                cells[title if len(found) > 1 else "", key, head.strip()] = cell.strip()
     return cells
 
 
@@ -165,7 +103,11 @@ def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | 
 
 def _parse_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
     if path.casefold().endswith(".json"):
-        rows = tuple(list_json_values(parse_json(decode_text(content, path), path)))
+        tree = parse_json(decode_text(content, path), path)
+        if not isinstance(tree, dict | list):
+            return None
+        values = [(keys, holder[key]) for keys, holder, key in list_json_cells(tree)]
+        rows = tuple((keys, value if isinstance(value, str) else json.dumps(value)) for keys, value in values)
         return {"": tables.CsvTable(("keys", "value"), rows)}
     if path.casefold().endswith((*DATABASES, ".parquet")):
         return {
@@ -178,24 +120,18 @@ def _parse_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | Non
     return {title: reading.table for title, reading in readings.items() if reading.table is not None}
 
 
-def list_json_values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield, for each value of a JSON file, its keys joined with commas and the value as text."""
-    if isinstance(value, dict | list) and len(keys) < MOST_KEYS:
-        pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, inner in pairs:
-            yield from list_json_values(inner, (*keys, str(key)))
-    elif isinstance(value, str):
-        yield ", ".join(keys), value
-    else:
-        yield ", ".join(keys), json.dumps(value)
+def list_json_cells(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:
+    """Yield for each value of a JSON file its keys, joined with commas, its object or list, and its key there."""
+    for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        path = (*keys, str(key))
+        if isinstance(inner, dict | list) and len(path) < MOST_KEYS:
+            yield from list_json_cells(inner, path)
+        else:
+            yield ", ".join(path), value, key
 
 
 def read_database(content: bytes, path: str) -> tuple[Table, ...]:
-    """Read the tables of a SQLite database or a Parquet file in a process with limits.
-
-    Raises:
-        TableError: The file is in another format, or is too large.
-    """
+    """Read the tables of a SQLite database or a Parquet file in a process with limits."""
     with tempfile.TemporaryDirectory(prefix="oragent-table-") as scratch:
         copy = Path(scratch) / f"data{Path(path).suffix.casefold()}"
         copy.write_bytes(content)

@@ -31,11 +31,7 @@ CHILD = "import sys; from oragent.workspace.documents import print_pdf; print_pd
 
 
 def document_text(content: bytes, suffix: str) -> str | None:
-    """Return the text of a document, or None if the format is plain text.
-
-    Raises:
-        WorkspaceError: The document is broken, too large, or needs a package that is not installed.
-    """
+    """Return the text of a document, or None if the format is plain text."""
     if suffix == ".docx":
         return _word_text(content)
     if suffix == ".pdf":
@@ -68,10 +64,7 @@ def _mail_text(content: bytes) -> str:
     message = email.message_from_bytes(content[:MOST_TEXT], policy=email.policy.default)
     body = message.get_body(("plain", "html"))
     try:
-        if body is None:
-            text = ""
-        else:
-            text = str(body.get_content())
+        text = "" if body is None else str(body.get_content())
     except (LookupError, UnicodeError, KeyError, ValueError):
         raise WorkspaceError("is an e-mail in an unknown encoding; save its text") from None
     if body is not None and body.get_content_type() == "text/html":

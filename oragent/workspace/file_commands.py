@@ -11,19 +11,10 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
-from oragent.workspace.file_results import (
-    ChangeInfo,
-    CheckResult,
-    FileInfo,
-    HistoryResult,
-    NewResult,
-    VersionDiff,
-    VersionInfo,
-)
 from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, describe_next_step
-from oragent.workspace.layout import find_notes, list_manifest
+from oragent.workspace.layout import find_notes, role_of
 from oragent.workspace.reading import refuse_links, shorten_path
-from oragent.workspace.versions import SHORT, Versions
+from oragent.workspace.versions import Versions, WorkspaceVersion
 
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
@@ -31,7 +22,7 @@ def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
     home = create_workspace(folder) if source is None else create_from_run(source, folder)
     for path in home.list_files():
         print_line(console, f"{folder}/{path}")
-    publish_result(NewResult(folder=str(folder), files=tuple(home.list_files())))
+    publish_result({"verb": "new", "folder": folder, "files": list(home.list_files())})
     return 0
 
 
@@ -40,61 +31,38 @@ def check_workspace(folder: Path, console: Console) -> int:
     home = WorkspaceFolder(folder)
     opened = home.open_workspace()
     findings = home.find_flaws()
-    manifest, notes = list_manifest(opened), find_notes(opened)
-    for entry in manifest:
-        print_line(console, f"{entry.role:12} {entry.path} ({entry.size} bytes)")
+    files = [{"path": path, "role": role_of(path), "bytes": file.stat().st_size} for path, file in opened.files.items()]
+    notes = find_notes(opened)
+    for entry in files:
+        print_line(console, f"{entry['role']:12} {entry['path']} ({entry['bytes']} bytes)")
     for note in notes:
         print_line(console, f"note: {note}")
     for finding in findings:
         print_line(console, f"wrong: {finding}", style="bold yellow")
     program = home.find_program()
     console.print(Text(f"program: {program or 'none yet'}"))
-    publish_result(
-        CheckResult(
-            ok=not findings,
-            files=tuple(FileInfo(path=entry.path, role=entry.role, bytes=entry.size) for entry in manifest),
-            notes=tuple(map(str, notes)),
-            problems=tuple(map(str, findings)),
-            program=program,
-        )
-    )
+    texts = {"notes": list(map(str, notes)), "problems": list(map(str, findings)), "program": program}
+    publish_result({"verb": "check", "ok": not findings, "files": files, **texts})
     return 1 if findings else 0
 
 
 def list_versions(folder: Path, console: Console) -> int:
     """List the versions of a workspace."""
     require_workspace(folder)
-    versions = list_history(folder)
+    versions = Versions(folder, readonly=True).list_versions()
     print_history(versions, console)
-    publish_result(HistoryResult(versions=versions))
+    publish_result({"verb": "history", "versions": versions})
     return 0
 
 
-def list_history(folder: Path) -> tuple[VersionInfo, ...]:
-    """Return the versions of a workspace in order of time."""
-    return tuple(
-        VersionInfo(
-            id=version.id,
-            at=version.at,
-            author=version.author,
-            reason=version.reason,
-            verb=version.verb,
-            undoes=version.undoes,
-            files=version.paths,
-            is_foreign=version.is_foreign,
-        )
-        for version in Versions(folder, readonly=True).list_versions()
-    )
-
-
-def print_history(versions: Sequence[VersionInfo], console: Console) -> None:
+def print_history(versions: Sequence[WorkspaceVersion], console: Console) -> None:
     """Print one line for each version."""
     for version in versions:
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.at))
-        paths = ", ".join(version.files) or "nothing"
+        paths = ", ".join(version.paths) or "nothing"
         clone = " of another clone" if version.is_foreign else ""
         summary = f"{one_line(version.author)}{clone} {one_line(version.reason, 80)} ({one_line(paths)})"
-        print_line(console, f"{version.id[:SHORT]} {at} {summary}")
+        print_line(console, f"{version.short} {at} {summary}")
 
 
 def show_diff(folder: Path, version: str, console: Console) -> int:
@@ -107,11 +75,7 @@ def show_diff(folder: Path, version: str, console: Console) -> int:
     chosen = versions.find_version(version) if version else every[-1]
     text = versions.describe_diff(chosen.id)
     print_line(console, text)
-    changes = tuple(
-        ChangeInfo(path=change.path, before=change.before, after=change.after)
-        for change in versions.read_changes(chosen.id)
-    )
-    publish_result(VersionDiff(version=chosen.id, changes=changes, diff=text))
+    publish_result({"verb": "diff", "version": chosen.id, "changes": versions.read_changes(chosen.id), "diff": text})
     return 0
 
 

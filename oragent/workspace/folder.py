@@ -1,7 +1,4 @@
-"""A user's workspace: its files, drafts for agents, and the result of each verb in its ``run.db``.
-
-A workspace can be created from a model; the model then becomes a PuLP program.
-"""
+"""A user's workspace: its files, drafts for agents, and the result of each verb in its ``run.db``."""
 
 import csv
 import io
@@ -11,31 +8,34 @@ import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
 from oragent.ledger.study import FinishedCase, read_finished
-from oragent.milp.files import read as read_milp
-from oragent.milp.model import Milp, Relation, Row, Sense, Variable, safe_names
+from oragent.milp.convert import write_source
+from oragent.milp.opening import open_model
 from oragent.workspace import tables
-from oragent.workspace.layout import REQUIRED, FileFinding, Mode, WorkspaceLayout, find_flaws, sha256_of
+from oragent.workspace.layout import REQUIRED, FileFinding, Mode, WorkspaceLayout, find_flaws
 from oragent.workspace.reading import (
     decode_text,
-    finite_number,
     list_files,
     path_error,
     read_bytes,
     read_json,
+    read_text,
     refuse_links,
     shorten,
     shorten_path,
 )
-from oragent.workspace.records import RECORDS, hash_inputs, write_records
-from oragent.workspace.runner import OURS, ProgramRun
-from oragent.workspace.settings import read_settings
+from oragent.workspace.runner import OURS
+from oragent.workspace.settings import NO_OPTIONS, EffortOptions, read_settings
 from oragent.workspace.sources import find_program
 from oragent.workspace.versions import IGNORED_TEXT, Versions
 
@@ -45,70 +45,51 @@ PENDING_FILE = Path(".oragent") / "begun.json"
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
 NO_FIGURES = f"{','.join(tables.PARAMETERS_HEADER)}\n"
 
-
-TEMPLATE = '''"""{title}"""
-
-from pathlib import Path
-
-import pulp
-
-from oragent.workspace import read_table  # CSV in any dialect, and Excel workbooks
-
-DATA = Path(__file__).resolve().parent.parent / "data"
+REQUESTS = "requests"
+REQUEST = re.compile(r"---\nstatus: *(?P<status>\w+) *\n---\n\n?(?P<text>.*)", re.DOTALL)
 
 
-def read_parameters():
-    """General parameters by name; a cell that is no number is left out."""
-    found = {{}}
-    for row in read_table(DATA / "{file}"):
-        try:
-            found[row["Parameter_Name"]] = float(row["Value"].replace(",", ""))
-        except (KeyError, ValueError):
-            continue
-    return found
+class RequestStatus(StrEnum):
+    """Status of a request."""
+
+    OPEN = "open"
+    # The revision was written, and the requirement says what holds now.
+    DONE = "done"
+    # The revision was not written.
+    REFUSED = "refused"
 
 
-def add_variables():
-    """Decisions by name."""
-    every = [
-{variables}
-    ]
-    return {{one.name: one for one in every}}
+@dataclass(frozen=True)
+class ChangeRequest:
+    """A request of a change."""
+
+    path: str
+    status: RequestStatus
+    text: str
+
+    def render(self) -> str:
+        """Return the content of its file."""
+        return f"---\nstatus: {self.status}\n---\n\n{self.text.rstrip()}\n"
 
 
-def objective(x):
-    """What is made small or large."""
-    terms = [
-{terms}
-    ]
-    return pulp.lpSum(terms) + {constant}
+def list_requests(files: Mapping[str, Path]) -> list[ChangeRequest]:
+    """Return the requests among some files; a file without a status is open."""
+    requests = []
+    for path, file in files.items():
+        if path.startswith(f"{REQUESTS}/") and path.endswith(".md"):
+            requests.append(read_request(path, read_text(file)))
+    return requests
 
 
-def add_rows(problem, x):
-    """What has to hold."""
-{rows}
-
-
-def build_problem(p):
-    """The whole model."""
-    problem = pulp.LpProblem("{name}", pulp.{sense})
-    x = add_variables()
-    problem += objective(x)
-    add_rows(problem, x)
-    return problem
-
-
-def main():
-    """Solve it and print the objective."""
-    problem = build_problem(read_parameters())
-    problem.solve(pulp.HiGHS(msg=False))
-    print("status:", pulp.LpStatus[problem.status])
-    print("OBJECTIVE_VALUE:", pulp.value(problem.objective))
-
-
-if __name__ == "__main__":
-    main()
-'''
+def read_request(path: str, content: str) -> ChangeRequest:
+    """Read the file of a request."""
+    match = REQUEST.fullmatch(content.replace("\r\n", "\n"))
+    if match is None:
+        return ChangeRequest(path, RequestStatus.OPEN, content)
+    if match["status"] not in set(RequestStatus):
+        expected = ", ".join(RequestStatus)
+        raise WorkspaceError(f"{shorten_path(path)} has the status {match['status']!r}; expected {expected}")
+    return ChangeRequest(path, RequestStatus(match["status"]), match["text"])
 
 
 @dataclass(frozen=True)
@@ -189,7 +170,7 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
     if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
         expected = "expected milp.json, as a run of formulate or converse leaves it"
         raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")
-    milp, _ = safe_names(read_milp(source / "milp.json"))
+    model = open_model(source / "milp.json")
     contents: dict[str, str] = {}
     for path in sorted(source.iterdir()):
         if path.suffix in {".md", ".txt"} and path.is_file() and not path.is_symlink():
@@ -197,9 +178,9 @@ def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
         elif path.name == "data.json" or path.suffix == ".csv":
             contents[f"data/{path.name}"] = decode_text(read_bytes(path), path)
     if not any(path.startswith("docs/") for path in contents):
-        contents["docs/business_requirement.md"] = f"# {milp.name or 'A model'}\n\n{milp.meaning or WELCOME}\n"
+        contents["docs/business_requirement.md"] = f"# {model.name or 'A model'}\n\n{model.meaning or WELCOME}\n"
     contents.setdefault(f"data/{tables.PARAMETERS_FILE}", NO_FIGURES)
-    contents["src/optimization_model.py"] = write_program(milp, milp.name or "A model")
+    contents["src/optimization_model.py"] = write_source(model, "pulp")
     return _fill_folder(folder, contents, "from", f"taken from {source.name}")
 
 
@@ -210,48 +191,12 @@ def finished_verbs(folder: Path) -> list[FinishedCase]:
     return []
 
 
-def write_records_of(home: WorkspaceFolder, ran: ProgramRun, inputs: Mapping[str, Path]) -> None:
-    """Write the records of a run. Records of earlier runs are deleted; files of the user stay."""
-    listing = home.folder / ".oragent" / "records.json"
-    refuse_links(home.folder)
-    known = read_json(listing) if listing.is_file() else {}
-    records = write_records(ran, inputs=hash_inputs(inputs, ran.opened))
-    written = {}
-    try:
-        for path in [*known, *records]:
-            if not path.startswith(RECORDS) or ".." in path.split("/"):
-                continue
-            file = home.folder / path
-            present = sha256_of(read_bytes(file)) if file.exists() or file.is_symlink() else ""
-            if present not in ("", known.get(path)):
-                continue
-            file.unlink(missing_ok=True)
-            if path in records:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(file, records[path])
-                written[path] = sha256_of(records[path].encode())
-        listing.parent.mkdir(exist_ok=True)
-        replace_file(listing, json.dumps(written))
-    except OSError as error:
-        where = shorten_path(error.filename or home.folder)
-        raise WorkspaceError(f"cannot write {where}: {error.strerror}; make room for it") from None
-
-
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
-    """Append rows for missing parameters to a table of general parameters, in the CSV format of the text."""
-    if text.strip():
-        reading = tables.read_table(text)
-    else:
-        reading = None
-    if reading and reading.table:
-        names = {row[0].strip() for row in reading.table.rows}
-    else:
-        names = set()
+    """Append rows for missing parameters to a table of general parameters, in the CSV dialect of the text."""
+    reading = tables.read_table(text) if text.strip() else None
+    names = {row[0].strip() for row in reading.table.rows} if reading and reading.table else set()
     out = io.StringIO(newline="")
-    if "\r\n" in text:
-        ending = "\r\n"
-    else:
-        ending = "\n"
+    ending = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
     if reading is None:
         writer.writerow(tables.PARAMETERS_HEADER)
@@ -262,10 +207,7 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
             if reading and dialects.DECIMAL_COMMAS in reading.notes and tables.parse_number(cells[1]) is not None:
                 cells[1] = cells[1].replace(",", "").replace(".", ",")
             writer.writerow(cells)
-    if text and not text.endswith("\n") and out.getvalue():
-        joint = ending
-    else:
-        joint = ""
+    joint = ending if text and not text.endswith("\n") and out.getvalue() else ""
     return f"{text}{joint}{out.getvalue()}"
 
 
@@ -281,24 +223,22 @@ def _fill_folder(folder: Path, contents: Mapping[str, str], author: str, reason:
     return WorkspaceFolder(folder)
 
 
-@dataclass(frozen=True)
+Verb = Literal["build", "revise", "ask"]
+
+
+@checked(frozen=True)
 class PendingVerb:
     """Verb with its arguments, stored until it finishes."""
 
-    # Name of the verb: build, revise or ask.
-    verb: str
-    # Text of the change request, or question.
+    verb: Verb
+    # Request of a revision, or question.
     text: str = ""
     # Whether a revision uses the last run as its request.
     feedback: bool = False
     # Whether a revision is written even if it does not preserve the former rules.
     accept: bool = False
-    # CPU seconds from the command line. None means the folder's setting.
-    time: float | None = None
-    # Relative gap at which a solve may end. None means the folder's setting.
-    gap: float | None = None
-    # Memory of a program in MiB. None means the folder's setting.
-    memory: int | None = None
+    # Limits from the command line.
+    effort: EffortOptions = NO_OPTIONS
     # Settings of the models, and the budget.
     runtime: dict[str, Any] = field(default_factory=dict)
     # Question of the agent to the person. Empty if no question waits for an answer.
@@ -330,51 +270,7 @@ def read_pending(folder: Path) -> PendingVerb | None:
     refuse_links(folder)
     if not path.is_file():
         return None
-    plain = read_json(path)
     try:
-        pending = PendingVerb(**plain | {"answers": tuple(map(str, plain.get("answers", ())))})
-    except TypeError:
-        raise path_error(path, "was not written by a verb: delete it, and repeat the verb") from None
-    numbers = (pending.time, pending.gap, pending.memory)
-    if (
-        pending.verb not in ("build", "revise", "ask")
-        or not isinstance(pending.text, str)
-        or not isinstance(pending.runtime, dict)
-        or not all(value is None or finite_number(value) is not None for value in numbers)
-    ):
-        raise WorkspaceError(f"{shorten_path(path)} names no verb: delete it, and repeat the verb")
-    return pending
-
-
-def write_program(milp: Milp, title: str) -> str:
-    """Write a model as a program that prints its objective; its names must be identifiers."""
-    variables = "\n".join(f"        {_variable_code(variable)}," for variable in milp.variables)
-    terms = "\n".join(f"        {value!r} * x[{name!r}]," for name, value in milp.objective.terms.items())
-    return TEMPLATE.format(
-        title=title,
-        file=tables.PARAMETERS_FILE,
-        variables=variables,
-        terms=terms,
-        constant=repr(milp.objective.constant),
-        rows="\n".join(map(_row_code, milp.rows)) or "    return",
-        name=re.sub(r"\W+", "_", milp.name) or "model",
-        sense="LpMinimize" if milp.sense is Sense.MINIMIZE else "LpMaximize",
-    )
-
-
-def _variable_code(variable: Variable) -> str:
-    low, high = (None if abs(bound) == float("inf") else bound for bound in (variable.low, variable.high))
-    if variable.is_integer:
-        category = ', cat="Integer"'
-    else:
-        category = ""
-    return f"pulp.LpVariable({variable.name!r}, {low!r}, {high!r}{category})"
-
-
-def _row_code(row: Row) -> str:
-    terms = ", ".join(f"{value!r} * x[{name!r}]" for name, value in row.terms.items()) or "0"
-    if row.relation is Relation.EQUAL:
-        relation = "=="
-    else:
-        relation = row.relation
-    return f"    problem += pulp.lpSum([{terms}]) {relation} {row.rhs!r}, {row.name!r}"
+        return TypeAdapter(PendingVerb).validate_python(read_json(path))
+    except ValidationError:
+        raise path_error(path, "is not what a verb leaves: delete it, and give the verb again") from None

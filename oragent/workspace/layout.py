@@ -71,19 +71,6 @@ REQUIRED = {
 
 
 @dataclass(frozen=True)
-class ManifestEntry:
-    """Entry of a manifest."""
-
-    # Path relative to the workspace, with ``/``.
-    path: str
-    role: FileRole
-    # Size in bytes.
-    size: int
-    # SHA-256 in hexadecimal digits.
-    sha256: str
-
-
-@dataclass(frozen=True)
 class FileFinding:
     """A problem of one file."""
 
@@ -145,10 +132,7 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> WorkspaceLayout:
     if not folder.is_dir():
         raise WorkspaceError(f"no workspace at {shorten_path(folder)}: the folder does not exist")
     files = list_files(folder)
-    if "metadata.json" in files:
-        metadata = read_json(files["metadata.json"])
-    else:
-        metadata = {}
+    metadata = read_json(files["metadata.json"]) if "metadata.json" in files else {}
     if mode is None:
         has_versions = any(path.startswith(("original/", "revised/")) for path in files)
         if "explain_task" in metadata:
@@ -171,12 +155,6 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> WorkspaceLayout:
 def sha256_of(content: bytes) -> str:
     """Return the SHA-256 of a file's content in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
-
-
-def list_manifest(workspace: WorkspaceLayout) -> tuple[ManifestEntry, ...]:
-    """Return all files with their roles, sizes and hashes, sorted by path."""
-    contents = ((path, read_bytes(file)) for path, file in sorted(workspace.files.items()))
-    return tuple(ManifestEntry(path, role_of(path), len(content), sha256_of(content)) for path, content in contents)
 
 
 def _list_readings(path: str, text: str) -> Iterator[tuple[str, tables.TableReading]]:
@@ -214,10 +192,7 @@ def find_notes(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
             text, steps = decode_text(content, path), list[str]()
             if not path.casefold().endswith(WORKBOOKS):
                 encoding = ENCODINGS[find_encoding(content, path)]
-                if encoding != "UTF-8":
-                    steps += [encoding]
-                else:
-                    steps += []
+                steps += [encoding] if encoding != "UTF-8" else []
             steps += [f"{sheet}{note}" for sheet, reading in _list_readings(path, text) for note in reading.notes]
             if steps:
                 notes.append(FileFinding(path, f"is read so: {'; '.join(steps)}"))
@@ -253,11 +228,8 @@ def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
         parse_json(text, "it")
     readings = list(_list_readings(path, text))
     flaws = [f"{sheet}{flaw}" for sheet, reading in readings for flaw in reading.flaws]
-    if readings:
-        first = readings[0][1].table
-    else:
-        first = None
-    return (*flaws, *(tables.read_parameters(first)[1] if first and part is FileRole.PARAMETERS else ()))
+    first = readings[0][1].table if readings else None
+    return (*flaws, *(tables.parameter_flaws(first) if first and part is FileRole.PARAMETERS else ()))
 
 
 def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:

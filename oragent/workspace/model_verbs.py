@@ -17,10 +17,10 @@ from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved
 from oragent.milp.operations.state import ModelScenario, ModelStudy, moved, objective_change
 from oragent.milp.solution import SolveStatus
 from oragent.workspace.cells import CellChange, change_cells, is_cell_change, locate_cell, read_change
-from oragent.workspace.data_changes import DataFiles, describe_edit
+from oragent.workspace.data_changes import DataFiles
 from oragent.workspace.reading import read_bytes, shorten_path
 from oragent.workspace.runner import ProgramRun
-from oragent.workspace.sources import FolderState, OpenedModel, open_state_model, replaced_files
+from oragent.workspace.sources import FolderState, OpenedModel, Tell, ignore_note, open_state_model, replaced_files
 from oragent.workspace.verb_results import (
     ComparisonResult,
     LinesResult,
@@ -35,12 +35,6 @@ PRESERVED = 1e-6
 # Maximum number of model differences shown after a change of cells.
 SHOWN_ENTRIES = 40
 HAS_POINT = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
-
-Tell = Callable[[str], None]
-
-
-def ignore_note(text: str) -> None:
-    """Ignore a message."""
 
 
 def solve_limits(state: FolderState) -> SolveLimits:
@@ -74,6 +68,7 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
     outcome = study.solve(study.present)
     rows, variables = opened.model.shape
     captured = opened.captured
+    matched = captured.matched if captured else ()
     return RunResult(
         ok=outcome.status in HAS_POINT,
         revision=describe_revision(opened),
@@ -85,24 +80,16 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
         verdict=str(captured.verdict) if captured else "",
         reason=captured.reason if captured else "",
         limits=limits,
-        warnings=tuple(f"data matched by value, to be checked: {name}" for name in captured.matched)
-        if captured
-        else (),
+        warnings=tuple(f"data matched by value, to be checked: {name}" for name in matched),
     )
 
 
 def describe_run_result(state: FolderState, ran: ProgramRun, warnings: Sequence[str] = ()) -> RunResult:
     """Return the result of a run whose model was solved independently."""
     last = ran.last_model
-    if last:
-        solution = last.solution
-    else:
-        solution = None
+    solution = last.solution if last else None
     low, high = (solution.optimum_span if solution else None) or (-math.inf, math.inf)
-    if last:
-        milp = last.milp
-    else:
-        milp = None
+    milp = last.milp if last else None
     return RunResult(
         ok=ran.has_solution or ran.is_cut_with_plan,
         revision=Revision(name=state.revision, program=state.program, framework=last.framework if last else ""),
@@ -154,10 +141,8 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     before = open_state_model(state, tell)
     after = _open_changed(state, contents, tell)
     study, first, second = _solve_both(before.model, after.model, solve_limits(state))
-    if first.known.outcome.objective is not None:
-        entries = tuple(diff_entries(study, first, after.model))
-    else:
-        entries = ()
+    has_optimum = first.known.outcome.objective is not None
+    entries = tuple(diff_entries(study, first, after.model)) if has_optimum else ()
     outcome = second.known.outcome
     return WhatifResult(
         ok=outcome.status in HAS_POINT,
@@ -166,7 +151,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
         status=str(outcome.status),
         objective=objective_change(study, first, second),
         moved=_moves(first, second),
-        entries=tuple(replace_effect(entry) for entry in entries[:SHOWN_ENTRIES]),
+        entries=tuple(entry.model_copy(update={"effect": None}) for entry in entries[:SHOWN_ENTRIES]),
         warnings=() if entries else ("the model is the same: the program does not use these cells",),
     )
 
@@ -182,11 +167,6 @@ def _open_changed(state: FolderState, contents: Mapping[str, bytes], tell: Tell)
         with replaced_files(state, contents) as trial:
             return open_state_model(trial, tell)
     return open_state_model(state, tell, files=texts)
-
-
-def replace_effect(entry: DiffEntry) -> DiffEntry:
-    """Return an entry without its individual effect, because only the effect of the whole change is known."""
-    return entry.model_copy(update={"effect": None})
 
 
 def _changed_contents(
@@ -224,11 +204,7 @@ def _moves(before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
 
 
 def compare_models(old: FolderState, new: FolderState, tell: Tell = ignore_note) -> ComparisonResult:
-    """Compare the models of two states by family, with the effect of each single difference on the optimum.
-
-    Raises:
-        MilpError: A program leaves no model.
-    """
+    """Compare the models of two states by family, with the effect of each single difference on the optimum."""
     first, second = open_state_model(old, tell), open_state_model(new, tell)
     return _compare(first, second)[0]
 
@@ -256,10 +232,7 @@ def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, li
     """Add the effect of added or removed rows: the optimum with them minus the optimum without them."""
     if entry.of != "rows" or entry.change == "changed":
         return entry
-    if entry.change == "added":
-        model = new
-    else:
-        model = old
+    model = new if entry.change == "added" else old
     family = next(family for family in model.rows if family.name == entry.name)
     if entry.members != len(family):
         return entry
@@ -302,7 +275,7 @@ def verify_revision(
         update={
             "verb": "verify",
             "ok": preservation.holds is True,
-            "edits": tuple(describe_edit(edit) for edit in data.list_edits()),
+            "edits": tuple(data.list_edits()),
             "preservation": preservation,
         }
     )

@@ -104,21 +104,13 @@ def refuse_links(folder: Path) -> None:
 
 
 def check_inside(path: str) -> None:
-    """Refuse a path that leads out of its folder.
-
-    Raises:
-        WorkspaceError: The path is empty, absolute, or goes up.
-    """
+    """Refuse a path that leads out of its folder."""
     if not path or path.startswith("/") or ".." in path.split("/"):
         raise path_error(path or "''", "leads out of the workspace; expected a path below it")
 
 
 def check_new_path(path: str) -> str:
-    """Check the path of a file that a model names, and return it without a leading ``./``.
-
-    Raises:
-        WorkspaceError: The path leads out of the workspace, or some systems cannot create or list the name.
-    """
+    """Check the path of a file that a model names, and return it without a leading ``./``."""
     clean = path.removeprefix("./")
     parts = clean.split("/")
     if any(part in {"", ".", ".."} for part in parts) or not clean.isprintable():
@@ -220,10 +212,7 @@ def encode_like(text: str, old: bytes | None) -> bytes:
     if old:
         with suppress(WorkspaceError, UnicodeEncodeError):
             encoding = find_encoding(old, "")
-            if encoding == "utf-16":
-                mark = old[:2]
-            else:
-                mark = b""
+            mark = old[:2] if encoding == "utf-16" else b""
             return mark + text.encode({b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(mark, encoding))
     return text.encode("utf-8", "replace")
 

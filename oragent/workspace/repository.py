@@ -35,11 +35,7 @@ class Repository:
 
     @classmethod
     def find(cls, folder: Path) -> "Repository | None":
-        """Return the repository that contains a folder, or None.
-
-        Raises:
-            WorkspaceError: git is not installed, or refuses the repository.
-        """
+        """Return the repository that contains a folder, or None."""
         ended = _run_git(folder, ("rev-parse", "--show-prefix"))
         if ended.returncode == 0:
             return cls(folder.resolve(), ended.stdout.decode(errors="surrogateescape").rstrip("\n"))
@@ -57,11 +53,7 @@ class Repository:
         return cls(folder.resolve(), "")
 
     def git(self, *words: str, content: bytes | None = None, **environment: str) -> bytes:
-        """Run a git command in the folder and return its output.
-
-        Raises:
-            WorkspaceError: The command fails. The error contains git's message.
-        """
+        """Run a git command in the folder and return its output."""
         ended = _run_git(self.folder, words, content, environment)
         if ended.returncode:
             message = shorten(ended.stderr.decode(errors="replace").strip(), 300)
@@ -73,11 +65,7 @@ class Repository:
         return self.git(*words).decode(errors="surrogateescape").rstrip("\n")
 
     def resolve(self, revision: str) -> str:
-        """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` refers to.
-
-        Raises:
-            WorkspaceError: The revision does not exist.
-        """
+        """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names."""
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         ended = _run_git(self.folder, words)
         if ended.returncode or not revision:
@@ -109,10 +97,6 @@ class Repository:
             if blob and mode.startswith("100"):
                 found[os.fsdecode(path)] = blob
         return found
-
-    def read_blob(self, blob: str) -> bytes:
-        """Return the content of a blob."""
-        return self.git("cat-file", "blob", blob)
 
     def read_blobs(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the contents of blobs by id."""

@@ -34,8 +34,6 @@ class AgentWork:
     path: str = ""
     # Answer of the agent. Empty if it gave no answer.
     answer: str = ""
-    # Error that was planted in the work for a test, as ``kind: name``. Empty for none.
-    planted: str = ""
     # Number of tool calls.
     calls: int = 0
     # Citations of the answer that do not hold, in one line each.
@@ -75,10 +73,7 @@ async def work_in_session(
 
 def _collect_work(session: ToolSession, last: str) -> AgentWork:
     submission = session.submitted or {}
-    if session.submitted is not None:
-        end = "submitted"
-    else:
-        end = f"ended after {session.calls} calls without submit"
+    end = "submitted" if session.submitted is not None else f"ended after {session.calls} calls without submit"
     if session.writable:
         return AgentWork(submission.get("path") or _find_program(session), calls=session.calls, end=end)
     answer = submission.get("answer") or drop_thoughts(last)

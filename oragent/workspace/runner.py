@@ -24,9 +24,8 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import PROVEN, evaluate_point, solve
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace.objective import is_within_tolerance
 from oragent.workspace.reading import list_files, shorten_path
-from oragent.workspace.settings import LIMITS
+from oragent.workspace.settings import LIMITS, NO_ENTRY, ProgramEntry
 
 # Oragent's own files in a user's workspace.
 OURS = {".oragent", "run.db", "run.db-wal", "run.db-shm", "report.html"}
@@ -56,9 +55,7 @@ class SolvedModel:
     milp: Milp | None
     # Solution with duals. None if the model was not solved again.
     solution: Solution | None = None
-    # Solution of the relaxation. None for a model without integers.
-    relaxed: Solution | None = None
-    # Reason why a part is missing. Empty if all parts exist.
+    # Reason why a part is missing. Empty if the result is complete.
     note: str = ""
     # The model with its families. None without a model.
     indexed: IndexedModel | None = field(default=None, repr=False)
@@ -143,13 +140,15 @@ class ProgramRunner:
     limits: Limits = LIMITS
     # Relative gap at which the second solve ends.
     gap: float = 0.0
-    # Words of the program's command line.
-    arguments: tuple[str, ...] = ()
+    # Command line of the workspace's program, and its environment variables.
+    entry: ProgramEntry = NO_ENTRY
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder. The method is thread-safe.
 
-        The working directory is the folder that contains ``src``. ``files`` replaces or adds files in the copy.
+        The program works in the folder that contains ``src``; that of the command works in the folder itself. ``files``
+        replace or add files in the copy.
 
         Raises:
             WorkspaceError: The folder contains a link or device, or the program does not exist.
@@ -159,12 +158,15 @@ class ProgramRunner:
             if not (copy / program).is_file():
                 missing = f"no program {shorten_path(program)} in {shorten_path(folder)}"
                 raise WorkspaceError(f"{missing}; expected a Python file in src/")
-            above = program.rpartition("src/")[0].strip("/")
+            has_entry = program == self.entry.path
+            above = "" if has_entry else program.rpartition("src/")[0].strip("/")
             root = copy / above
             ended = capture_program(
                 copy / program,
                 data_folder=root,
-                arguments=self.arguments,
+                arguments=self.entry.arguments if has_entry else (),
+                module=self.entry.module if has_entry else "",
+                environment=self.environment,
                 limits=self.limits,
                 solve_s=None,
                 sandbox=self.sandbox,
@@ -193,28 +195,20 @@ def _describe_missing_package(errors: str) -> str:
 
 
 def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> SolvedModel:
-    """Solve a captured model within some seconds, with duals and relaxation."""
+    """Solve a captured model within some seconds, with duals."""
     if captured.model is None:
         return SolvedModel(None, note=captured.reason, framework=captured.framework)
     milp = to_milp(captured.model)
     result = SolvedModel(milp, note=OUT_OF_TIME, indexed=captured.model, framework=captured.framework)
-    started = time.monotonic()
     small = len(milp.variables) + len(milp.rows) <= SENSITIVE
     try:
-        if limit_s > 0:
-            solution = solve(milp, limit_s, gap, duals=small)
-        else:
-            solution = Solution(SolveStatus.UNKNOWN)
+        solution = solve(milp, limit_s, gap, duals=small) if limit_s > 0 else Solution(SolveStatus.UNKNOWN)
         solution = _use_claimed_point(milp, solution, captured, small)
         if limit_s <= 0:
             return replace(result, solution=solution if solution.status.has_point else None)
-        result = replace(result, solution=solution, note="")
-        if milp.has_integers and small:
-            remaining_s = max(1.0, limit_s - (time.monotonic() - started))
-            result = replace(result, relaxed=solve(milp.without_integrality(), remaining_s, gap))
+        return replace(result, solution=solution, note="")
     except MilpError as problem:
         return replace(result, note=f"not solved again: {problem}")
-    return result
 
 
 def _use_claimed_point(milp: Milp, solution: Solution, captured: CapturedModel, duals: bool) -> Solution:
@@ -236,11 +230,7 @@ def _use_claimed_point(milp: Milp, solution: Solution, captured: CapturedModel, 
 
 @contextmanager
 def copied_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
-    """Yield a temporary copy of a folder in which some files are replaced; oragent's own files are left out.
-
-    Raises:
-        WorkspaceError: The folder contains a link or device, or cannot be copied.
-    """
+    """Yield a temporary copy of a folder in which some files are replaced; oragent's own files are left out."""
     scratch = Path(tempfile.mkdtemp(prefix="oragent-workspace-"))
     copy = scratch / "workspace"
     try:
@@ -280,3 +270,13 @@ def _remove_folder(folder: Path) -> None:
                 outer.rmdir()
     with suppress(OSError):
         folder.rmdir()
+
+
+def relative_error(objective: float, reference: float) -> float:
+    """Return the difference divided by the size of the reference, which counts as at least one."""
+    return abs(objective - reference) / max(1.0, abs(reference))
+
+
+def is_within_tolerance(value: float, reference: float, tolerance: float) -> bool:
+    """Return True if a value lies within a relative tolerance of the reference (the objective rule)."""
+    return relative_error(value, reference) <= tolerance

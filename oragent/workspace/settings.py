@@ -1,8 +1,11 @@
 """Settings of a workspace. ``workspace.yaml`` sets its parts and limits; command-line options override them."""
 
-from dataclasses import asdict, dataclass, replace
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
 from pydantic import Field
@@ -11,14 +14,25 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base import settings
 from oragent._base.errors import ConfigError
 from oragent._base.safe_load import parse_yaml
+from oragent.llm.model import Model
+from oragent.llm.model_settings import RuntimeSettings
 from oragent.sandbox.messages import Limits
-from oragent.workspace.reading import read_text, shorten_path
+from oragent.workspace.reading import check_inside, read_text, shorten, shorten_path
+
+if TYPE_CHECKING:
+    # The command line loads this module before it needs a sandbox.
+    from oragent.sandbox.sandbox import Sandbox
 
 FILE = "workspace.yaml"
+# Roles in which models are called.
+MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
 # Maximum size of the file in bytes.
 LARGEST = 100_000
 # Maximum number of threads that a program may start.
 MOST_THREADS = 256
+PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
+MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+COMMAND_FORM = "expected 'python FILE.py WORDS' or 'python -m MODULE WORDS'"
 LIMITS = Limits(
     cpu_s=120.0,
     memory_mb=4096,
@@ -48,13 +62,45 @@ class EffortOptions:
     seed: int | None = None
 
 
+@dataclass(frozen=True)
+class ProgramEntry:
+    """Program of a command line."""
+
+    path: str = ""
+    # Name of its module if it runs as ``python -m``.
+    module: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+NO_ENTRY = ProgramEntry()
+
+
+def parse_command(text: str) -> ProgramEntry:
+    """Read a command such as ``python src/main.py --week 12`` or ``python -m plan.main``."""
+    try:
+        words = shlex.split(text)
+    except ValueError as problem:
+        raise ConfigError(f"command {shorten(text)!r}: {problem}; {COMMAND_FORM}") from None
+    if words[:2] in (["uv", "run"], ["poetry", "run"], ["pipenv", "run"]):
+        words = words[2:]
+    if len(words) < 2 or not PYTHON.fullmatch(words[0]):
+        raise ConfigError(f"command {shorten(text)!r} does not call Python; {COMMAND_FORM}")
+    if words[1] == "-m" and len(words) > 2 and MODULE.fullmatch(words[2]):
+        return ProgramEntry(f"{words[2].replace('.', '/')}.py", words[2], tuple(words[3:]))
+    if words[1].startswith("-") or not words[1].endswith(".py"):
+        raise ConfigError(f"command {shorten(text)!r} names no program; {COMMAND_FORM}")
+    check_inside(words[1])
+    return ProgramEntry(words[1].removeprefix("./"), "", tuple(words[2:]))
+
+
 @checked(frozen=True, config=settings.STRICT)
 class WorkspaceSettings:
     """Parts of a workspace and limits of its program.
 
     Attributes:
-        program: Path of the program or model file. Empty means the program in ``src``.
-        arguments: Words of the program's command line.
+        program: Path of the program or model file. Empty means that of the command, or the program in ``src``.
+        command: Command line that runs the program, such as ``python src/main.py --week 12``.
+        environment: Environment variables of the program. It inherits no others of the user.
         documents: Patterns of the documents. Empty means all files in ``docs``.
         data: Patterns of the data files. Empty means all files in ``data``.
         time: CPU seconds of the program, and seconds of a solve.
@@ -67,7 +113,8 @@ class WorkspaceSettings:
     """
 
     program: str = ""
-    arguments: tuple[str, ...] = ()
+    command: str = ""
+    environment: Mapping[str, str | int | float] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     time: Annotated[float, Field(gt=0, le=86400)] = LIMITS.cpu_s
@@ -77,6 +124,16 @@ class WorkspaceSettings:
     confirm: str = ""
     threads: Annotated[int, Field(ge=1)] = 1
     seed: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def entry(self) -> ProgramEntry:
+        """Program and arguments of the command."""
+        return replace(parse_command(self.command), path=self.program) if self.command else NO_ENTRY
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Environment variables of the program."""
+        return {name: str(value) for name, value in self.environment.items()}
 
     @property
     def document_patterns(self) -> tuple[str, ...]:
@@ -127,5 +184,34 @@ def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> Workspac
             raise ConfigError(f"{shorten_path(path)} contains no keys and values; expected lines such as 'time: 600'")
     overrides = {name: value for name, value in asdict(options).items() if value is not None}
     from_file = settings.build_settings(WorkspaceSettings, tree, [], shorten_path(path))
+    if from_file.command:
+        program = parse_command(from_file.command).path
+        package = f"{program.removesuffix('.py')}/__main__.py"
+        if not (folder / program).exists() and (folder / package).exists():
+            program = package
+        if from_file.program not in ("", program):
+            raise ConfigError(f"{shorten_path(path)}: program and command name different programs; keep one of them")
+        from_file = replace(from_file, program=program)
     given = "the options --time, --gap, --memory, --solver, --confirm, --threads, --seed"
     return settings.build_settings(WorkspaceSettings, asdict(from_file) | overrides, [], given)
+
+
+@dataclass(frozen=True)
+class VerbRequest:
+    """Request of a verb."""
+
+    folder: Path
+    runtime: RuntimeSettings = RuntimeSettings()  # noqa: RUF009  # a frozen value
+    # Model to use instead of a server's.
+    model: Model | None = None
+    # Sandbox shared with others. None means a new one.
+    sandbox: "Sandbox | None" = None
+    # Workspace whose recorded replies are used; no model is called.
+    replay: Path | None = None
+    # A frozen value.
+    effort: EffortOptions = NO_OPTIONS
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model or recorded replies are named."""
+        return not (self.model is None and self.runtime.model is None and self.replay is None)

@@ -15,7 +15,8 @@ from oragent.milp.plain import plain
 from oragent.workspace.adopting import rank_programs
 from oragent.workspace.reading import check_inside, list_files, shorten, shorten_path
 from oragent.workspace.repository import Repository
-from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
+from oragent.workspace.runner import copied_folder
+from oragent.workspace.settings import FILE, NO_ENTRY, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
 
 # Name of the working tree in place of a revision.
 WORKING = "."
@@ -24,6 +25,12 @@ SHOWN = 300
 # Modules in a program's folder that are not main programs.
 HELPERS = {"__init__.py", "utils.py", "utility_code.py"}
 MODELS = (".json", ".lp", ".mps", ".gz", ".py")
+
+Tell = Callable[[str], None]
+
+
+def ignore_note(text: str) -> None:
+    """Ignore a note."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +48,7 @@ class FolderState:
 
     @property
     def program(self) -> str:
-        """Path of the program or model file below the folder.
-
-        Raises:
-            WorkspaceError: The folder has no program.
-        """
+        """Path of the program or model file below the folder."""
         path = self.file or self.settings.program or find_program(self.list_files())
         if not path:
             raise WorkspaceError(
@@ -121,26 +124,13 @@ def open_state(folder: Path, revision: str = WORKING, options: EffortOptions = N
 @contextmanager
 def replaced_files(state: FolderState, contents: Mapping[str, bytes]) -> Iterator[FolderState]:
     """Yield a state in which some files have other contents; all other files are copies."""
-    scratch = Path(tempfile.mkdtemp(prefix="oragent-trial-"))
-    try:
-        for path, file in state.list_files().items():
-            target = scratch / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if path in contents:
-                continue
-            # Hard links would change the times of the file, and then git would have to read it again.
-            shutil.copyfile(file, target)
-        for path, content in contents.items():
-            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-            (scratch / path).write_bytes(content)
-        yield FolderState(state.revision, state.commit, scratch, state.settings, state.file)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with copied_folder(state.folder, contents) as copy:
+        yield FolderState(state.revision, state.commit, copy, state.settings, state.file)
 
 
 def open_state_model(
     state: FolderState,
-    tell: Callable[[str], None] = lambda text: None,
+    tell: Tell = ignore_note,
     check_claim: bool = False,
     files: Mapping[str, str] | None = None,
 ) -> OpenedModel:
@@ -162,10 +152,14 @@ def open_state_model(
         if not path.exists():
             raise WorkspaceError(f"no file {shorten_path(state.program)} in revision {shorten(state.revision)!r}")
         return OpenedModel(state, open_model(path))
+    # Another program than that of the command has no arguments.
+    entry = state.settings.entry if state.settings.entry.path == state.program else NO_ENTRY
     run = capture_program(
         path,
         data_folder=state.folder,
-        arguments=state.settings.arguments,
+        arguments=entry.arguments,
+        module=entry.module,
+        environment=state.settings.variables,
         limits=state.settings.limits,
         solve_s=state.settings.time if check_claim else None,
         files=files,

@@ -6,22 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import MilpError, OragentError, WorkspaceError
+from oragent._base.errors import MilpError, WorkspaceError
 from oragent._base.text_format import one_line
 from oragent.milp.operations.results import DiffEntry
 from oragent.milp.plain import number, plain
 from oragent.milp.references import format_figure
 from oragent.milp.solution import SolveStatus
-from oragent.workspace.cells import CellChange, CellReference, locate_cell
-from oragent.workspace.data_changes import DataFiles, EditPlan, entry_text
-from oragent.workspace.data_edits import CellEdit, is_same_text
+from oragent.workspace.data_changes import DataFiles, EditPlan, PlannedEdit, read_text_of
+from oragent.workspace.data_edits import is_same_text
 from oragent.workspace.model_verbs import verify_revision
 from oragent.workspace.reading import read_bytes
 from oragent.workspace.records import describe_conflict
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.sources import FolderState, OpenedModel
-from oragent.workspace.tools import FIGURES, SubmissionFindings, describe_run
-from oragent.workspace.verb_results import ComparisonResult
+from oragent.workspace.tools import SubmissionFindings, describe_run
+from oragent.workspace.verb_results import CellEdit, ComparisonResult
 
 # Maximum number of findings of one kind.
 MOST = 40
@@ -91,7 +90,7 @@ class RevisionCheck(BuildCheck):
             return None
         holds = self.comparison.preservation.holds
         former = self.comparison.preservation.former.value
-        if former is None or (holds is False and not neutral_cells(self.plan, self.state.folder)):
+        if former is None or (holds is False and not self._edit_plan.neutral_cells(self.state.folder)):
             return None
         return holds
 
@@ -107,7 +106,7 @@ class RevisionCheck(BuildCheck):
         self.comparison = None
         if self.run.has_solution:
             try:
-                neutral = neutral_cells(self.plan, self.state.folder)
+                neutral = self._edit_plan.neutral_cells(self.state.folder)
                 self.comparison = verify_revision(old, self.state, neutral, open_model=self._open)
             except (MilpError, WorkspaceError) as problem:
                 yield f"the versions cannot be compared: {problem}"
@@ -130,23 +129,20 @@ class RevisionCheck(BuildCheck):
         return any(read_bytes(files[path]) != read_bytes(old.folder / path) for path in paths)
 
     def _audit_data(self, old: FolderState) -> None:
-        plan = EditPlan.of_tree(self.plan)
         edits = DataFiles.between(old, self.state).list_edits()
-        self.edits = plan.split(edits)
-        self.missing = tuple(text for text in plan.missing(edits) if not self._stands_already(text))
+        self.edits = self._edit_plan.split(edits)
+        self.missing = tuple(
+            str(planned) for planned in self._edit_plan.missing(edits) if not self._stands_already(planned)
+        )
 
-    def _stands_already(self, text: str) -> bool:
-        """Return True if the cell had the planned value before, so that no edit was needed."""
-        for entry in (*self.plan.get("data", ()), *self.plan.get("edits", ())):
-            if isinstance(entry, dict) and entry_text(entry) == text:
-                path, row = str(entry.get("path") or FIGURES), str(entry.get("row") or entry.get("name"))
-                cell = CellReference(path, "", (row,), str(entry.get("column") or "Value"))
-                try:
-                    located = locate_cell(read_bytes(self.state.folder / path), cell)
-                except OragentError:
-                    return False
-                return is_same_text(located.text, str(entry.get("value", "")))
-        return False
+    @property
+    def _edit_plan(self) -> EditPlan:
+        return EditPlan.of_tree(self.plan)
+
+    def _stands_already(self, planned: PlannedEdit) -> bool:
+        """Return True if a planned value was there before, so that no edit was needed."""
+        text = read_text_of(self.state.folder, planned.cell)
+        return text is not None and is_same_text(text, planned.value)
 
     def _open(self, state: FolderState) -> OpenedModel:
         """Open the model of a state by a run in the shared sandbox; results for both versions are reused."""
@@ -162,11 +158,8 @@ class RevisionCheck(BuildCheck):
         return OpenedModel(state, last.indexed, last.framework)
 
     def missing_rows(self) -> Iterator[str]:
-        """Describe the rows that the plan adds but that the revised program does not have under these names."""
-        if self.run:
-            last = self.run.last_model
-        else:
-            last = None
+        """Describe the rows that the plan adds but the revised program does not contain under that name."""
+        last = self.run.last_model if self.run else None
         if last is None or last.milp is None:
             return
         names = [_comparable_name(row.name) for row in last.milp.rows]
@@ -174,22 +167,6 @@ class RevisionCheck(BuildCheck):
         for name in [str(row.get("name", "")) for row in rows][:MOST]:
             if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names):
                 yield f"the plan adds {one_line(name, 60)!r}, and no row of the program has this name"
-
-
-def neutral_cells(plan: Mapping[str, Any], folder: Path) -> list[CellChange]:
-    """Return the neutral values of a plan as changes of cells, without cells that the draft does not have."""
-    changes = []
-    for entry in (*plan.get("data", ()), *plan.get("edits", ())):
-        if not isinstance(entry, dict) or not _is_number(entry.get("neutral")):
-            continue
-        path, row = str(entry.get("path") or FIGURES), str(entry.get("row") or entry.get("name") or "").strip()
-        change = CellChange(CellReference(path, "", (row,), str(entry.get("column") or "Value")), str(entry["neutral"]))
-        try:
-            locate_cell(read_bytes(folder / path), change.cell)
-        except OragentError:
-            continue
-        changes.append(change)
-    return changes
 
 
 def list_unused_helpers(files: Mapping[str, Path], base: Mapping[str, str], program: str) -> Iterator[str]:
@@ -214,10 +191,7 @@ def describe_entry(entry: DiffEntry) -> str:
         for name, old, new in entry.largest[:3]
         if entry.change == "changed"
     ]
-    if moves:
-        text += f": {'; '.join(moves)}"
-    else:
-        text += ""
+    text += f": {'; '.join(moves)}" if moves else ""
     if entry.effect is not None and entry.effect.value is not None:
         text += f"; alone it changes the optimum by {format_figure(entry.effect)}"
     return text
@@ -225,10 +199,3 @@ def describe_entry(entry: DiffEntry) -> str:
 
 def _comparable_name(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_").lower()
-
-
-def _is_number(value: object) -> bool:
-    try:
-        return abs(float(str(value))) < float("inf")
-    except ValueError:
-        return False

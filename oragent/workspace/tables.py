@@ -4,9 +4,8 @@ import csv
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -29,50 +28,12 @@ NAMES_PARAMETERS = {"parameter_name", "parameter"}
 NO_ROWS = "has a header and no row"
 PARAMETERS_FILE = "general_parameters.csv"
 PARAMETERS_HEADER = ("Parameter_Name", "Value", "Unit", "Context_Description")
-HINT_WORD = re.compile(r"[a-z0-9]+")
 BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
-SUFFIXES = {
-    "kg",
-    "g",
-    "t",
-    "ton",
-    "tons",
-    "km",
-    "m",
-    "cm",
-    "m2",
-    "m3",
-    "cm3",
-    "l",
-    "ml",
-    "h",
-    "hours",
-    "min",
-    "minutes",
-    "s",
-    "seconds",
-    "days",
-    "weeks",
-    "eur",
-    "usd",
-    "yuan",
-    "euros",
-    "dollars",
-    "kwh",
-    "mwh",
-    "percent",
-    "units",
-}
-
-
-class ColumnKind(StrEnum):
-    """Kind of the cells of a column; missing cells are ignored."""
-
-    EMPTY = "empty"
-    INTEGER = "integer"
-    NUMBER = "number"
-    TEXT = "text"
-    MIXED = "mixed"
+# Units that a column name may have as its last word.
+UNIT_WORD = re.compile(
+    "kg|g|t|tons?|km|m|cm|m2|m3|cm3|l|ml|h|hours|min|minutes|s|seconds|days|weeks|eur|usd|yuan|euros|dollars|kwh|mwh|"
+    "percent|units"
+)
 
 
 @dataclass(frozen=True)
@@ -83,13 +44,6 @@ class CsvTable:
     header: tuple[str, ...]
     # Rows of a flawed file can be longer or shorter than the header.
     rows: tuple[tuple[str, ...], ...]
-
-    def column(self, name: str) -> tuple[str, ...]:
-        """Return the cells of a column from top to bottom."""
-        if name not in self.header:
-            raise WorkspaceError(f"no column {shorten(name)!r}; there are {', '.join(map(shorten, self.header))}")
-        index = self.header.index(name)
-        return tuple(row[index] for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -106,20 +60,6 @@ class TableReading:
     separator: str = ","
     # Columns with ambiguous numbers, such as 2.300.
     unclear: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class Column:
-    """Properties of a column."""
-
-    name: str
-    # Unit from the header, in brackets or as the last word.
-    unit: str | None
-    kind: ColumnKind
-    # Number of cells without a value.
-    missing: int
-    # Number of different values in the other cells.
-    distinct: int
 
 
 def is_missing(cell: str) -> bool:
@@ -172,10 +112,7 @@ def _read_sheet(text: str, most: int) -> TableReading:
         return TableReading(None, ("is empty: expected a header and rows",))
     header, *body = dialects.clean_rows(raw_rows, notes)
     lines, rows, flaws = [row.line for row in body], [row.cells for row in body], list[str]()
-    if separator == ",":
-        read_numbers = dialects.read_plain_numbers
-    else:
-        read_numbers = dialects.read_numbers
+    read_numbers = dialects.read_plain_numbers if separator == "," else dialects.read_numbers
     rows, unclear = read_numbers(header.cells, rows, notes, flaws, lines)
     table = CsvTable(header.cells, tuple(rows))
     notes, flaws = ([shorten(text, 200) for text in texts] for texts in (notes, flaws))
@@ -195,20 +132,6 @@ def write_table(table: CsvTable) -> str:
     return "".join(",".join(map(_quote_cell, row)) + "\n" for row in (table.header, *table.rows))
 
 
-def describe_columns(table: CsvTable) -> tuple[Column, ...]:
-    """Return types, units, and numbers of missing and distinct values per column; extra cells are ignored."""
-    return tuple(
-        _describe_column(name, [row[index] for row in table.rows if index < len(row)])
-        for index, name in enumerate(table.header)
-    )
-
-
-def find_duplicates(table: CsvTable) -> tuple[int, ...]:
-    """Return the positions, from 0, of rows that repeat an earlier one."""
-    first = {row: index for index, row in reversed(list(enumerate(table.rows)))}
-    return tuple(index for index, row in enumerate(table.rows) if first[row] < index)
-
-
 def name_rows(table: CsvTable) -> list[str]:
     """Name each row by its first cells, as few as distinguish it and at most three."""
     names: list[str] = []
@@ -225,23 +148,24 @@ def _quote_cell(cell: str) -> str:
     return cell
 
 
-def _describe_column(name: str, cells: Sequence[str]) -> Column:
-    present = [cell.strip() for cell in cells if not is_missing(cell)]
-    return Column(name, column_unit(name), _column_kind(present), len(cells) - len(present), len(set(present)))
+def _is_numeric(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(parse_number(cell) is not None for cell in cells)
 
 
-def _column_kind(present: Sequence[str]) -> ColumnKind:
-    values = [parse_number(cell) for cell in present]
-    numbers = [value for value in values if value is not None]
-    if not values:
-        return ColumnKind.EMPTY
-    if not numbers:
-        return ColumnKind.TEXT
-    if len(numbers) < len(values):
-        return ColumnKind.MIXED
-    if all(value.is_integer() for value in numbers):
-        return ColumnKind.INTEGER
-    return ColumnKind.NUMBER
+def parameter_flaws(table: CsvTable) -> tuple[str, ...]:
+    """Return the problems of a table of general parameters."""
+    names = [name.strip().casefold() for name in table.header]
+    if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
+        columns = ", ".join(shorten(name) for name in table.header)
+        raise WorkspaceError(f"{PARAMETERS_FILE} begins with {columns}; expected {', '.join(PARAMETERS_HEADER)}")
+    # It is unknown which commas of a longer row separate cells.
+    rows = [[cell.strip() for cell in row] for row in table.rows if 1 < len(row) <= len(names)]
+    given = Counter(row[0] for row in rows)
+    flaws = [f"gives {shorten(row[0])!r} no value" for row in rows if not row[1]]
+    flaws += [
+        f"names {shorten(name)!r} twice; expected each parameter once" for name, count in given.items() if count > 1
+    ]
+    return tuple(flaws)
 
 
 def column_unit(name: str) -> str | None:
@@ -250,17 +174,14 @@ def column_unit(name: str) -> str | None:
     if bracketed:
         return bracketed[1].strip()
     words = re.split(r"[_\s]+", name.strip())
-    if len(words) > 1 and words[-1].casefold() in SUFFIXES:
+    if len(words) > 1 and UNIT_WORD.fullmatch(words[-1].casefold()):
         return words[-1]
     return None
 
 
 def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     names = [name.strip() for name in table.header]
-    if table.rows:
-        flaws = []
-    else:
-        flaws = [NO_ROWS]
+    flaws = [] if table.rows else [NO_ROWS]
     counts = Counter(names)
     twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
@@ -268,10 +189,7 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     ragged = [(number, len(row)) for number, row in zip(lines, table.rows, strict=True) if len(row) != len(names)]
     if ragged:
         number, cells = ragged[0]
-        if len(ragged) > 1:
-            more = f", and {len(ragged) - 1} more lines are uneven"
-        else:
-            more = ""
+        more = f", and {len(ragged) - 1} more lines are uneven" if len(ragged) > 1 else ""
         uneven = f"line {number} has {cells} cells, the header {len(names)}{more}"
         flaws.append(f"{uneven}; put a cell that holds a comma in quotes")
     again = [number for number, row in zip(lines, table.rows, strict=True) if row == table.header]
@@ -286,10 +204,7 @@ def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     for number, row in zip(lines, table.rows, strict=True):
         cell = next((cell for cell in row if cell[:1] in ("=", "#") and NO_VALUE.fullmatch(cell)), None)
         if cell is not None:
-            if cell.startswith("#"):
-                kind = "an error of a formula"
-            else:
-                kind = "a formula without its value"
+            kind = "an error of a formula" if cell.startswith("#") else "a formula without its value"
             return [f"line {number} holds {kind}, {shorten(cell, 40)}: open the file in Excel, mend and save it"]
     return []
 
@@ -306,9 +221,7 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
         return []
     columns = list(zip(*table.rows[1:], strict=True))
     numeric = [
-        index
-        for index, cells in enumerate(columns)
-        if _column_kind([cell for cell in cells if not is_missing(cell)]) in {ColumnKind.INTEGER, ColumnKind.NUMBER}
+        index for index, cells in enumerate(columns) if _is_numeric([cell for cell in cells if not is_missing(cell)])
     ]
     second = [table.rows[0][index] for index in numeric]
     if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
@@ -340,69 +253,3 @@ def read_row_dicts(path: str | PathLike[str], sheet: str = "") -> list[dict[str,
         raise WorkspaceError(f"{shorten_path(file)} {flaws[0]}")
     header = [name.strip() for name in reading.table.header]
     return [dict(zip(header, (cell.strip() for cell in row), strict=True)) for row in reading.table.rows]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A named value. Texts that the file does not give are empty."""
-
-    name: str
-    # Text of its cell without surrounding spaces. Empty if the file gives no value.
-    value: str
-    unit: str = ""
-    meaning: str = ""
-
-
-def read_parameters(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
-    """Return the parameters of a table and their problems.
-
-    A row with more cells than the header is skipped, because it is not known which commas separate cells.
-    """
-    names = [name.strip().casefold() for name in table.header]
-    if len(names) < 2 or names[0] not in NAMES_PARAMETERS or names[1] != "value":
-        columns = ", ".join(shorten(name) for name in table.header)
-        raise WorkspaceError(f"{PARAMETERS_FILE} begins with {columns}; expected {', '.join(PARAMETERS_HEADER)}")
-    found_parameters, flaws = [], []
-    for row in table.rows:
-        cells = [cell.strip() for cell in row] + [""] * 4
-        if len(row) <= len(names):
-            found_parameters.append(Parameter(*cells[:4]))
-            if not cells[1]:
-                flaws.append(f"gives {shorten(cells[0])!r} no value")
-    names_given = [parameter.name for parameter in found_parameters]
-    flaws += [
-        f"names {shorten(name)!r} twice; expected each parameter once"
-        for name in dict.fromkeys(names_given)
-        if names_given.count(name) > 1
-    ]
-    return tuple(found_parameters), tuple(flaws)
-
-
-def locate_cell(grid: Mapping[str, CsvTable], hint: str, value: float) -> str:
-    """Return the cell that holds a value.
-
-    If there are several, the one whose row and column share most words with the hint counts.
-
-    The sign is ignored, because it depends on the form of the row. The hint contains the names of the row and of the
-    variable of the value. The result looks like ``table_1.csv, row rye, column price (EUR)``, or is empty.
-    """
-    words = set(HINT_WORD.findall(hint.casefold()))
-    best, cell_name = -1, ""
-    for name, table in sorted(grid.items()):
-        for row in table.rows:
-            for column, cell in zip(table.header, row, strict=False):
-                number = parse_number(cell)
-                if number is None or abs(abs(number) - abs(value)) > 1e-9 * max(1.0, abs(value)):
-                    continue
-                keys = [one for one in row if parse_number(one) is None]
-                score = len(words & set(HINT_WORD.findall(" ".join([column, *keys, name]).casefold())))
-                if score > best:
-                    best, cell_name = score, _describe_cell(name, table, row, column)
-    return cell_name
-
-
-def _describe_cell(name: str, table: CsvTable, row: tuple[str, ...], column: str) -> str:
-    if name == PARAMETERS_FILE:
-        return f"{name}, {row[0]}"
-    keys = [cell for head, cell in zip(table.header, row, strict=False) if parse_number(cell) is None]
-    return f"{name}, row {', '.join(keys) or row[0]}, column {column}"

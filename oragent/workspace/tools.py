@@ -7,25 +7,26 @@ line that says how to correct it.
 """
 
 import fnmatch
-import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import OragentError, ReplyError, WorkspaceError
-from oragent._base.terminal import Terminal
 from oragent._base.text_format import escape_text as seen
 from oragent._base.text_format import hide_addresses
 from oragent.llm.model import Tool, ToolCall
+from oragent.milp.answer_text import find_problems, make_answer, plain_answer
+from oragent.milp.brief_results import brief_result
 from oragent.milp.operations import ModelSession, SolveLimits
-from oragent.milp.operations.printing import print_result
 from oragent.milp.plain import number
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
 from oragent.workspace.cells import CellChange, change_cells, read_cell
+from oragent.workspace.citations import FORM as CITATION
 from oragent.workspace.citations import CitedLine, find_citations, resolve_citation
+from oragent.workspace.data_changes import FIGURES
 from oragent.workspace.data_edits import DATABASES, read_text_tables
 from oragent.workspace.folder import add_parameters
 from oragent.workspace.reading import (
@@ -52,82 +53,43 @@ MOST_HITS = 40
 MOST_WRITTEN = 200_000
 # Maximum bytes of a file that is searched.
 MOST_SEARCHED = 4 << 20
-# Width of results of operations, in characters.
-WIDTH = 160
 BINARY = (*WORKBOOKS, *DATABASES, ".parquet")
-FIGURES = f"data/{tables.PARAMETERS_FILE}"
-TEXT = {"type": "string"}
+PROMPTS = Path(__file__).parent / "prompts"
+# First private character of Unicode.
+PRIVATE = 0xE000
 NUMBER_IN_TEXT = re.compile(r"\d+(?:[.,]\d+)*")
 
+# Arguments of the tools, all of them texts; a question mark marks those that may be left out.
+ARGUMENTS = {
+    "list_files": "",
+    "read_file": "path lines?",
+    "search": "text",
+    "show_table": "path",
+    "write_file": "path text",
+    "edit": "path edits",
+    "delete_file": "path",
+    "run": "path",
+    "query": "line",
+    "submit": "path? answer?",
+    "ask_person": "question",
+    "write_parameters": "name value source unit? meaning?",
+    "set_cell": "cell value",
+}
 
-def _define_tool(name: str, description: str, optional: tuple[str, ...] = (), /, **parameters: Any) -> Tool:
-    needed = [key for key in parameters if key not in optional]
-    return Tool(name, description, {"type": "object", "properties": parameters, "required": needed})
+
+def _define_tools() -> Iterator[Tool]:
+    """Yield the tools with their descriptions in ``prompts/tools.txt``."""
+    lines = (PROMPTS / "tools.txt").read_text(encoding="utf-8").splitlines()
+    descriptions = dict(line.split(": ", 1) for line in lines)
+    for name, arguments in ARGUMENTS.items():
+        words = arguments.split()
+        properties = {word.rstrip("?"): {"type": "string"} for word in words}
+        needed = [word for word in words if not word.endswith("?")]
+        yield Tool(name, descriptions[name], {"type": "object", "properties": properties, "required": needed})
 
 
-# Tools of a task of the benchmark.
-TOOLS = (
-    _define_tool("list_files", "All files with their sizes."),
-    _define_tool(
-        "read_file",
-        "A file with numbered lines; 'lines' such as 20-80 gives a part.",
-        ("lines",),
-        path=TEXT,
-        lines=TEXT,
-    ),
-    _define_tool("search", "Where a text stands, in all files, upper and lower case alike.", text=TEXT),
-    _define_tool(
-        "show_table",
-        "A CSV table: columns with types, units and missing values, duplicate rows, and its head.",
-        path=TEXT,
-    ),
-    _define_tool("write_file", "Write a whole file, where the task lets you.", path=TEXT, text=TEXT),
-    _define_tool(
-        "edit",
-        "Change a file by SEARCH/REPLACE blocks: <<<<<<< SEARCH, old lines, =======, new lines, >>>>>>> REPLACE.",
-        path=TEXT,
-        edits=TEXT,
-    ),
-    _define_tool("delete_file", "Delete a file that you may write, such as a helper that nothing needs.", path=TEXT),
-    _define_tool(
-        "run", "Run a Python program; says how it ended, what it printed, and what its models come to.", path=TEXT
-    ),
-    _define_tool(
-        "query",
-        "Run one line of operations on the model of the last run, such as 'describe', 'value ship', 'binding', "
-        "'price capacity[Lyon]', 'whatif demand[Paris] *= 1.1', 'conflict' or 'repair'.",
-        line=TEXT,
-    ),
-    _define_tool(
-        "submit",
-        "End the task; give the path of the program, or the answer to a question.",
-        ("path", "answer"),
-        path=TEXT,
-        answer=TEXT,
-    ),
-)
-ASK_PERSON = _define_tool(
-    "ask_person", "Ask the person one question that no file answers. The work stops until the answer is there.",
-    question=TEXT,
-)  # fmt: skip
-WRITE_PARAMETERS = _define_tool(
-    "write_parameters",
-    "Add a figure of a document to data/general_parameters.csv. 'source' cites the line that states it: "
-    '[docs/file.md:12 "words of that line"].',
-    ("unit", "meaning"),
-    name=TEXT,
-    value=TEXT,
-    source=TEXT,
-    unit=TEXT,
-    meaning=TEXT,
-)
-SET_CELL = _define_tool(
-    "set_cell",
-    "Set one cell of a CSV table, an Excel workbook or a SQLite database: 'cell' is FILE[labels of the row, column] "
-    "or FILE#TABLE[labels, column].",
-    cell=TEXT,
-    value=TEXT,
-)
+# Tools of a task of the benchmark, and further ones of the verbs.
+*TOOLS, ASK_PERSON, WRITE_PARAMETERS, SET_CELL = _define_tools()
 
 
 @dataclass(frozen=True)
@@ -149,9 +111,11 @@ class ToolSession:
     runner: ProgramRunner
     # Patterns of the files that the agent may write, such as ``src/*``. Empty for a question.
     writable: tuple[str, ...] = ()
-    tools: tuple[Tool, ...] = TOOLS
+    tools: Sequence[Tool] = tuple(TOOLS)
     # Checks of a submitted program. None means that each submission ends the task.
     check: Callable[[str], SubmissionFindings] | None = None
+    # Program of the workspace, which ``query`` runs if no program ran before. Empty if it has none.
+    program: str = ""
     # Answers of the person so far, in order.
     person_answers: Sequence[str] = ()
     # Number of calls made.
@@ -183,11 +147,8 @@ class ToolSession:
         if call.name not in tools:
             return f"there is no tool {shorten(call.name)!r}; there are {', '.join(tools)}"
         schema = tools[call.name].parameters
-        # Small models invent arguments for a tool that has none.
-        if schema["properties"]:
-            arguments = call.arguments
-        else:
-            arguments = {}
+        # Small models invent arguments for a tool without any.
+        arguments = call.arguments if schema["properties"] else {}
         wrong = _argument_flaw(arguments, schema["properties"], schema["required"])
         if wrong:
             return f"{call.name}: {wrong}"
@@ -315,13 +276,10 @@ class ToolSession:
         if wanted is None or not name.strip():
             return f"write_parameters: {shorten(value, 40)!r} is no number such as 12.5"
         if abs(wanted) not in stated:
-            return f"write_parameters: line {citations[0].number} of {citations[0].path} does not state {value}"
+            return f"write_parameters: line {citations[0].line} of {citations[0].path} does not state {value}"
         files = self.list_files()
-        if FIGURES in files:
-            old = read_bytes(files[FIGURES])
-        else:
-            old = b""
-        place = f"[{citations[0].path}:{citations[0].number}]"
+        old = read_bytes(files[FIGURES]) if FIGURES in files else b""
+        place = f"[{citations[0].path}:{citations[0].line}]"
         entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {place}".strip()}
         text = decode_text(old, FIGURES)
         after = add_parameters(text, [entry])
@@ -333,10 +291,7 @@ class ToolSession:
     def _may_write(self, path: str) -> str:
         clean = check_new_path(path)
         if not any(fnmatch.fnmatch(clean, pattern) for pattern in self.writable):
-            if self.writable:
-                expected = f"expected a path such as {', '.join(self.writable)}"
-            else:
-                expected = "nothing here may be"
+            expected = f"expected a path such as {', '.join(self.writable)}" if self.writable else "nothing here may be"
             raise path_error(path, f"may not be written; {expected}")
         return clean
 
@@ -361,17 +316,43 @@ class ToolSession:
         return describe_run(self.last_run)
 
     def _query(self, line: str) -> str:
-        if self.last_run:
-            last = self.last_run.last_model
-        else:
-            last = None
-        if last is None or last.indexed is None:
+        session = self._open_model()
+        if session is None:
             return "query: no model was captured; run a program that builds and solves one first"
-        if self._model_session is None:
+        return brief_result(session.ask(line), MOST_CHARACTERS)
+
+    def _open_model(self) -> ModelSession | None:
+        """Return the operations on the model of the last run; without a run, run the workspace's program."""
+        if self.last_run is None and self.program:
+            self._run(self.program)
+        last = self.last_run.last_model if self.last_run else None
+        if self._model_session is None and last is not None and last.indexed is not None:
             self._model_session = ModelSession(last.indexed, SolveLimits(seconds=self.runner.limits.cpu_s))
-        out = io.StringIO()
-        print_result(self._model_session.ask(line), Terminal(file=out, width=WIDTH))
-        return out.getvalue()
+        return self._model_session
+
+    def fill_answer(self, answer: str, question: str) -> str:
+        """Replace references by figures of results, and mark figures that neither results nor citations contain.
+
+        Figures of the question and of cited places that hold are supported.
+        """
+        session = self._open_model() if NUMBER_IN_TEXT.search(answer) else self._model_session
+        if session is None:
+            return answer
+        files = self.list_files()
+        resolved = [resolve_citation(citation, files) for citation in find_citations(answer)]
+        cited = [f"{found.citation} {found.value}" for found in resolved if not found.reason]
+        # Private characters stand for the citations, so that no part of them is marked.
+        kept: list[str] = []
+        text = CITATION.sub(lambda match: kept.append(match[0]) or chr(PRIVATE + len(kept) - 1), answer)
+        filled = plain_answer(make_answer(text, session.results, session.model, [question, *cited]))
+        return "".join(
+            kept[ord(letter) - PRIVATE] if 0 <= ord(letter) - PRIVATE < len(kept) else letter for letter in filled
+        )
+
+    def _find_problems(self, answer: str) -> tuple[str, ...]:
+        """Return the references of an answer that cannot be filled."""
+        session = self._model_session
+        return tuple(find_problems(answer, session.results, session.model)) if session else ()
 
     def _ask_person(self, question: str) -> str:
         if self._asked < len(self.person_answers):
@@ -387,13 +368,14 @@ class ToolSession:
             return "submit: give the path of the program"
         if not self.writable and not answer.strip():
             return "submit: give the answer"
+        problems = self._find_problems(answer)
+        if problems and self.calls < self.max_calls and problems != self._errors:
+            self._errors = problems
+            return "\n".join(["not submitted:", *(f"- {text}" for text in problems)])
         clean = path.removeprefix("./")
         if self.writable:
             self.find_file(path)
-            if self.check:
-                findings = self.check(clean)
-            else:
-                findings = SubmissionFindings()
+            findings = self.check(clean) if self.check else SubmissionFindings()
             new = [text for text in findings.warnings if text not in self._reported]
             # If the agent submits the same errors again, it cannot correct them, and the verb writes nothing.
             is_stuck = findings.errors == self._errors
@@ -409,27 +391,14 @@ class ToolSession:
 
 
 def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_text: str) -> str:
-    """Describe columns, flaws and first lines of a table.
-
-    ``plain_text`` is empty unless the file is plain CSV in UTF-8.
-    """
+    """Describe size, flaws and head of a table; ``plain_text`` is empty unless the file is plain CSV in UTF-8."""
     table = reading.table
     if table is None:
         return f"{shorten_path(path)} {reading.flaws[0]}"
-    columns = [
-        f"- {shorten(column.name)}: {column.kind}, unit {shorten(column.unit) if column.unit else 'none'}, "
-        f"{column.missing} missing, "
-        f"{column.distinct} distinct"
-        for column in tables.describe_columns(table)
-    ]
-    twice = tables.find_duplicates(table)
-    if sheet:
-        lines = [f"sheet {shorten(sheet)}"]
-    else:
-        lines = []
-    lines += [f"{len(table.rows)} rows, {len(columns)} columns", *columns]
-    if twice:
-        lines.append(f"rows that repeat an earlier one: {', '.join(str(row + 2) for row in twice)}")
+    lines = [f"sheet {shorten(sheet)}"] if sheet else []
+    lines.append(f"{len(table.rows)} rows, {len(table.header)} columns")
+    repeated = len(table.rows) - len(set(table.rows))
+    lines += [f"{repeated} rows repeat an earlier one"] if repeated else []
     lines += [f"flaw: {flaw}" for flaw in reading.flaws]
     if plain_text:
         return "\n".join([*lines, "", *plain_text.split("\n")[:12]])
@@ -447,18 +416,9 @@ def describe_run(ran: ProgramRun) -> str:
         lines = [f"stopped at the limit of time{f': {ran.reason}' if ran.reason else ''}"]
         lines.append("the result is the plan that was found when its model was solved again:")
     for model in ran.models[-3:]:
-        if model.solution:
-            status = model.solution.standing
-        else:
-            status = shorten(model.note, 200)
-        if model.objective is None:
-            value = ""
-        else:
-            value = f", objective {number(model.objective)}"
-        if model.milp:
-            size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows"
-        else:
-            size = ""
+        status = model.solution.standing if model.solution else shorten(model.note, 200)
+        value = "" if model.objective is None else f", objective {number(model.objective)}"
+        size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
         lines.append(f"model solved: {status}{value}{size}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         if text.strip():
@@ -476,13 +436,10 @@ def _bound_text(text: str) -> str:
 def _line_span(lines: str, count: int) -> tuple[int, int]:
     if not lines.strip():
         return 1, count
-    first, _, last = lines.partition("-")
-    if not (first.strip().isdecimal() and (last.strip() or first).strip().isdecimal()) or len(lines) > 20:
-        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected for example 20-80")
-    low, high = int(first), int(last.strip() or first)
+    match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", lines)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= low <= high:
-        expected = "expected a first line from 1 on and a last one behind it"
-        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; {expected}")
+        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80, counted from 1")
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""Undo, redo and restore of files that verbs wrote. Edits of the user are never undone.
+"""Undo and restore of files that verbs wrote; edits of the user are never undone.
 
 If the user changed a file after the undone version, the file stays as it is and the result names it.
 """
@@ -10,14 +10,14 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import path_error, shorten_path
 from oragent.workspace.versions import PERSON, SHORT, Versions, WorkspaceVersion
 
-# Authors of the first version of a workspace. The user may change or delete its files.
-BEGINNINGS = {"new", "from"}
-UNDO, REDO, RESTORE = "undo", "redo", "restore"
+UNDO, RESTORE = "undo", "restore"
+# Authors whose versions undo skips: the user, and the first version of a workspace.
+NOT_UNDONE = {PERSON, "new", "from"}
 
 
 @dataclass(frozen=True)
 class Reversal:
-    """Result of undo, redo or restore."""
+    """Result of undo or restore."""
 
     # Id of the new version. Empty if nothing had to be changed.
     version: str
@@ -28,10 +28,7 @@ class Reversal:
 
     def describe(self) -> list[str]:
         """Return the lines to print."""
-        if self.version:
-            head = f"version {self.version[:SHORT]} {self.reason}"
-        else:
-            head = f"nothing to change: {self.reason}"
+        head = f"version {self.version[:SHORT]} {self.reason}" if self.version else f"nothing to change: {self.reason}"
         lines = [head]
         for path, version in self.untouched:
             hint = f"'oragent workspace restore DIR {version[:SHORT]} {shorten_path(path)}' overwrites it"
@@ -42,7 +39,7 @@ class Reversal:
 def undo_last(versions: Versions) -> Reversal:
     """Undo the last verb that is not yet undone; the user's edits before and after it stay."""
     versions.save_snapshot("before undo")
-    steps = _standing_verbs(versions.list_own())
+    steps = _standing_steps(versions.list_own())
     if not steps:
         raise WorkspaceError(
             f"nothing to undo in {shorten_path(versions.folder)}: all that verbs wrote is already undone; "
@@ -50,17 +47,7 @@ def undo_last(versions: Versions) -> Reversal:
         )
     members = steps[-1]
     reason = f"takes back {members[-1].verb or members[-1].author} ({members[-1].short})"
-    return _reverse_changes(versions, UNDO, reason, members)
-
-
-def redo_last(versions: Versions) -> Reversal:
-    """Redo the changes of the last undo; not possible once another verb has written."""
-    versions.save_snapshot("before redo")
-    last = _last_undo(versions.list_own())
-    if last is None:
-        where = shorten_path(versions.folder)
-        raise WorkspaceError(f"nothing to redo in {where}: nothing was undone since the last verb")
-    return _reverse_changes(versions, REDO, f"does again what version {last.short} took back", [last])
+    return _take_back(versions, reason, members)
 
 
 def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
@@ -71,15 +58,16 @@ def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
     versions.save_snapshot("before restore")
     version = versions.find_version(name)
     path = path.removeprefix("./")
-    wanted, present = versions.list_contents(version.id), versions.list_contents(versions.tip)
+    wanted, present = versions.repository.list_blobs(version.id), versions.repository.list_blobs(versions.tip)
     if path and path not in wanted:
         raise path_error(path, f"is not in version {version.short}; 'oragent workspace history' lists files")
     contents: dict[str, bytes | None] = {}
     added = []
+    authors = {path: version.author for version in reversed(versions.list_own()) for path in version.paths}
     for each in [path] if path else sorted({*wanted, *present}):
         if each in wanted:
             contents[each] = versions.read_content(wanted[each])
-        elif versions.first_author(each) != PERSON:
+        elif authors.get(each) != PERSON:
             contents[each] = None
         else:
             added.append(each)
@@ -90,49 +78,33 @@ def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
 
 
 def list_verbs_in_force(history: Iterable[WorkspaceVersion]) -> frozenset[str]:
-    """Return the names of verbs that wrote and are not undone, such as ``revise-2``.
-
-    ``history`` is in order of time.
-    """
-    # Verbs that are in force after each version.
-    states: dict[str, frozenset[str]] = {}
+    """Return the names of verbs that wrote and are not undone, such as ``revise-2``; the history is in order."""
+    # Verbs in force before and after each version.
     before: dict[str, frozenset[str]] = {}
-    restores: set[str] = set()
-    # Undone verbs by the id of the version that undid them.
-    undone: dict[str, str] = {}
+    after: dict[str, frozenset[str]] = {}
     last: frozenset[str] = frozenset()
-    names: dict[str, str] = {}
+    verbs: dict[str, str] = {}
     for version in history:
-        before[version.id] = last
-        target = version.undoes
-        if version.author == UNDO and target:
-            undone[version.id] = target
-            last = before.get(target, frozenset()) if target in restores else last - {names.get(target, "")}
-        elif version.author == REDO and target in undone:
-            target = undone[target]
-            last = states.get(target, last) if target in restores else last | {names.get(target, "")}
-        elif version.author == RESTORE and target:
-            restores.add(version.id)
-            last = states.get(target, last)
+        before[version.id], verbs[version.id] = last, version.verb
+        if version.author == UNDO and verbs.get(version.undoes):
+            last -= {verbs[version.undoes]}
+        elif version.author == UNDO:
+            last = before.get(version.undoes, last)
+        elif version.author == RESTORE and version.undoes:
+            last = after.get(version.undoes, last)
         elif version.verb:
-            last = last | {version.verb}
-        names[version.id] = version.verb
-        states[version.id] = last
-    return last - {""}
+            last |= {version.verb}
+        after[version.id] = last
+    return last
 
 
-def _standing_verbs(history: Iterable[WorkspaceVersion]) -> list[list[WorkspaceVersion]]:
+def _standing_steps(history: Iterable[WorkspaceVersion]) -> list[list[WorkspaceVersion]]:
+    """Return the steps that are not undone, each with the versions of one verb."""
     steps: list[list[WorkspaceVersion]] = []
-    taken: dict[str, list[WorkspaceVersion]] = {}
     for version in history:
-        if version.author == UNDO and version.undoes:
-            undone = next((step for step in steps if version.undoes in {member.id for member in step}), None)
-            if undone is not None:
-                steps.remove(undone)
-                taken[version.id] = undone
-        elif version.author == REDO and version.undoes in taken:
-            steps.append(taken.pop(version.undoes))
-        elif version.author in {PERSON, REDO} | BEGINNINGS:
+        if version.author == UNDO:
+            steps = [step for step in steps if version.undoes not in {member.id for member in step}]
+        elif version.author in NOT_UNDONE:
             continue
         elif version.verb and steps and steps[-1][-1].verb == version.verb:
             steps[-1].append(version)
@@ -141,21 +113,8 @@ def _standing_verbs(history: Iterable[WorkspaceVersion]) -> list[list[WorkspaceV
     return steps
 
 
-def _last_undo(history: Iterable[WorkspaceVersion]) -> WorkspaceVersion | None:
-    """Return the last undo that is not redone; None if a verb ran after it."""
-    undos: list[WorkspaceVersion] = []
-    for version in history:
-        if version.author == UNDO:
-            undos.append(version)
-        elif version.author == REDO:
-            undos = [undo for undo in undos if undo.id != version.undoes]
-        elif version.author != PERSON:
-            undos = []
-    return undos[-1] if undos else None
-
-
-def _reverse_changes(versions: Versions, author: str, reason: str, members: Sequence[WorkspaceVersion]) -> Reversal:
-    """Restore files to their state before some versions, except files that changed after the last of these versions."""
+def _take_back(versions: Versions, reason: str, members: Sequence[WorkspaceVersion]) -> Reversal:
+    """Restore files to their state before some versions, unless they changed after the last of these versions."""
     befores, afters = dict[str, str | None](), dict[str, str | None]()
     for member in members:
         for change in versions.read_changes(member.id):
@@ -163,15 +122,15 @@ def _reverse_changes(versions: Versions, author: str, reason: str, members: Sequ
             afters[change.path] = change.after
     contents: dict[str, bytes | None] = {}
     untouched = []
-    source = versions.repository.try_resolve(f"{members[0].id}^") if author == UNDO else members[0].undoes
-    present = versions.list_contents(versions.tip)
+    source = versions.repository.try_resolve(f"{members[0].id}^")
+    present = versions.repository.list_blobs(versions.tip)
     for path, before in befores.items():
         now = present.get(path)
         if now == afters[path]:
             contents[path] = versions.read_content(before)
         elif now != before:
             untouched.append((path, source))
-    written = versions.write_version(contents, author, reason, members[-1].id)
+    written = versions.write_version(contents, UNDO, reason, members[-1].id)
     if not written:
-        written = versions.note_reversal(author, reason, members[-1].id)
+        written = versions.note_reversal(UNDO, reason, members[-1].id)
     return Reversal(written, reason, tuple(untouched))

@@ -16,15 +16,41 @@ from oragent.milp.opening import print_note
 from oragent.milp.operations.printing import print_fields, print_result
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.cells import read_change
-from oragent.workspace.citing import check_text
+from oragent.workspace.citations import find_citations, read_citation_list, resolve_citation
 from oragent.workspace.data_changes import EditPlan, audit_edits
 from oragent.workspace.model_verbs import ask_lines, compare_models, run_model, try_changes, verify_revision
+from oragent.workspace.reading import parse_json, read_text
 from oragent.workspace.settings import FILE, EffortOptions
 from oragent.workspace.sources import WORKING, FolderState, open_state
-from oragent.workspace.verb_results import LinesResult, VerbResult
+from oragent.workspace.verb_results import CitationResult, CiteResult, LinesResult, Revision, VerbResult
 
 HOLDS, FAILS, UNSOLVED = 0, 1, 3
 HIDDEN = {"verb", "ok", "warnings", "results", "limits"}
+
+# Maximum number of characters of a text with citations.
+LARGEST = 4 << 20
+# Fields of a citation that name a place.
+PLACE = ("path", "table", "line", "row", "column", "keys")
+
+
+def check_text(state: FolderState, path: Path) -> CiteResult:
+    """Look up each citation of a text, or of a JSON list of objects."""
+    text = read_text(path, LARGEST)
+    is_list = path.suffix.casefold() == ".json"
+    citations = read_citation_list(parse_json(text, path)) if is_list else find_citations(text)
+    files = state.list_files()
+    results = []
+    for citation in dict.fromkeys(citations):
+        found = resolve_citation(citation, files)
+        place = {name: value for name, value in vars(citation).items() if name in PLACE}
+        verdict = {"value": found.value, "holds": not found.reason, "reason": found.reason}
+        results.append(CitationResult(text=str(citation), **place, **verdict))
+    return CiteResult(
+        ok=all(result.holds for result in results),
+        revision=Revision(name=state.revision, commit=state.commit),
+        citations=tuple(results),
+        warnings=() if results else ("the text has no citations",),
+    )
 
 
 class VerbCommands:

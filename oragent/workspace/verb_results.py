@@ -2,11 +2,9 @@
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field
-
 from oragent.milp.operations.outcomes import SolveLimits
 from oragent.milp.operations.results import AnyResult, DiffEntry, Figure, Moved, ObjectiveChange, ResultPart
-from oragent.workspace.file_results import VersionInfo
+from oragent.milp.plain import plain
 
 
 class Revision(ResultPart):
@@ -67,10 +65,11 @@ class WhatifResult(VerbResult):
     entries: tuple[DiffEntry, ...] = ()
 
 
-class CellEditInfo(ResultPart):
-    """A cell of data that differs between two revisions."""
+class CellEdit(ResultPart):
+    """A cell of data that differs between two states; without a row, a file that is not a table."""
 
     path: str
+    # Sheet or table of a file with several ones; otherwise empty.
     table: str = ""
     row: str = ""
     column: str = ""
@@ -79,6 +78,13 @@ class CellEditInfo(ResultPart):
     after: str | None = None
     # Whether the edit was planned. None without a plan.
     planned: bool | None = None
+
+    def __str__(self) -> str:
+        if not self.row:
+            return plain(self.path, 160)
+        old, new = ("none" if text is None else plain(text) or "empty" for text in (self.before, self.after))
+        table = f"{self.path}, sheet {self.table}" if self.table else self.path
+        return f"{plain(f'{table}, row {self.row}, column {self.column}', 160)}: {old} → {new}"
 
 
 class Preservation(ResultPart):
@@ -103,7 +109,7 @@ class ComparisonResult(VerbResult):
     objective: ObjectiveChange
     status: str
     entries: tuple[DiffEntry, ...]
-    edits: tuple[CellEditInfo, ...] = ()
+    edits: tuple[CellEdit, ...] = ()
     # None for ``diff-model``.
     preservation: Preservation | None = None
 
@@ -114,19 +120,17 @@ class AuditResult(VerbResult):
     verb: Literal["audit-edits"] = "audit-edits"
     old: Revision
     new: Revision
-    edits: tuple[CellEditInfo, ...]
+    edits: tuple[CellEdit, ...]
     # Changed data files that are not tables.
     files: tuple[str, ...] = ()
     # Planned edits that were not made or were made with another value.
     missing: tuple[str, ...] = ()
 
 
-class CitationInfo(ResultPart):
-    """A citation and the result of its lookup."""
+class CitationResult(ResultPart):
+    """A citation, looked up."""
 
     text: str
-    # Id of the commit. Empty for the working tree.
-    commit: str = ""
     path: str = ""
     table: str = ""
     line: int | None = None
@@ -145,90 +149,4 @@ class CiteResult(VerbResult):
 
     verb: Literal["cite"] = "cite"
     revision: Revision
-    citations: tuple[CitationInfo, ...] = Field(default=())
-
-
-class AgentResult(ResultPart):
-    """Result of build, revise or ask."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    verb: Literal["build", "revise", "ask"]
-    request: str
-    written: bool
-    end: str
-    calls: int
-    # Path of the program. Empty for a question.
-    path: str = ""
-    objective: float | None = None
-    # Gap between the objective and the best bound, as text.
-    standing: str = ""
-    run: str = ""
-    # Objective before a revision.
-    before: float | None = None
-    # True if the former optimum is preserved at neutral values. None if that was not tested.
-    preserved: bool | None = None
-    differences: tuple[str, ...] = ()
-    data_edits: tuple[str, ...] = ()
-    unplanned_edits: tuple[str, ...] = ()
-    # Planned edits that were not made.
-    missing: tuple[str, ...] = ()
-    comparison: ComparisonResult | None = None
-    # Rows and bounds that conflict, if the model is infeasible.
-    conflict: tuple[str, ...] = ()
-    # Files that the person changed during the verb.
-    clashes: tuple[str, ...] = ()
-    draft: str = ""
-    # Whether ``--accept`` can write the draft.
-    can_accept: bool = False
-    answer: str = ""
-    broken_citations: tuple[str, ...] = ()
-    # Version of the files to which an answer refers.
-    revision: str = ""
-
-
-class UnfinishedVerb(ResultPart):
-    """A verb that was interrupted or waits for an answer from the person."""
-
-    verb: str
-    request: str = ""
-    # Question to the person. Empty if no question waits.
-    question: str = ""
-    reason: str = ""
-
-
-class VerbSummary(ResultPart):
-    """A finished verb."""
-
-    name: str
-    # Whether its changes are in the present files.
-    state: str = ""
-    objective: float | None = None
-    text: str = ""
-
-
-class WorkspaceSummary(ResultPart):
-    """State of a workspace."""
-
-    verb: Literal["show"] = "show"
-    program: str
-    verbs: tuple[VerbSummary, ...]
-    interrupted: UnfinishedVerb | None = None
-    versions: tuple[VersionInfo, ...]
-
-
-class ReversalResult(ResultPart):
-    """Result of undo, redo or restore."""
-
-    # Id of the new version. Empty if nothing had to be changed.
-    version: str
-    reason: str
-    # Files that keep the person's changes.
-    untouched: tuple[str, ...] = ()
-
-
-class PageResult(ResultPart):
-    """The written page."""
-
-    verb: Literal["report"] = "report"
-    path: str
+    citations: tuple[CitationResult, ...] = ()

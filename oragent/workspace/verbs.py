@@ -15,40 +15,44 @@ from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number
+from oragent.milp.references import format_figure
 from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
-from oragent.workspace.change_requests import FOLDER as REQUESTS
-from oragent.workspace.change_requests import ChangeRequest, RequestStatus
-from oragent.workspace.citations import check_citations
-from oragent.workspace.data_edits import MOST_EDITS
+from oragent.workspace.data_changes import FIGURES
 from oragent.workspace.folder import (
+    REQUESTS,
+    ChangeRequest,
+    RequestStatus,
     WorkspaceFolder,
     add_parameters,
-    write_records_of,
 )
-from oragent.workspace.objective import describe_change, find_change_span
-from oragent.workspace.reading import decode_text, encode_like, read_bytes
-from oragent.workspace.records import RECORDS, are_stale, describe_conflict
+from oragent.workspace.layout import sha256_of
+from oragent.workspace.reading import decode_text, encode_like, list_files, read_bytes
+from oragent.workspace.records import describe_conflict, write_record
 from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.settings import WorkspaceSettings
-from oragent.workspace.sources import FolderState
+from oragent.workspace.sources import FolderState, find_program
 from oragent.workspace.submission import MOST, BuildCheck, RevisionCheck, describe_entry
 from oragent.workspace.tools import (
     ASK_PERSON,
-    FIGURES,
     SET_CELL,
     TOOLS,
     WRITE_PARAMETERS,
     ToolSession,
     describe_run,
 )
+from oragent.workspace.verb_results import ComparisonResult
 from oragent.workspace.versions import Versions
 
 # Maximum number of characters of a file in a prompt.
 MOST_SHOWN = 20_000
 PLAN = "plan.json"
-# Plan that is used if no reply can be read.
+LIBRARIES = (
+    "Use PuLP, Pyomo, highspy, OR-Tools, gurobipy, linopy or SciPy, as far as they are installed, for at most {:g} s. "
+    "There is no network, and no other process can be started."
+)
+# Empty plan, if no reply can be read.
 NO_PLAN = {"summary": "no plan that can be read came", "rows": [], "data": [], "edits": [], "objective": ""}
 
 
@@ -83,7 +87,9 @@ class VerbRunner:
         session = ToolSession(
             draft.folder, self.runner, self.settings.code_patterns, tools, check, person_answers=self.answers
         )
-        prompt = fill_prompt("builder", place=f"src/{NAME}", track=self._solver_text, output="")
+        prompt = fill_prompt(
+            "builder", place=f"src/{NAME}", track=LIBRARIES.format(self.runner.limits.cpu_s), output=""
+        )
         work = await work_in_session(case, "builder", prompt, BEGIN, session)
         await self._check_last(session, work, check)
         result = self._summarise(work, check.run, "build", "")
@@ -100,8 +106,8 @@ class VerbRunner:
         base = await self._read_base(case)
         old = self._state_of(self.folder.folder / ".oragent" / "drafts" / f"{case.name}.before")
         self.versions.write_files(base, old.folder)
-        if not self.settings.program and not self._find_program(old):
-            raise WorkspaceError("no program to revise; 'oragent workspace build' creates one")
+        if not self.settings.program and not find_program(old.list_files()):
+            raise WorkspaceError("there is no program to revise; 'oragent workspace build' makes one")
         request = ChangeRequest(self._request_path(case, text), RequestStatus.OPEN, text)
         self._write_request(case, request, "request")
         draft = self._make_draft(case, base)
@@ -111,12 +117,13 @@ class VerbRunner:
             self.runner, self._state_of(draft.folder), base, old=old, plan=plan, edits_documents=not is_repair
         )
         run_before = await asyncio.to_thread(check.run_old)
-        if run_before.objective is None:
-            objective = "no objective"
-        else:
-            objective = number(run_before.objective)
+        objective = "no objective" if run_before.objective is None else number(run_before.objective)
         prompt = fill_prompt(
-            "change", request=request.path, program=old.program, track=self._solver_text, objective=objective
+            "change",
+            request=request.path,
+            program=old.program,
+            track=LIBRARIES.format(self.runner.limits.cpu_s),
+            objective=objective,
         )
         writable = (*self.settings.code_patterns, *self.settings.data_patterns, *self.settings.document_patterns)
         tools = (*TOOLS, SET_CELL, WRITE_PARAMETERS, ASK_PERSON)
@@ -162,14 +169,8 @@ class VerbRunner:
         for path, (before, after) in refused["refused"].items():
             drafted.pop(path, None)
             base.pop(path, None)
-            if after is not None:
-                drafted |= {path: after}
-            else:
-                drafted |= {}
-            if before is not None:
-                base |= {path: before}
-            else:
-                base |= {}
+            drafted |= {path: after} if after is not None else {}
+            base |= {path: before} if before is not None else {}
         draft = WorkspaceDraft(self._make_draft(case, drafted).folder, base)
         run = await asyncio.to_thread(self.runner.run, draft.folder, str(result["path"]))
         result |= _describe_result(run)
@@ -185,16 +186,19 @@ class VerbRunner:
 
     async def answer_question(self, case: LedgerCase, question: str) -> dict[str, Any]:
         """Answer a question with a language model and with citations."""
-        draft = self._make_draft(case, await self._read_base(case, records=True))
-        session = ToolSession(draft.folder, self.runner, tools=(*TOOLS, ASK_PERSON), person_answers=self.answers)
-        work = await work_in_session(case, "explainer", fill_prompt("explainer"), f"Question: {question}", session)
-        broken = [str(citation) for citation in check_citations(work.answer, session.list_files())]
-        self.folder.write_answer(case.name, f"# {question}\n\n{work.answer}\n")
+        draft = self._make_draft(case, await self._read_base(case))
+        program = self.settings.program or find_program(list_files(draft.folder))
+        tools = (*TOOLS, ASK_PERSON)
+        session = ToolSession(draft.folder, self.runner, tools=tools, program=program, person_answers=self.answers)
+        prompt = f"{fill_prompt('explainer')}\n{fill_prompt('figures')}"
+        work = await work_in_session(case, "explainer", prompt, f"Question: {question}", session)
+        answer = await asyncio.to_thread(session.fill_answer, work.answer, question)
+        self.folder.write_answer(case.name, f"# {question}\n\n{answer}\n")
         return {
             "verb": "ask",
             "request": question,
-            "answer": work.answer,
-            "broken_citations": broken,
+            "answer": answer,
+            "broken_citations": list(work.broken),
             "revision": self.versions.tip,
             "end": work.end,
             "calls": work.calls,
@@ -202,32 +206,16 @@ class VerbRunner:
             "objective": None,
         }
 
-    @property
-    def _solver_text(self) -> str:
-        seconds = f"{self.runner.limits.cpu_s:g} s"
-        return (
-            "Use PuLP, Pyomo, highspy, OR-Tools, gurobipy, linopy or SciPy, as far as they are installed, for at most "
-            f"{seconds}. There is no network, and no other process can be started."
-        )
-
     def _state_of(self, folder: Path) -> FolderState:
         return FolderState(folder.name, "", folder, self.settings)
 
-    def _find_program(self, state: FolderState) -> str:
-        try:
-            return state.program
-        except WorkspaceError:
-            return ""
-
-    async def _read_base(self, case: LedgerCase, records: bool = False) -> dict[str, str]:
-        """Return the blob ids of the files when the case first began. A resumed case starts from the same files."""
+    async def _read_base(self, case: LedgerCase) -> dict[str, str]:
+        """Return ids of the files as they were when the case first began; a resumed case starts from the same files."""
 
         async def save_now() -> dict[str, str]:
             files = self.folder.list_files()
             patterns = self.settings.task_patterns
             paths = [path for path in files if any(fnmatch.fnmatch(path, pattern) for pattern in patterns)]
-            if records and not are_stale(files):
-                paths += [path for path in files if path.startswith(RECORDS)]
             return self.versions.save_files(self.folder.folder, paths)
 
         return dict(await self.study.run_once(case, "files", save_now))
@@ -245,10 +233,7 @@ class VerbRunner:
             PLAN: f"{json.dumps(plan, indent=1, ensure_ascii=False)}\n".encode(),
         }
         if new and (FIGURES in draft.base or not self.settings.data):
-            if FIGURES in draft.base:
-                old = read_bytes(draft.folder / FIGURES)
-            else:
-                old = b""
+            old = read_bytes(draft.folder / FIGURES) if FIGURES in draft.base else b""
             contents[FIGURES] = encode_like(add_parameters(decode_text(old, FIGURES), new), old)
         for path, content in contents.items():
             (draft.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -295,18 +280,15 @@ class VerbRunner:
         """Return the part of a result that compares the two versions."""
         comparison = check.comparison
         planned, unplanned = check.edits
-        if comparison:
-            entries = comparison.entries
-        else:
-            entries = ()
+        entries = comparison.entries if comparison else ()
         return {
             "plan": dict(check.plan),
             "before": run_before.objective if run_before.has_solution else None,
-            "change": _describe_gap(run_before, check.run),
+            "change": _describe_gap(comparison),
             "preserved": check.preserved,
             "differences": [*check.missing_rows(), *map(describe_entry, entries[:MOST])],
-            "data_edits": [str(edit) for edit in planned[:MOST_EDITS]],
-            "unplanned_edits": [str(edit) for edit in unplanned[:MOST_EDITS]],
+            "data_edits": [str(edit) for edit in planned[:MOST]],
+            "unplanned_edits": [str(edit) for edit in unplanned[:MOST]],
             "missing": list(check.missing),
             "comparison": comparison.model_dump(mode="json") if comparison else None,
         }
@@ -336,24 +318,17 @@ class VerbRunner:
             if request is not None:
                 contents[request.path] = request.render()
             self.versions.write_version(contents, *author_and_reason, verb=case.name)
-            write_records_of(self.folder, run, self.folder.list_files())
+            write_record(self.folder.folder, run, self.folder.list_files())
             result["written"] = True
 
     def _write_request(self, case: LedgerCase, request: ChangeRequest, author: str) -> None:
-        if author == "request":
-            reason = f"request {case.name}"
-        else:
-            reason = f"{case.name} was not written"
+        reason = f"request {case.name}" if author == "request" else f"{case.name} was not written"
         self.versions.write_version({request.path: request.render()}, "request", reason, verb=case.name)
 
-    def _request_path(self, case: LedgerCase, text: str) -> str:
-        """Return the path for a request: the file that already contains it, or an unused name."""
-        path, count = f"{REQUESTS}/{case.name}.md", 1
-        known = {ChangeRequest(path, status, text).render().encode() for status in RequestStatus}
-        while self.versions.read_file(path) not in {None, *known}:
-            count += 1
-            path = f"{REQUESTS}/{case.name}-{count}.md"
-        return path
+    @staticmethod
+    def _request_path(case: LedgerCase, text: str) -> str:
+        """Return the path of a request, which differs between clones with different requests of the same number."""
+        return f"{REQUESTS}/{case.name}-{sha256_of(text.encode('utf-8', 'replace'))[:6]}.md"
 
 
 def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
@@ -374,10 +349,7 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
     if last is None or last.milp is None or last.solution is None or last.has_point:
         return entries | {"end": "the program of the draft has no result"}
     status = last.solution.status
-    if status is SolveStatus.INFEASIBLE:
-        conflict = list(describe_conflict(last.milp))
-    else:
-        conflict = []
+    conflict = list(describe_conflict(last.milp)) if status is SolveStatus.INFEASIBLE else []
     return entries | {
         "end": f"the model of the draft is {last.solution.standing}",
         "standing": str(status),
@@ -385,14 +357,14 @@ def _describe_result(run: ProgramRun | None) -> dict[str, Any]:
     }
 
 
-def _describe_gap(run_before: ProgramRun, run_after: ProgramRun | None) -> str:
-    """Describe the proven bounds on the change of the optimum; empty if both optima are proven."""
-    if run_after is None or not (run_before.standing and run_after.standing):
+def _describe_gap(comparison: ComparisonResult | None) -> str:
+    """Describe how far the change of the optimum is proven; empty if both optima are proven."""
+    if comparison is None or comparison.objective.difference.is_exact:
         return ""
-    old, new = (run.last_model.solution if run.last_model else None for run in (run_before, run_after))
-    if find_change_span(old, new) is not None:
-        return describe_change(old, new)
-    return ""
+    change = comparison.objective.difference
+    if (change.low is None or change.low <= 0) and (change.high is None or change.high >= 0):
+        return f"no change is shown, as the difference lies within the gap: {format_figure(change)}"
+    return f"the optimum changes by {format_figure(change)}"
 
 
 def failure_request(ran: ProgramRun) -> str:

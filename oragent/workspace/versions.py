@@ -5,9 +5,7 @@ branch and index do not change; only files that a command writes change. The use
 before and after each command, and before a file is overwritten. The module ``undoing`` reverts versions.
 """
 
-import difflib
 import hashlib
-import json
 import os
 import secrets
 import shutil
@@ -18,22 +16,19 @@ from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import find_encoding, list_files, path_error, read_bytes, shorten, shorten_path
+from oragent.workspace.reading import list_files, path_error, read_bytes, shorten, shorten_path
 from oragent.workspace.repository import REFERENCES, Repository, own_index
 
 PERSON = "person"
 # Files that commands create. They are local and can be created again.
-LOCAL = (".oragent/", "run.db", "run.db-wal", "run.db-shm", "report.html", "answers/", "logs/", "solver_records/")
+LOCAL = (".oragent/", "run.db", "run.db-wal", "run.db-shm", "report.html", "answers/")
 IGNORED_TEXT = "".join(f"/{name}\n" for name in LOCAL)
-# Journal of an unfinished write, and cache of blob ids by file times. Both are below the workspace.
+# Journal of an unfinished write, below the workspace.
 PENDING_WRITE = Path(".oragent") / "writing"
-TIMES = Path(".oragent") / "times.json"
-# Period, in nanoseconds, in which a file can change without a new time stamp.
-RACE_NS = 2_000_000_000
-# Maximum number of lines of a diff, and maximum bytes of a compared text.
+# Maximum number of lines of a diff, and of characters of a line.
 MOST_LINES = 400
-MOST_COMPARED = 1 << 20
-# Format of a commit's fields; the separating byte does not occur in names.
+MOST_CHARACTERS = 2000
+# Fields of a commit, between bytes that no name contains.
 FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
 FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
 SHORT = 10
@@ -106,11 +101,7 @@ class Versions:
 
     @property
     def repository(self) -> Repository:
-        """Repository of the workspace.
-
-        Raises:
-            WorkspaceError: The folder is not in a repository and has no versions.
-        """
+        """Repository of the workspace."""
         if self._repository is None:
             raise WorkspaceError(f"{shorten_path(self.folder)} has no versions yet: no command has written in it")
         return self._repository
@@ -138,7 +129,10 @@ class Versions:
         if not changed:
             return ""
         self.save_snapshot("as it was found")
-        blobs = {path: None if content is None else self.save_content(content) for path, content in changed.items()}
+        blobs: dict[str, str | None] = dict.fromkeys(changed)
+        for path, content in changed.items():
+            if content is not None:
+                blobs[path] = self.repository.git("hash-object", "-w", "--stdin", content=content).decode().strip()
         commit = self._commit(self.tip, blobs, author, reason, undoes, verb)
         self._write_local(PENDING_WRITE, commit)
         self.repository.git("update-ref", self._reference, commit)
@@ -154,7 +148,8 @@ class Versions:
 
     def save_snapshot(self, reason: str) -> str:
         """Commit the present files as a version of the user; return its id, or an empty text if nothing changed."""
-        present, last = self._hash_files(), self.repository.list_blobs(self.tip) if self.tip else {}
+        present = self.save_files(self.folder, self._list_versioned())
+        last = self.repository.list_blobs(self.tip) if self.tip else {}
         blobs: dict[str, str | None] = {path: blob for path, blob in present.items() if last.get(path) != blob}
         blobs |= dict.fromkeys(path for path in last if path not in present)
         if not blobs:
@@ -186,11 +181,7 @@ class Versions:
         return tuple(self._read_log(self._reference)) if self.tip else ()
 
     def find_version(self, name: str) -> WorkspaceVersion:
-        """Return the version whose id begins with ``name``.
-
-        Raises:
-            WorkspaceError: No version or more than one version matches.
-        """
+        """Return the version whose id begins with a text."""
         matching = [version for version in self.list_versions() if len(name) >= 4 and version.id.startswith(name)]
         if len(matching) == 1:
             return matching[0]
@@ -205,24 +196,22 @@ class Versions:
         paths = [path for path in dict.fromkeys([*before, *after]) if before.get(path) != after.get(path)]
         return tuple(FileChange(path, before.get(path), after.get(path)) for path in sorted(paths))
 
-    def list_contents(self, version: str) -> dict[str, str]:
-        """Return the blob ids of a version by path."""
-        return self.repository.list_blobs(version)
-
-    def first_author(self, path: str) -> str:
-        """Return the author of the first version that contains a file; empty if none does."""
-        return next((version.author for version in self.list_own() if path in version.paths), "")
-
     def describe_diff(self, version: str) -> str:
-        """Return the changes of a version as a unified diff. Each file is decoded with its own encoding."""
-        return "".join(
-            text_diff(change.path, self.read_content(change.before), self.read_content(change.after))
-            for change in self.read_changes(version)
+        """Return the changes of a version as git's unified diff of at most ``MOST_LINES`` lines."""
+        options = (
+            "--root",
+            "--no-commit-id",
+            "--patch",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--relative",
+            "--no-prefix",
         )
-
-    def save_content(self, content: bytes) -> str:
-        """Store a content and return its id."""
-        return self.repository.git("hash-object", "-w", "--stdin", content=content).decode().strip()
+        text = self.repository.git("diff-tree", *options, version).decode("utf-8", "replace")
+        lines = text.rstrip("\n").split("\n")
+        more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+        return "".join(f"{line[:MOST_CHARACTERS]}\n" for line in [*lines[:MOST_LINES], *more])
 
     def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
         """Store the contents of files of any folder without a commit, and return their blob ids by path."""
@@ -251,8 +240,8 @@ class Versions:
         self.repository.git("update-ref", f"{REFERENCES}drafts/{self._reference.split('/')[2]}/{name}", commit)
 
     def read_content(self, blob: str | None) -> bytes | None:
-        """Return the content of a blob; None for no id."""
-        return None if blob is None else self.repository.read_blob(blob)
+        """Return a content by its id; None for no id."""
+        return None if blob is None else self.repository.git("cat-file", "blob", blob)
 
     def read_file(self, path: str) -> bytes | None:
         """Return the present content of a file; None if it does not exist."""
@@ -284,39 +273,16 @@ class Versions:
         made = repository.git("commit-tree", tree, *parents, content=message.encode(), **people)
         return made.decode().strip()
 
-    def _hash_files(self) -> dict[str, str]:
-        """Return the blob ids of all files by path. A file is read only if its times changed."""
-        paths = self._list_versioned()
-        known = self._read_times()
-        times, changed = {}, []
-        for path in paths:
-            status = (self.folder / path).stat()
-            times[path] = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-            if known.get(path, ())[:3] != times[path]:
-                changed.append(path)
-        blobs = self.save_files(self.folder, changed)
-        present = {path: blobs.get(path) or str(known[path][3]) for path in paths}
-        newest = max((entry[2] for entry in times.values()), default=0)
-        settled = {path: [*times[path], blob] for path, blob in present.items() if times[path][2] < newest - RACE_NS}
-        if settled != known:
-            self._write_local(TIMES, json.dumps(settled))
-        return present
-
     def _list_versioned(self) -> list[str]:
         """Return the paths of files that git does not ignore, without hidden ones."""
-        paths = [path for path in list_files(self.folder, hidden=False) if not is_local(path) and "\n" not in path]
+        local = {name.rstrip("/") for name in LOCAL}
+        every = list_files(self.folder, hidden=False)
+        paths = [path for path in every if path.partition("/")[0] not in local and "\n" not in path]
         if not paths:
             return []
         content = "\0".join(paths).encode(errors="surrogateescape")
         ignored = self.repository.list_ignored(content)
         return [path for path in paths if path not in ignored]
-
-    def _read_times(self) -> dict[str, list[int | str]]:
-        with suppress(OSError, ValueError, WorkspaceError):
-            known = json.loads(read_bytes(self.folder / TIMES))
-            if isinstance(known, dict):
-                return {path: entry for path, entry in known.items() if isinstance(entry, list) and len(entry) == 4}
-        return {}
 
     def _read_log(self, reference: str) -> list[WorkspaceVersion]:
         prefix = self.repository.prefix
@@ -424,23 +390,3 @@ def find_repository(folder: Path) -> Repository | None:
     if repository is None or not repository.prefix or not repository.list_ignored(b"."):
         return repository
     return None
-
-
-def is_local(path: str) -> bool:
-    """Return True for a file that commands create and that is never part of a version."""
-    return any(path == name or (name.endswith("/") and path.startswith(name)) for name in LOCAL)
-
-
-def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
-    """Return a unified diff of two contents of a file, at most ``MOST_LINES`` lines."""
-    old, new = (b"" if content is None else content for content in (before, after))
-    if max(len(old), len(new)) > MOST_COMPARED:
-        return f"--- {path}\n+++ {path}\ntoo large to compare: {len(old)} and {len(new)} bytes\n"
-    try:
-        rows = [content.decode(find_encoding(content, path)).splitlines() for content in (old, new)]
-    except WorkspaceError:
-        return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
-    names = [path if content is not None else "/dev/null" for content in (before, after)]
-    lines = list(difflib.unified_diff(rows[0], rows[1], names[0], names[1], lineterm=""))
-    more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-    return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])

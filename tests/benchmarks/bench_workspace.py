@@ -1,7 +1,7 @@
-"""What workspaces cost: a run over the program's own time, 24 instances by an agent that needs no model, an import.
+"""What workspaces cost: a run over the program's own time, 24 instances by an agent without a model, an import.
 
 Aims: under 0.5 s over the program's own time with PuLP's import included; 24 instances in three modes in under three
-minutes on two cores; 300 instances of the public release imported in 20 s, where it is on this machine; memory that does
+minutes on two cores; 300 instances of the public release imported in 20 s, if it is on this machine; memory that does
 not grow with the number of runs; the same results with any number of workers.
 """
 
@@ -20,13 +20,13 @@ sys.path.insert(0, str(ROOT))
 from oragent._base.terminal import Terminal  # noqa: E402
 from oragent.evals.bench.cases import UNBOUNDED  # noqa: E402
 from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench  # noqa: E402
-from oragent.evals.workspace.outputs import import_command  # noqa: E402
-from oragent.evals.workspace.views import RevisionNote, RevisionView  # noqa: E402
+from oragent.evals.workspace.importing import import_release, read_release  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
 from oragent.sandbox.sandbox import Sandbox  # noqa: E402
 from oragent.workspace.runner import ProgramRunner  # noqa: E402
+from tests.workspace.release import synthetic  # noqa: E402
 
-MADE = ROOT / "tests" / "workspace" / "made8"
+SET = Path(tempfile.mkdtemp(prefix="bench-workspace-"))
 RELEASE = ROOT.parent / "shared" / "data" / "orspace"
 PROGRAM = """import time
 begun = time.perf_counter()
@@ -45,7 +45,7 @@ def overhead(count: int = 10) -> float:
         runner, over = ProgramRunner(box), []
         for _ in range(count + 1):
             begun = time.perf_counter()
-            ran = runner.run(MADE / "views" / "made_001_build", "src/p.py", {"src/p.py": PROGRAM})
+            ran = runner.run(SET / "set/views/or_space_001_build", "src/p.py", {"src/p.py": PROGRAM})
             spent = time.perf_counter() - begun
             assert ran.code == 0, ran.stderr
             over.append(spent - float(ran.stdout.split()[-1]))
@@ -57,7 +57,7 @@ def growth_mb(count: int = 40) -> float:
     with Sandbox(1) as box:
         runner, held = ProgramRunner(box), []
         for _ in range(count):
-            runner.run(MADE / "views" / "made_001_build", "src/p.py", {"src/p.py": PROGRAM})
+            runner.run(SET / "set/views/or_space_001_build", "src/p.py", {"src/p.py": PROGRAM})
             held.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return (held[-1] - held[count // 2]) / 1024
 
@@ -68,17 +68,15 @@ def imported() -> float | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        import_command(
-            RELEASE, Path(folder) / "out", RevisionView.MODEL, RevisionNote.NONE, Terminal(file=io.StringIO())
-        )
+        import_release(read_release(RELEASE), Path(folder) / "out")
         return time.perf_counter() - begun
 
 
 def results(workers: int) -> tuple[float, list[object]]:
-    """Seconds of the whole set by ``oracle``, and what each instance came to."""
+    """Seconds of the whole set by ``copy``, and the result of each instance."""
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        request = WorkspaceBenchRequest(Path(folder) / "bench", MADE, agents=("oracle",), workers=workers)
+        request = WorkspaceBenchRequest(Path(folder) / "bench", SET / "set", agents=("copy",), workers=workers)
         run_bench(request, Terminal(file=io.StringIO()))
         spent = time.perf_counter() - begun
         found: list[object] = []
@@ -91,6 +89,7 @@ def results(workers: int) -> tuple[float, list[object]]:
 
 def main() -> int:
     """Measure, print, and say whether every figure is met."""
+    import_release(read_release(synthetic(SET / "release", 8, programs=True)), SET / "set")
     rows = [
         ("a run over the program's own time, s", overhead(), OVER_S),
         ("memory of 20 more runs, MB", growth_mb(), GROWTH_MB),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oragent.evals.workspace.agents import PROMPTS, TRACKS, FileInterface, Manner, Track, system_prompt
+from oragent.evals.workspace.agents import LIBRARIES, PROMPTS, system_prompt
 from oragent.evals.workspace.views import RevisionView, WorkspaceTask
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import fill_prompt
@@ -15,16 +15,14 @@ def prompts() -> dict[str, str]:
         return WorkspaceTask("made_001", 1, mode, variant, Path("view"), "What binds?")
 
     found = {
-        "builder": system_prompt(task(Mode.BUILD), Manner()),
-        "builder_highspy": system_prompt(task(Mode.BUILD), Manner(FileInterface.FLAT, Track.HIGHSPY)),
-        "explainer": system_prompt(task(Mode.EXPLAIN), Manner()),
+        "builder": system_prompt(task(Mode.BUILD)),
+        "explainer": system_prompt(task(Mode.EXPLAIN)),
         "judge": fill_prompt("judge", PROMPTS, penalty="12", criteria="- c2: Says why.", exact="- c1.e1: hit", question="What binds?",
                       answer="The $limit binds.", mark="=== answer 0123 ===", evidence="=== docs/a.md\nA limit.\n"),
-        "flat": fill_prompt("flat", PROMPTS, form="Answer in Markdown.", files="=== docs/a.md\nA limit.\n"),
         "plan": fill_prompt("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
-        "change": fill_prompt("change", request="requests/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
+        "change": fill_prompt("change", request="requests/revise-1.md", program="src/a.py", track=LIBRARIES, objective="400"),
     }  # fmt: skip
-    found |= {f"reviser_{one.name.lower()}": system_prompt(task(Mode.REVISE, one), Manner()) for one in RevisionView}
+    found |= {f"reviser_{one.name.lower()}": system_prompt(task(Mode.REVISE, one)) for one in RevisionView}
     return found
 
 

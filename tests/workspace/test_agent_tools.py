@@ -15,8 +15,7 @@ from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
-from oragent.workspace.change_requests import RequestStatus, list_requests
-from oragent.workspace.folder import WorkspaceFolder, finished_verbs
+from oragent.workspace.folder import RequestStatus, WorkspaceFolder, finished_verbs, list_requests
 from oragent.workspace.pages import render_page
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import ASK_PERSON, SET_CELL, TOOLS, WRITE_PARAMETERS, SubmissionFindings, ToolSession
@@ -207,3 +206,30 @@ def test_a_crash_of_a_submission_is_mended_within_the_task(home, box):
     wanted = command.VerbRequest(home, model=scripted(steps, []), sandbox=box)
     assert command.revise_program(wanted, home.parent / "request.md", False, False, screen) == 0, out.getvalue()
     assert "written" in out.getvalue()
+
+
+def test_figures_of_an_answer_come_by_reference_and_others_are_marked(tmp_path, box):
+    put(tmp_path / "bakery", {"docs/a.md": STORY, "data/general_parameters.csv": DATA, "src/bakery.py": PROGRAM})
+    cited = "[data/general_parameters.csv, row flour, column Value = 100]"
+    text = f"Rye is {{r1.value(rye)}} and earns {{4 * r1.value(rye)}} EUR of 100 kg {cited}; 77 loaves are sold."
+    steps = [
+        call("query", line="value rye"),
+        call("submit", answer="It is {r7.objective}."),
+        call("submit", answer=text),
+    ]
+    told: list[str] = []
+
+    def reply(request: Request, number: int) -> Message:
+        told.append(request.messages[-1].content)
+        done = sum(message.role == "assistant" for message in request.messages)
+        return steps[min(done, len(steps) - 1)]
+
+    out = io.StringIO()
+    request = command.VerbRequest(tmp_path / "bakery", model=Scripted(reply), sandbox=box)
+    assert command.ask_question(request, "How much rye?", Terminal(file=out, width=300)) == 0
+    assert '"id":"r1"' in told[1]
+    assert "no result" in told[2]
+    answer = finished_verbs(tmp_path / "bakery")[-1].result["answer"]
+    assert "Rye is 100 [r1] and earns 400 [r1] EUR" in answer
+    assert f"of 100 kg {cited}; _77_ [not from the model] loaves" in answer
+    assert "77" in (tmp_path / "bakery/answers/ask-1.md").read_text()

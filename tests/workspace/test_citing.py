@@ -95,9 +95,10 @@ def test_the_verb_gives_file_revision_row_column_and_value(folder, tmp_path_fact
     for path, revision in ((text, "."), (text, "HEAD"), (listed, ".")):
         out = io.StringIO()
         code = VerbCommands(folder, Terminal(file=out), NO_OPTIONS, as_json=True).cite(path, revision)
-        results.append((code, json.loads(out.getvalue())["citations"]))
-    (now, (cited,)), (before, (earlier,)), (mixed, entries) = results
+        result = json.loads(out.getvalue())
+        results.append((code, result["citations"], result["revision"]["commit"]))
+    (now, (cited,), _), (before, (earlier,), commit), (mixed, entries, _) = results
     assert (now, before, mixed) == (0, 1, 1)
     assert (cited["row"], cited["column"], cited["value"]) == ("Nord", "September [t]", "31")
-    assert (earlier["value"], len(earlier["commit"])) == ("28", 40)
+    assert (earlier["value"], len(commit)) == ("28", 40)
     assert [entry["holds"] for entry in entries] == [True, True, False]

@@ -124,7 +124,7 @@ def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
     file_commands.list_versions(home, screen)
     authors = [line.split()[3] for line in out.getvalue().splitlines()]
     assert [one for one in authors if one != "person"] == ["builder", "request", "reviser"]
-    assert (home / "requests/revise-1.md").read_text().startswith("---\nstatus: done\n---\n")
+    assert next(home.glob("requests/revise-1-*.md")).read_text().startswith("---\nstatus: done\n---\n")
     assert "At most `most_rye` loaves" in (home / "docs/a.md").read_text()
     with Versions(home) as versions:
         revision = next(one for one in versions.list_versions() if one.author == "reviser")
@@ -200,7 +200,7 @@ def test_a_revision_that_breaks_what_was_right_is_not_written(home):
     screen, out = console()
     wanted = wanting(home, Scripted(reply))
     assert command.revise_program(wanted, home.parent / "request.md", False, False, screen) == 3
-    assert (home / "requests/revise-1.md").read_text().startswith("---\nstatus: refused\n")
+    assert next(home.glob("requests/revise-1-*.md")).read_text().startswith("---\nstatus: refused\n")
     assert "the former optimum fails" in out.getvalue()
     assert "not written" in out.getvalue()
     assert (home / "src/bakery.py").read_text() == PROGRAM
@@ -291,7 +291,6 @@ def test_a_run_names_the_columns_that_can_be_read_in_two_ways(home):
     screen, out = console()
     assert running(home, screen) == 0
     assert "wrong: data/haus.csv line 3: '2.300' can be read in two ways" in out.getvalue()
-    assert "wrong: line 3: &#39;2.300&#39; can be read in two ways" in (home / "report.html").read_text()
 
 
 @pytest.mark.slow
@@ -312,7 +311,7 @@ def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
     assert len(calls) == paid
     assert "rye_sold" in (home / "src/bakery.py").read_text()
     assert "most_rye,40" in (home / "data/general_parameters.csv").read_text()
-    assert json.loads((home / "logs/execution_record.json").read_text())["objective_value"] == 340
+    assert json.loads((home / ".oragent/run.json").read_text())["objective"] == 340
     with pytest.raises(OragentError, match="no revision to accept"):
         command.revise_program(wanting(home), None, False, True, screen)
     command.undo_verb(home, screen)
@@ -388,8 +387,10 @@ def test_an_undone_revision_is_nowhere_shown_as_if_in_force(home):
     assert '<th>revise-1</th><td class="number">340</td><td>optimal</td><td>taken back</td>' in page
     assert "reviser: rye is limited by what can be sold (taken back)</h3>" in page
     assert "revise-1: taken back," in CliRunner().invoke(app, ["show", str(home)]).output
-    command.ask_question(wanting(home, baker([])), "What limits rye?", screen)
-    command.redo_verb(home, screen)  # a question in between is no step
+    with Versions(home) as versions:
+        revised = next(one.id for one in versions.list_versions() if one.author == "reviser")
+    command.restore_version(home, revised, "", screen)
+    command.ask_question(wanting(home, baker([])), "What limits rye?", screen)  # a question is no step
     assert "<li>new rows: rye_sold; alone it changes the optimum by -60</li>" in (home / "report.html").read_text()
     with Versions(home) as versions:
         built = next(one.id for one in versions.list_versions() if one.author == "builder")
@@ -399,18 +400,6 @@ def test_an_undone_revision_is_nowhere_shown_as_if_in_force(home):
     assert "<li>new rows: rye_sold; alone it changes the optimum by -60</li>" in (home / "report.html").read_text()
 
 
-@pytest.mark.slow
-def test_tables_of_an_answer_are_in_a_font_of_fixed_width_on_the_page(home):
-    all_three(home, baker([]))
-    text = "Two loaves:\n\n```\nloaf   price\nrye        4\n```\n\n| a | b |\n|---|---|\n| 1 | <i> |\nThat is all.\n"
-    model = Scripted(lambda request, number: call("submit", answer=text))
-    assert command.ask_question(wanting(home, model), "Which prices?", console()[0]) == 0
-    page = (home / "report.html").read_text()
-    assert "<pre>loaf   price\nrye        4</pre>" in page
-    assert "<pre>| a | b |\n|---|---|\n| 1 | &lt;i&gt; |</pre><div>That is all.</div>" in page
-
-
-@pytest.mark.slow
 def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):
     screen, _ = console()
     home = tmp_path / "fresh"
@@ -423,9 +412,6 @@ def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_pat
         command.undo_verb(home, screen)
     assert (home / "docs/business_requirement.md").read_text() == STORY + "Wheat is dear.\n"
     assert (home / "data/general_parameters.csv").read_text() == DATA
-    (home / "logs/execution_record.json").write_text("{}")
-    assert running(home, screen) == 0
-    assert (home / "logs/execution_record.json").read_text() == "{}"
     assert (home / "logs/last_year.log").read_text() == "by hand\n"
     with Versions(home) as versions:
         begun = next(one.id for one in versions.list_versions() if one.author == "new")
@@ -468,7 +454,7 @@ def test_version_control_and_hidden_files_are_ignored_and_untouched(home):
     assert state_of(home) == state
     assert (home / ".git/link").is_symlink()
     with Versions(home) as versions:
-        assert not [path for path in versions.list_contents(versions.tip) if "/." in f"/{path}"]
+        assert not [path for path in versions.repository.list_blobs(versions.tip) if "/." in f"/{path}"]
 
 
 def test_a_run_becomes_a_workspace(tmp_path):

@@ -18,8 +18,8 @@ from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands
 from oragent.workspace.layout import Mode
-from oragent.workspace.request import MODEL_ROLES, VerbRequest
 from oragent.workspace.runner import ProgramRunner
+from oragent.workspace.settings import MODEL_ROLES, VerbRequest
 from oragent.workspace.tools import ToolSession
 from oragent.workspace.versions import Versions
 from tests.workspace.release import put

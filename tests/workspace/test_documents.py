@@ -74,7 +74,7 @@ def test_values_of_json_are_cells_with_edits_of_their_own() -> None:
         old, "d.json", [read_change("d.json[demand, Lyon, 1] = 2.5"), read_change("d.json[demand, Paris] = 44")]
     )
     assert json.loads(new) == {"demand": {"Paris": 44, "Lyon": [1, 2.5]}, "note": "x"}
-    assert [(edit.place.row, edit.before, edit.after) for edit in list_edits({"d.json": old}, {"d.json": new})] == [
+    assert [(edit.row, edit.before, edit.after) for edit in list_edits({"d.json": old}, {"d.json": new})] == [
         ("demand, Paris", "40", "44"), ("demand, Lyon, 1", "2", "2.5")
     ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.evals.workspace.printed import Backing, PrintedObjective, find_backing, parse_objective
-from oragent.workspace.objective import relative_error
+from oragent.workspace.runner import relative_error
 from tests.workspace.release import PUBLIC, needs_release
 
 

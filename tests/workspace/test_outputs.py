@@ -55,11 +55,9 @@ def test_what_answers_cover(answers, judgements, points):
 
 @pytest.mark.slow
 @needs_release
-def test_the_release_imports_with_what_is_wrong_with_it():
+def test_the_release_is_read_whole():
     output = CliRunner().invoke(app, ["workspace", "import", str(PUBLIC)]).output
     assert "300 imported: 100 build, 100 revise, 100 explain" in output
-    assert "code missing in 100 revisions: revise-model used" in output
-    assert "suspect: build #40 is 9 % off" in output
 
 
 def test_an_imported_set_scores_as_the_release_does(tmp_path):
@@ -90,7 +88,7 @@ def test_what_is_wrong_with_outputs_is_one_line(tmp_path):
     (tmp_path / "p.jsonl").write_text('{"workspace_id": "other", "status": "Optimal", "objective": 1}\n')
     with pytest.raises(WorkspaceError, match="no instance of this set"):
         prediction_scores(labels, str(tmp_path / "p.jsonl"))
-    with pytest.raises(WorkspaceError, match="has no predicate; it needs a judge"):
+    with pytest.raises(WorkspaceError, match="has criteria for a judge"):
         explain_scores(labels, "short", "", 12.0)
     with pytest.raises(WorkspaceError, match="no set at"):
         read_labels(tmp_path)

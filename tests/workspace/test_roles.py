@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from oragent._base.budget import Budget
-from oragent._base.errors import ReplyError, WorkspaceError
-from oragent.evals.workspace.agents import FileInterface, Manner, code_in, judge_answer, render_files, run_task
+from oragent.evals.workspace.agents import judge_answer, run_task
 from oragent.evals.workspace.rubric import read_rubrics
 from oragent.evals.workspace.views import WorkspaceTask
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
-from oragent.llm.model import Message, Request, ToolCall
+from oragent.llm.model import Message, ToolCall
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import ProgramRunner
@@ -56,7 +55,7 @@ def test_an_agent_that_never_submits_comes_to_an_end(tmp_path, runner):
     model = Scripted(
         lambda request, number: Message("assistant", "", (ToolCall(f"c{number}", "read_file", {"path": "docs/a.md"}),))
     )
-    left, _ = done(tmp_path, model, lambda case: run_task(case, task, place, Manner()))
+    left, _ = done(tmp_path, model, lambda case: run_task(case, task, place))
     assert (left.path, left.calls) == ("", place.max_calls + 1)
     assert model.calls == place.max_calls + 1
 
@@ -64,31 +63,8 @@ def test_an_agent_that_never_submits_comes_to_an_end(tmp_path, runner):
 def test_an_agent_that_only_talks_is_nudged_and_then_left(tmp_path, runner):
     task, place = desk(tmp_path, runner)
     model = Scripted(["I would rather talk."])
-    left, _ = done(tmp_path, model, lambda case: run_task(case, task, place, Manner()))
+    left, _ = done(tmp_path, model, lambda case: run_task(case, task, place))
     assert (left.path, model.calls) == ("", 3)
-
-
-def test_the_flat_interface_asks_once_and_takes_the_program(tmp_path, runner):
-    task, place = desk(tmp_path, runner)
-    seen: list[Request] = []
-
-    def reply(request: Request, number: int) -> str:
-        seen.append(request)
-        return "Here it is:\n```python\nprint('OBJECTIVE_VALUE: 3')\n```\n"
-
-    left, _ = done(tmp_path, Scripted(reply), lambda case: run_task(case, task, place, Manner(FileInterface.FLAT)))
-    assert left.path == "src/optimization_model.py"
-    assert len(seen) == 1
-    assert not seen[0].tools
-    assert "=== docs/a.md" in seen[0].prompt
-
-
-def test_code_and_files_in_prompts_are_bounded(tmp_path):
-    with pytest.raises(ReplyError, match="no program"):
-        code_in("nothing here")
-    put(tmp_path, {"big.md": "x" * 100})
-    with pytest.raises(WorkspaceError, match="--interface filesystem"):
-        render_files({"big.md": tmp_path / "big.md"}, limit=50)
 
 
 GOOD = {

@@ -11,7 +11,6 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.rubric import (
     Criterion,
     CriterionKind,
-    Predicate,
     Rubric,
     coverage_points,
     exact_decisions,
@@ -28,7 +27,7 @@ ROW = {
     "checklist": [
         {"criterion_id": "c1", "checklist_type": "exact_match", "criterion": "rows", "target_entities": ["demand_A", "7"]},
         {"criterion_id": "c2", "checklist_type": "llm_boolean_judgment", "criterion": "says why",
-         "instruction_for_judge": "Hit only if it says why.", "predicate": {"together": ["demand_A", "7"]}},
+         "instruction_for_judge": "Hit only if it says why."},
         {"criterion_id": "c3", "checklist_type": "llm_boolean_judgment", "criterion": "says what follows"},
     ],
 }  # fmt: skip
@@ -45,8 +44,6 @@ def test_a_rubric_is_read_as_it_stands(tmp_path: Path) -> None:
     assert (rubric.number, rubric.decision_count, rubric.short_answer) == (1, 4, "")
     assert [one.id for one in rubric.exact] == ["c1"]
     assert [one.id for one in rubric.semantic] == ["c2", "c3"]
-    assert rubric.semantic[0].predicate == Predicate(("demand_A", "7"))
-    assert rubric.semantic[1].predicate is None
 
 
 def test_every_decision_is_kept_by_its_name(tmp_path: Path) -> None:
@@ -85,20 +82,19 @@ def changed(**changes: object) -> dict:
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
-        ([ROW, ROW], ":2 gives OR_explain_001 a second time"),
-        ([ROW | {"instance_id": None}], "has no instance_id"),
-        ([ROW | {"instance_number": "1"}], "has no instance_number"),
-        ([ROW | {"checklist": []}], "has no checklist"),
+        ([ROW, ROW], ":2 has OR_explain_001 a second time"),
+        ([ROW | {"instance_id": None}], "instance_id"),
+        ([ROW | {"instance_number": "1"}], "instance_number"),
+        ([ROW | {"checklist": []}], "checklist"),
         ([ROW | {"checklist": [ROW["checklist"][0]] * 2}], "criterion c1 twice"),  # type: ignore[index]
-        ([ROW | {"checklist": ["c1"]}], "a criterion without an id"),
-        ([changed(criterion_id="1")], "a criterion without an id"),
-        ([changed(checklist_type="guess")], "c1 is of type guess; expected exact_match or llm_boolean_judgment"),
+        ([ROW | {"checklist": ["c1"]}], "checklist.0"),
+        ([changed(criterion_id="1")], "checklist.0"),
+        ([changed(checklist_type="guess")], "checklist_type"),
         ([changed(target_entities=[])], "c1 is exact_match with 0 entities"),
-        ([changed(target_entities=["", "a"])], "target_entities of c1 are not texts"),
-        ([changed(target_entities=[5])], "target_entities of c1 are not texts"),
+        ([changed(target_entities=["", "a"])], "target_entities"),
+        ([changed(target_entities=[5])], "target_entities"),
         ([changed(checklist_type="llm_boolean_judgment")], "with 2 entities; only exact criteria have some"),
-        ([changed(criterion=None)], "has no criterion"),
-        ([changed(predicate={})], "c1 has a predicate without names"),
+        ([changed(criterion=None)], "criterion"),
     ],
 )
 def test_what_is_no_rubric_is_refused(tmp_path: Path, rows: list, complaint: str) -> None:
@@ -113,25 +109,24 @@ def test_answers_are_read_once_each(tmp_path: Path) -> None:
     assert read_answers(write(tmp_path, one)) == {"OR_explain_001": "because"}
     with pytest.raises(WorkspaceError, match="a second time"):
         read_answers(write(tmp_path, one, one))
-    with pytest.raises(WorkspaceError, match="has no answer"):
+    with pytest.raises(WorkspaceError, match="answer"):
         read_answers(write(tmp_path, {"instance_id": "a"}))
 
 
 @needs_release
 @pytest.mark.parametrize(
-    ("answers", "bounded", "entities", "all_hit", "none_hit"),
+    ("answers", "entities", "all_hit", "none_hit"),
     [
-        ("short_answer", False, 936, 33.0433, 27.0139),
-        ("question", False, 540, 21.5442, 15.5148),
-        ("question", True, 539, 21.5236, 15.4942),
-        ("nothing", False, 0, 6.0294, 0.0),
+        ("short_answer", 936, 33.0433, 27.0139),
+        ("question", 540, 21.5442, 15.5148),
+        ("nothing", 0, 6.0294, 0.0),
     ],
 )
 def test_the_release_s_short_answers_and_questions_cover_what_they_do(
-    answers: str, bounded: bool, entities: int, all_hit: float, none_hit: float
+    answers: str, entities: int, all_hit: float, none_hit: float
 ) -> None:
     rubrics = read_rubrics(PUBLIC / "evaluation" / "explain_evaluation" / "rubrics.jsonl").values()
-    exact = [exact_decisions(rubric, getattr(rubric, answers, ""), bounded) for rubric in rubrics]
+    exact = [exact_decisions(rubric, getattr(rubric, answers, "")) for rubric in rubrics]
     assert sum(sum(one.values()) for one in exact) == entities
     assert sum(len(one) for one in exact) == 1011
     if answers == "short_answer":

@@ -1,6 +1,5 @@
 """Programs of a workspace, confined: what is captured is solved again, what is hostile comes to nothing."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from oragent.milp.capture.program import ProgramOutcome
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
-from oragent.workspace.records import write_records
+from oragent.workspace.records import make_record
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from tests.workspace.release import put
 
@@ -78,7 +77,6 @@ def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
     ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver=solver)), "src/program.py")
     assert (ran.stop, backing_of(ran), ran.objective) == (ProgramOutcome.ENDED, Backing.MODEL, 23.0)
     assert ran.last_model.milp.name == "van"
-    assert ran.last_model.relaxed.objective == 23.5
     assert grade_attempt(attempt_of(ran), Reference("one", Mode.BUILD, 1, "one", 23.0)).is_passed
 
 
@@ -240,29 +238,9 @@ def test_the_program_finds_no_label_anywhere(tmp_path, runner, monkeypatch):
     assert again.stdout.startswith("seen 1 "), "what lies in the view is seen, so that the walk does look"
 
 
-@pytest.mark.slow
-def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runner):
-    linear = (READ + MODEL).replace(', cat="Integer"', "")
-    for program, whole in ((READ + MODEL, True), (linear, False)):
-        ran = runner.run(folder(tmp_path, program + SOLVE.format(solver="HiGHS")), "src/program.py")
-        files = write_records(ran)
-        record = json.loads(files["solver_records/van.solution.json"])
-        again = solve(ran.last_model.milp)
-        assert again.status is SolveStatus.OPTIMAL
-        assert record["objective_value"] == pytest.approx(again.objective)
-        assert record["is_mip"] is whole
-        assert ("solver_records/van.lp_relaxation.json" in files) is whole
-        slack = record["constraints"]["places"]
-        assert slack["slack"] == pytest.approx(8 - again.activities["places"])
-        assert slack["dual_value"] == (None if whole else pytest.approx(again.duals["places"]))
-        assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.objective
-
-
-@pytest.mark.slow
-def test_duals_in_records_are_finite_differences(tmp_path, runner):
-    linear = (READ + MODEL).replace(', cat="Integer"', "") + SOLVE.format(solver="HiGHS")
-    place = folder(tmp_path, linear)
-    base = runner.run(place, "src/program.py")
-    dual = json.loads(write_records(base)["solver_records/van.solution.json"])["constraints"]["weight"]["dual_value"]
-    moved = runner.run(place, "src/program.py", {"data/general_parameters.csv": DATA.replace("10.5", "10.6")})
-    assert dual == pytest.approx((moved.objective - base.objective) / 0.1)
+def test_records_have_the_solver_s_figures(tmp_path, runner):
+    ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver="HiGHS")), "src/program.py")
+    record, again = make_record(ran), solve(ran.last_model.milp)
+    assert again.status is SolveStatus.OPTIMAL
+    assert record["objective"] == pytest.approx(again.objective)
+    assert {name: entry["value"] for name, entry in record["variables"].items()} == pytest.approx(again.values)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.tables import _pass_interval
 from oragent.workspace import tables
-from oragent.workspace.tables import ColumnKind, CsvTable
+from oragent.workspace.tables import CsvTable
 
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
@@ -59,24 +59,6 @@ def test_each_flaw_is_named_with_its_line(text: str, flaw: str) -> None:
 )
 def test_a_clean_table_has_no_flaw(text: str) -> None:
     assert tables.read_table(text).flaws == ()
-
-
-def test_columns_are_described() -> None:
-    text = 'item,cost (EUR),mass_kg,note,code\na,1,2.5,-,x1\nb,"1,200",,n/a,7\na,1,1e3,,7\n'
-    item, cost, mass, note, code = tables.describe_columns(tables.read_strict(text, "t.csv"))
-    assert (item.kind, item.unit, item.distinct) == (ColumnKind.TEXT, None, 2)
-    assert (cost.kind, cost.unit) == (ColumnKind.INTEGER, "EUR")
-    assert (mass.kind, mass.unit, mass.missing) == (ColumnKind.NUMBER, "kg", 1)
-    assert (note.kind, note.missing, note.distinct) == (ColumnKind.EMPTY, 3, 0)
-    assert code.kind is ColumnKind.MIXED
-
-
-def test_repeated_rows_and_unknown_columns_are_found() -> None:
-    table = tables.read_strict("item,cost\na,1\nb,2\na,1\n", "t.csv")
-    assert tables.find_duplicates(table) == (2,)
-    assert table.column("cost") == ("1", "2", "1")
-    with pytest.raises(WorkspaceError, match="no column 'price'; there are item, cost"):
-        table.column("price")
 
 
 @pytest.mark.parametrize(

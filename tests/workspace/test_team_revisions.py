@@ -15,6 +15,7 @@ from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.folder import finished_verbs
+from oragent.workspace.versions import Versions
 from tests.workspace import teams
 from tests.workspace.test_command import call
 
@@ -117,3 +118,41 @@ def test_a_team_revises_twice_and_takes_both_back(case: Callable[[], tuple[Any, 
     assert (folder / ".git/index").read_bytes() == index
     # Asking git for the status renews the times in the index.
     assert teams.state_of(folder)[:3] == state[:3]
+
+
+@pytest.mark.slow
+def test_two_clones_with_runs_and_questions_in_both_merge_without_conflict(tmp_path: Path) -> None:
+    first, second = teams.make_shipments(tmp_path / "first"), tmp_path / "second"
+    adopt_folder(first, write=True)
+    teams.commit(first, "Adopt")
+    teams.git(tmp_path, "clone", "--quiet", str(first), str(second))
+    out = Terminal(file=io.StringIO())
+    with Sandbox(1) as box:
+        for folder in (first, second):
+            answer = Scripted(
+                [call("query", line="solve"), call("submit", answer=f"It costs {{r1.objective}} in {folder.name}.")]
+            )
+            assert command.ask_question(command.VerbRequest(folder, model=answer, sandbox=box), "How much?", out) == 0
+            assert command.run_program(folder, "", out, box) == 0
+            (folder / f"{folder.name}.md").write_text("A note.\n")
+            (folder / "inputs/plants.csv").write_text(teams.CSV["inputs/plants.csv"])
+            request = tmp_path / "request.md"
+            request.write_text(f"Metz ships less, says {folder.name}.\n")
+            steps = [
+                call("set_cell", cell="inputs/plants.csv[Metz, capacity]", value="45"),
+                call("submit", path="plan.py"),
+            ]
+            model = replying(steps, [edit("inputs/plants.csv", "Metz", "capacity", "45")])
+            wanted = command.VerbRequest(folder, model=model, sandbox=box)
+            assert command.revise_program(wanted, request, False, True, out) == 0
+            teams.commit(folder, f"Work in {folder.name}")
+    teams.git(second, "fetch", "--quiet", "origin", "refs/oragent/*:refs/oragent/*")
+    teams.git(second, "pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main")
+    assert teams.git(second, "diff", "--name-only", "--diff-filter=U") == ""
+    ignored = teams.git(second, "ls-files", "--others", "--ignored", "--exclude-standard").split()
+    assert {path.partition("/")[0] for path in ignored} >= {"run.db", "answers", ".oragent"}
+    for name in ignored:
+        (second / name).unlink()
+    versions = Versions(second, readonly=True).list_versions()
+    assert {version.is_foreign for version in versions if version.author == "reviser"} == {True, False}
+    assert {(second / f"{name}.md").is_file() for name in ("first", "second")} == {True}

@@ -1,4 +1,4 @@
-"""Undo takes back verbs and never a person's edits; redo and restore bring versions back; a kill loses nothing."""
+"""Undo takes back verbs and never a person's edits; restore brings versions back; a kill loses nothing."""
 
 import signal
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.undoing import redo_last, restore_files, undo_last
+from oragent.workspace.undoing import restore_files, undo_last
 from oragent.workspace.versions import PERSON, Versions
 from tests.workspace.release import put
 
@@ -71,28 +71,6 @@ def test_a_file_that_was_edited_after_the_verb_keeps_the_edit_and_is_named(tmp_p
         assert text(tmp_path, "src/a.py") == "mine"
 
 
-@pytest.mark.slow
-def test_redo_does_again_what_undo_took_back_until_another_verb_writes(tmp_path):
-    with Versions(tmp_path) as versions:
-        for content in ("1", "2", "3"):
-            versions.write_version({"src/a.py": content}, "builder", content)
-        undo_last(versions)
-        undo_last(versions)
-        redo_last(versions)
-        assert text(tmp_path, "src/a.py") == "2"
-        redo_last(versions)
-        assert text(tmp_path, "src/a.py") == "3"
-        with pytest.raises(WorkspaceError, match="nothing to redo"):
-            redo_last(versions)
-        undo_last(versions)
-        versions.write_version({"src/b.py": "new"}, "builder", "another")
-        with pytest.raises(WorkspaceError, match="nothing to redo"):
-            redo_last(versions)
-        undo_last(versions)
-        undo_last(versions)
-        assert text(tmp_path, "src/a.py") == "1"
-
-
 def test_restore_brings_a_version_back_and_can_be_undone(tmp_path):
     with Versions(tmp_path) as versions:
         put(tmp_path, {"docs/r.md": "first", "data/t.csv": "a\n1\n"})
@@ -125,9 +103,3 @@ def test_a_process_that_is_killed_while_it_writes_loses_no_version_of_anybody(tm
     assert text(tmp_path, "src/a.py") == "mine\n"
     assert text(tmp_path, "data/t.csv") == "a\n1\n"
     assert text(tmp_path, "docs/r.md") == "what I typed"
-
-
-def test_a_diff_of_a_large_table_is_not_computed(tmp_path):
-    with Versions(tmp_path) as versions:
-        number = versions.write_version({"data/t.csv": "a\n" + "1\n" * 800_000}, "builder", "large")
-        assert "too large to compare: 0 and 1600002 bytes" in versions.describe_diff(number)

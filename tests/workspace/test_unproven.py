@@ -1,29 +1,17 @@
 """Plans that are not proven optimal: whose value, gap and decisions belong together, and which differences are shown."""
 
 import io
-from dataclasses import replace
 
 import pytest
 
 from oragent._base.terminal import Terminal
-from oragent.milp.capture.program import ProgramOutcome
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.operations.results import Figure, ObjectiveChange
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, verbs
-from oragent.workspace.records import TRIAL
-from oragent.workspace.runner import ProgramRun, SolvedModel
 from oragent.workspace.settings import EffortOptions
+from oragent.workspace.verb_results import ComparisonResult, Revision
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
-
-RECORD = "solver_records/bakery.solution.json"
-
-
-def found(objective: float, bound: float, **values: float) -> Solution:
-    gap = abs(objective - bound) / max(1.0, abs(objective))
-    return Solution(SolveStatus.FEASIBLE, objective, bound, gap, {"rye": 90.0, "wheat": 0.0, **values},
-                    slacks={"flour_there": 10.0, TRIAL: 0.0})  # fmt: skip
 
 
 @pytest.mark.slow
@@ -40,16 +28,14 @@ def test_a_program_that_the_limit_ends_after_its_solve_has_a_result(tmp_path):
 
 
 def test_a_difference_within_the_gap_is_no_gain_in_a_revision():
-    milp = Milp(
-        name="bakery",
-        sense=Sense.MAXIMIZE,
-        objective=Objective({"rye": 4.0, "wheat": 3.0}),
-        variables=(Variable("rye"), Variable("wheat")),
-        rows=(Row("flour_there", {"rye": 1.0, "wheat": 1.0}, Relation.AT_MOST, 100.0),),
-    )
-    ran = ProgramRun(ProgramOutcome.ENDED, models=(SolvedModel(milp, found(360, 400)),))
-    after = replace(ran, models=(SolvedModel(milp, found(375, 400)),))
-    assert verbs._describe_gap(ran, after).startswith("no change is shown, as the difference lies within the gap")
-    proven = Solution(SolveStatus.OPTIMAL, 400.0, 400.0, 0.0, {"rye": 100.0, "wheat": 0.0})
-    optimal = replace(ran, models=(SolvedModel(milp, proven),))
-    assert verbs._describe_gap(optimal, optimal) == ""
+    revision = Revision(name=".")
+
+    def describe(low, high):
+        change = ObjectiveChange(
+            name="", sense="maximize", before=Figure(), after=Figure(), difference=Figure.between(15.0, low, high)
+        )
+        return verbs._describe_gap(ComparisonResult(verb="verify", old=revision, new=revision, objective=change, status="feasible", entries=()))  # fmt: skip
+
+    assert describe(-40.0, 40.0).startswith("no change is shown, as the difference lies within the gap")
+    assert describe(5.0, 40.0) == "the optimum changes by between 5 and 40"
+    assert describe(15.0, 15.0) == ""

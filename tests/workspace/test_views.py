@@ -10,16 +10,13 @@ import pytest
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.importing import Release, read_release
 from oragent.evals.workspace.views import (
-    AgentView,
     HiddenLabels,
-    RevisionNote,
     RevisionView,
     Trace,
+    WorkspaceTask,
     copy_view,
-    fitting_variant,
+    lay_out,
     public_metadata,
-    visible_files,
-    write_manifest,
 )
 from oragent.workspace.layout import Mode
 from tests.workspace.release import synthetic
@@ -34,8 +31,10 @@ def release(tmp_path: Path) -> Release:
     return read_release(synthetic(tmp_path / "release", 1, programs=True))
 
 
-def view(release: Release, folder: Path, mode: Mode, variant: RevisionView | None = None, **how: object) -> AgentView:
-    return copy_view(release.workspaces[mode, 1], folder, release.labels_of(mode, 1), variant, **how)  # type: ignore[arg-type]
+def view(release: Release, folder: Path, mode: Mode, variant: RevisionView | None = None) -> Path:
+    """The folder of an agent: the view of a set, laid out by its variant."""
+    copy_view(release.workspaces[mode, 1], folder / "view", release.labels_of(mode, 1))
+    return lay_out(WorkspaceTask("one", 1, mode, variant, folder / "view"), folder / "desk")
 
 
 def listing(folder: Path) -> list[str]:
@@ -64,75 +63,31 @@ def test_each_mode_and_variant_shows_its_files(
     release: Release, tmp_path: Path, mode: Mode, variant: RevisionView | None, expected: list[str]
 ) -> None:
     made = view(release, tmp_path / "view", mode, variant)
-    assert listing(made.folder) == sorted([*expected, "metadata.json"])
-    assert [entry.path for entry in made.entries] == listing(made.folder)
+    assert listing(made) == sorted([*expected, "metadata.json"])
     source = release.workspaces[mode, 1].files
-    assert all((made.folder / path).read_bytes() == source[path].read_bytes() for path in expected)
-    assert all(os.stat(made.folder / path).st_ino != os.stat(source[path]).st_ino for path in expected)
+    assert all((made / path).read_bytes() == source[path].read_bytes() for path in expected)
+    assert all(os.stat(made / path).st_ino != os.stat(source[path]).st_ino for path in expected)
     program = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}.get(mode)
-    assert program is None or list((made.folder / program).iterdir()) == []
-
-
-def test_what_is_not_shown_is_named(release: Release, tmp_path: Path) -> None:
-    made = view(release, tmp_path / "view", Mode.REVISE, RevisionView.MODEL)
-    assert list(made.hidden) == [*CODE, "revised/src/.gitkeep"]
-    assert set(made.removed) == {"revise_type", "revise_description"}
-    write_manifest(made, tmp_path / "manifest.json")
-    told = json.loads((tmp_path / "manifest.json").read_text())
-    assert told["hidden"] == list(made.hidden)
-    assert [entry["path"] for entry in told["files"]] == listing(made.folder)
+    assert program is None or list((made / program).iterdir()) == []
 
 
 def test_keys_that_sound_like_answers_are_removed(release: Release, tmp_path: Path) -> None:
     made = view(release, tmp_path / "view", Mode.EXPLAIN)
-    told = json.loads((made.folder / "metadata.json").read_text())
+    told = json.loads((made / "metadata.json").read_text())
     assert set(told["explain_task"]) == {"dimension", "question"}
-    assert "hidden" not in (made.folder / "metadata.json").read_text()
-    assert made.removed == ("explain_task.expected",)
+    assert "hidden" not in (made / "metadata.json").read_text()
 
 
 def test_metadata_pass_an_allow_list_with_types() -> None:
     given = {"instance_id": "a", "objective": 5, "domain": {"answer": 5}, "explain_task": {"question": "?", "hint": 1}}
-    assert public_metadata(given) == (
-        {"instance_id": "a", "explain_task": {"question": "?"}},
-        ("objective", "domain", "explain_task.hint"),
-    )
-    assert public_metadata({}) == ({}, ())
+    assert public_metadata(given) == {"instance_id": "a", "explain_task": {"question": "?"}}
+    assert public_metadata({}) == {}
 
 
 def test_metadata_that_are_no_unicode_do_no_harm(release: Release, tmp_path: Path) -> None:
     workspace = replace(release.workspaces[Mode.BUILD, 1], metadata={"instance_id": "half \ud800 a letter"})
-    made = copy_view(workspace, tmp_path / "view", HiddenLabels())
-    assert json.loads((made.folder / "metadata.json").read_bytes()) == {"instance_id": "half \ud800 a letter"}
-
-
-def test_a_note_is_shown_when_asked_for_only(release: Release, tmp_path: Path) -> None:
-    silent = view(release, tmp_path / "silent", Mode.REVISE, RevisionView.CODE)
-    assert "REVISE_NOTE.md" not in listing(silent.folder)
-    quoted = view(release, tmp_path / "quoted", Mode.REVISE, RevisionView.CODE, note=RevisionNote.DESCRIPTION)
-    assert (quoted.folder / "REVISE_NOTE.md").read_text() == "Rye now takes more flour.\n"
-
-
-def test_a_revision_without_its_program_shows_the_formulation(tmp_path: Path) -> None:
-    bare = read_release(synthetic(tmp_path / "bare", 1))
-    workspace = bare.workspaces[Mode.REVISE, 1]
-    assert [fitting_variant(workspace, variant) for variant in RevisionView] == [RevisionView.MODEL] * 3
-    neither = bare.workspaces[Mode.BUILD, 1]
-    with pytest.raises(WorkspaceError, match="needs the original's program or formulation"):
-        fitting_variant(neither)
-
-
-def test_a_full_revision_has_every_variant(release: Release) -> None:
-    assert [fitting_variant(release.workspaces[Mode.REVISE, 1], variant) for variant in RevisionView] == list(
-        RevisionView
-    )
-
-
-def test_variants_belong_to_revisions(release: Release) -> None:
-    with pytest.raises(WorkspaceError, match="does not fit build"):
-        visible_files(release.workspaces[Mode.BUILD, 1], RevisionView.CODE)
-    with pytest.raises(WorkspaceError, match="variant None does not fit revise"):
-        visible_files(release.workspaces[Mode.REVISE, 1])
+    copy_view(workspace, tmp_path / "view", HiddenLabels())
+    assert json.loads((tmp_path / "view/metadata.json").read_bytes()) == {"instance_id": "half \ud800 a letter"}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +103,7 @@ def test_a_label_inside_the_view_is_refused_and_nothing_is_left(
     release.workspaces[Mode.BUILD, 1].files["docs/business_requirement.md"].write_text(text)
     with pytest.raises(WorkspaceError, match=f"the view contains a label: docs/business_requirement.md {trace}"):
         view(release, tmp_path / "view", Mode.BUILD)
-    assert not (tmp_path / "view").exists()
+    assert not (tmp_path / "view/view").exists()
 
 
 def test_a_copy_of_the_labels_is_refused_under_any_name(release: Release, tmp_path: Path) -> None:
@@ -158,19 +113,12 @@ def test_a_copy_of_the_labels_is_refused_under_any_name(release: Release, tmp_pa
         view(release, tmp_path / "view", Mode.REVISE, RevisionView.CODE)
 
 
-@pytest.mark.parametrize(("folder", "vault"), [("a", "a/b"), ("a/b", "a"), ("a", "a")])
-def test_labels_lie_elsewhere(release: Release, tmp_path: Path, folder: str, vault: str) -> None:
-    with pytest.raises(WorkspaceError, match="are inside one another"):
-        view(release, tmp_path / folder, Mode.BUILD, vault=tmp_path / vault)
-    assert not (tmp_path / folder).exists()
-
-
 def test_a_folder_that_exists_is_never_written_into(release: Release, tmp_path: Path) -> None:
-    (tmp_path / "view").mkdir()
-    (tmp_path / "view" / "mine").write_text("kept")
+    (tmp_path / "view/view").mkdir(parents=True)
+    (tmp_path / "view/view/mine").write_text("kept")
     with pytest.raises(WorkspaceError, match="expected a new folder"):
         view(release, tmp_path / "view", Mode.BUILD)
-    assert listing(tmp_path / "view") == ["mine"]
+    assert listing(tmp_path / "view") == ["view/mine"]
 
 
 def test_a_full_disk_leaves_nothing(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +128,7 @@ def test_a_full_disk_leaves_nothing(release: Release, tmp_path: Path, monkeypatc
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(WorkspaceError, match="No space left on device; all files of the folder were removed"):
         view(release, tmp_path / "view", Mode.BUILD)
-    assert not (tmp_path / "view").exists()
+    assert not (tmp_path / "view/view").exists()
 
 
 def test_a_source_turned_into_a_link_is_not_followed(release: Release, tmp_path: Path) -> None:

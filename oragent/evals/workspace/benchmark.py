@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import median
 from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass as checked
@@ -22,10 +21,11 @@ from oragent.evals.bench.driver import save_text
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.evals.workspace import agents
-from oragent.evals.workspace.evaluating import InstanceLabels, grade_answer, grade_program
-from oragent.evals.workspace.exact_instances import read_instances
+from oragent.evals.workspace.grading import AttemptOutcome, Grade, Reference, grade_attempt
 from oragent.evals.workspace.importing import LabelSet, read_labels
-from oragent.evals.workspace.judging import PENALTY_PAPER, by_predicates, gather_evidence
+from oragent.evals.workspace.judging import PENALTY_PAPER, RubricJudgement, gather_evidence, score_answer
+from oragent.evals.workspace.printed import Backing, attempt_of
+from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.views import PROGRAM, VAULT, RevisionView, WorkspaceTask, lay_out, list_tasks
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
@@ -50,13 +50,66 @@ TERMS = BenchTerms(
 )
 
 
-def list_subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, Any]:
-    """List the subjects of a benchmark: each mode, and for revisions each variant."""
-    by_name: dict[str, Any] = {}
-    for mode in modes:
-        names = [str(variant) for variant in variants] if mode is Mode.REVISE else [str(mode)]
-        by_name |= dict.fromkeys(names)
-    return by_name
+@dataclass(frozen=True)
+class InstanceLabels:
+    """Labels of an instance, which no agent sees."""
+
+    # Reference of a build or revision. None for a question.
+    reference: Reference | None = None
+    # Reference of the version before the revision. None if it does not exist.
+    original: float | None = None
+    # Rubric of a question. None for other modes.
+    rubric: Rubric | None = None
+
+
+def grade_program(
+    task: WorkspaceTask, folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner
+) -> dict[str, Any]:
+    """Run and grade a program in a folder."""
+    assert labels.reference is not None
+    if not path:
+        nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
+        return _make_record(task, nothing)
+    ran = runner.run(folder, path)
+    graded = grade_attempt(attempt_of(ran), labels.reference, labels.original)
+    return _make_record(task, graded) | {"seconds_run": ran.cpu_s}
+
+
+def grade_answer(
+    task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: RubricJudgement | None
+) -> dict[str, Any]:
+    """Score an answer; without a judgement, semantic criteria count as missed, and the record says so."""
+    assert labels.rubric is not None
+    missed = RubricJudgement({criterion.id: False for criterion in labels.rubric.semantic}, {}, None)
+    scored = score_answer(labels.rubric, answer, judged or missed)
+    return {
+        "mode": str(task.mode),
+        "number": task.number,
+        "group": labels.rubric.dimension,
+        "coverage": scored.coverage,
+        "total": scored.total,
+        "marks": None if scored.marks is None else vars(scored.marks),
+        "exact": dict(scored.exact),
+        "semantic": dict(scored.semantic),
+        "judged": judged is not None,
+        "passed": scored.coverage >= 35.0 - 1e-9,
+        "outcome": f"{scored.coverage:.1f} of 35",
+    }
+
+
+def _make_record(task: WorkspaceTask, graded: Grade) -> dict[str, Any]:
+    return {
+        "mode": str(task.mode),
+        "number": task.number,
+        "outcome": str(graded.outcome),
+        "passed": graded.is_passed,
+        "strict": graded.strict,
+        "objective": graded.objective,
+        "error": graded.error,
+        "note": graded.note,
+        "backing": None if graded.backing is None else str(graded.backing),
+        "unbacked": graded.backing in (Backing.OTHER, Backing.NONE),
+    }
 
 
 @checked(frozen=True, config=STRICT)
@@ -66,7 +119,7 @@ class WorkspaceBenchSettings(CaseSettings):
     set: str = ""
     # Number of instances taken from the beginning of each mode. None means all.
     limit: int | None = None
-    # Model that judges answers. Empty means that predicates decide.
+    # Model that judges answers. Empty means that semantic criteria count as missed.
     judge: str = ""
     # Largest penalty by a judge, in points.
     penalty_max: float = PENALTY_PAPER
@@ -108,22 +161,6 @@ class WorkspaceBenchmark(CaseBenchmark):
         """Labels of the set."""
         return read_labels(self.root)
 
-    @cached_property
-    def _exact_instances(self) -> Mapping[int, Any]:
-        return read_instances(self.root)
-
-    @property
-    def sizes(self) -> str:
-        """Numbers of variables and constraints of the set's exact models; empty if unknown."""
-        models = [milp.milp for milp in self._exact_instances.values()]
-        if not models:
-            return ""
-        parts = {
-            "variables": [len(milp.variables) for milp in models],
-            "constraints": [len(milp.rows) for milp in models],
-        }
-        return ", ".join(f"{min(all_)} to {max(all_)} {what} (median {median(all_):g})" for what, all_ in parts.items())
-
     def tasks(self, subject: str) -> tuple[WorkspaceTask, ...]:
         """Return the tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
@@ -149,17 +186,16 @@ class WorkspaceBenchmark(CaseBenchmark):
 
     def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
         """Return the labels of an instance, which no agent sees."""
-        instance = self._exact_instances.get(task.number)
         if task.mode is Mode.EXPLAIN:
             rubrics = [rubric for rubric in self.labels.rubrics.values() if rubric.number == task.number]
             if not rubrics:
                 raise WorkspaceError(f"{task.name} has no rubric in the vault of its set")
-            return InstanceLabels(rubric=rubrics[0], instance=instance)
+            return InstanceLabels(rubric=rubrics[0])
         reference = self.labels.references[task.mode].get(task.name)
         if reference is None:
             raise WorkspaceError(f"{task.name} has no reference in the vault of its set")
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
-        return InstanceLabels(reference, original, instance=instance)
+        return InstanceLabels(reference, original)
 
     def profile_case(self, cell: BenchCell) -> Sequence[CaseCalls]:
         """Return the expected calls of a task. An agent works with tools and sends the whole conversation each time."""
@@ -194,11 +230,10 @@ class WorkspaceBenchmark(CaseBenchmark):
         names = {"": contestant["agent"]} | ({agents.JUDGE: judge} if judge else {})
         players = {role: self.given_models.get(name, name) for role, name in names.items()}
         runner = agents.ReleaseRunner(self.sandbox, LIMITS)
-        manner = agents.Manner(agents.FileInterface(contestant["interface"]), agents.Track(contestant["track"]))
 
         async def run_case(case: LedgerCase) -> object:
             desk = cell_folder / "desks" / case.name
-            return await self._run_task(case, tasks[case.name], desk, contestant["agent"], manner, runner)
+            return await self._run_task(case, tasks[case.name], desk, contestant["agent"], runner)
 
         return {role: player for role, player in players.items() if player not in agents.AGENTS}, run_case
 
@@ -208,28 +243,25 @@ class WorkspaceBenchmark(CaseBenchmark):
         task: WorkspaceTask,
         desk: Path,
         agent: str,
-        manner: agents.Manner,
         runner: ProgramRunner,
     ) -> dict[str, Any]:
         labels = self.labels_of(task)
         folder = await asyncio.to_thread(lay_out, task, desk)
         if agent in agents.AGENTS:
-            work_done = await asyncio.to_thread(agents.attempt_task, agent, task, folder, labels.instance, runner)
+            work_done = await asyncio.to_thread(agents.copy_original, task, folder)
         else:
             writable = (f"{PROGRAM[task.mode]}/*",) if task.mode in PROGRAM else ()
-            work_done = await agents.run_task(case, task, ToolSession(folder, runner, writable), manner)
+            work_done = await agents.run_task(case, task, ToolSession(folder, runner, writable))
         record = await self._score_work(case, task, folder, work_done, labels, runner)
         self._keep_work(case, task.name, folder, desk.parents[1], work_done)
         shutil.rmtree(folder, ignore_errors=True)
         record |= {
-            "planted": work_done.planted,
             "calls": work_done.calls,
             "end": work_done.end,
             "broken_citations": list(work_done.broken),
             "seconds": sum(reply.seconds for reply in case.replies),
             "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
         }
-        record["named"] = _names_planted_error(work_done.planted, record) if work_done.planted else None
         return record
 
     def _keep_work(self, case: LedgerCase, name: str, folder: Path, cell_folder: Path, work_done: AgentWork) -> None:
@@ -262,8 +294,6 @@ class WorkspaceBenchmark(CaseBenchmark):
         if self.settings.judge:
             seen = gather_evidence(open_workspace(task.view, Mode.EXPLAIN))
             judged = await agents.judge_answer(case, rubric, answer, seen, self.settings.penalty_max)
-        elif all(criterion.predicate for criterion in rubric.semantic):
-            judged = by_predicates(rubric, answer)
         return grade_answer(task, answer, labels, judged)
 
 
@@ -276,14 +306,3 @@ def score_cases(subject: str, cases: Sequence[FinishedCase]) -> float:
     totals = [case.result["total"] for case in cases]
     points = totals if all(case is not None for case in totals) else [case.result["coverage"] for case in cases]
     return sum(map(float, points)) / len(points)
-
-
-def _names_planted_error(planted: str, record: Mapping[str, Any]) -> bool:
-    """Return True if the comparison names the planted error."""
-    kind, _, name = planted.partition(": ")
-    if record["passed"]:
-        return False
-    if kind == "operation":
-        return name in record["missing_operations"]
-    subject = name.removeprefix("objective ")
-    return any(subject in text for text in record["differences"])

@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.cases import difference_table
+from oragent.evals.bench.cases import case_table, difference_table
 from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
-from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
+from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.requests import BenchRequest
-from oragent.evals.workspace import across_modes, tables
-from oragent.evals.workspace.agents import FileInterface, Track
-from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, list_subjects
+from oragent.evals.workspace import tables
+from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark
 from oragent.evals.workspace.outputs import prediction_scores, question_floor
+from oragent.evals.workspace.published import PROTOCOL, published_table
 from oragent.evals.workspace.views import RevisionView, fitting_subject
 from oragent.llm.model import Model
 from oragent.workspace.layout import Mode
@@ -31,10 +29,7 @@ IN_A_TERMINAL = (
     "points",
     "95 %",
     "backed",
-    "equivalent",
-    "preserved",
     "coverage",
-    "named",
     "citations that fail",
     "tool calls",
 )
@@ -46,7 +41,7 @@ class WorkspaceBenchRequest(BenchRequest):
 
     Attributes:
         root: Folder of the set. None means the set of the benchmark in the folder.
-        modes, variants, interfaces, tracks, agents: Measured combinations; all of them are run.
+        modes, variants, agents: Measured combinations; all of them are run.
         settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, maximum length of
             a reply (``max_tokens``) and maximum seconds per reply (``timeout_s``).
     """
@@ -54,8 +49,6 @@ class WorkspaceBenchRequest(BenchRequest):
     root: Path | None = None
     modes: Sequence[Mode] = tuple(Mode)
     variants: Sequence[RevisionView] = (RevisionView.CODE,)
-    interfaces: Sequence[FileInterface] = (FileInterface.FILESYSTEM,)
-    tracks: Sequence[Track] = (Track.PULP,)
     agents: Sequence[str] = ()
     seeds: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -85,57 +78,42 @@ def _make_plan(request: WorkspaceBenchRequest) -> BenchPlan:
     if request.root is None:
         return MANIFEST.read_plan(request.outputs)
     if not request.agents:
-        raise ConfigError("no agent is named: name a model or agent with --models, such as oracle, copy or planted")
+        raise ConfigError("nobody is measured: name a model with --models, or copy")
     variants = dict.fromkeys(
         fitting_subject(request.root, variant) if Mode.REVISE in request.modes else variant
         for variant in request.variants
     )
-    contestants = {}
-    for agent, interface, track in product(request.agents, request.interfaces, request.tracks):
-        label = agent + (f", {interface}" if len(request.interfaces) > 1 else "")
-        if len(request.tracks) > 1:
-            label += f", {track}"
-        else:
-            label += ""
-        contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
+    contestants = {agent: {"agent": agent} for agent in request.agents}
     given = {name: value for name, value in request.settings.items() if value is not None}
-    subjects = list_subjects(list(request.modes), list(variants))
+    named = [name for mode in request.modes for name in (variants if mode is Mode.REVISE else [mode])]
+    subjects = dict.fromkeys(map(str, named))
     return BenchPlan(TERMS, subjects, contestants, tuple(range(request.seeds)), {"set": str(request.root)} | given)
 
 
 def _subject_lines(bench: WorkspaceBenchmark, subject: str) -> list[str]:
-    """Describe the score of an unchanged model, missing parts of the views, and the highest reachable score."""
+    """Describe the floor of a mode."""
     labels, lines = bench.labels, list[str]()
     if subject == Mode.EXPLAIN and (floor := question_floor(labels)) is not None:
         lines.append(f"floor: the question itself as an answer covers {floor:.2f} of 35 points")
     elif subject.startswith("revise") and labels.originals:
         rate = prediction_scores(labels, "originals")[Mode.REVISE].pass_rate
         lines.append(f"floor: an unchanged model passes {rate:.2f} %")
-    if subject == Mode.EXPLAIN:
-        lines += tables.ceiling_lines(bench.tasks(subject), bench.labels.rubrics.values())
-    elif subject.startswith("revise"):
-        other = [task.number for task in bench.tasks(subject) if task.variant != subject]
-        if other:
-            numbers = ", ".join(map(str, other))
-            lines.append(f"{len(other)} revisions show {RevisionView.MODEL}, as they have no program: {numbers}")
     return lines
 
 
 def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
-    agents_by_mode = bench.measure(folder, tables.MeasuredAgent)
     parts = [
         {
             "name": subject,
             "scores": tables.score_table(subject, rows),
             "floors": _subject_lines(bench, subject),
             "failures": None if subject == Mode.EXPLAIN else tables.failure_table(rows),
-            "groups": tables.group_tables(subject, rows),
+            "groups": tables.group_table(subject, rows),
             "differences": difference_table([row.group for row in rows], "instances") if len(rows) > 1 else None,
-            "published": across_modes.published_table(subject, rows),
-            "instances": tables.instance_table(rows),
-            "links": _link_files(folder, bench, rows),
+            "published": published_table(subject, [row.contestant for row in rows]),
+            "instances": case_table(rows, "instance", lambda case: str(case.result["outcome"])),
         }
-        for subject, rows in agents_by_mode.items()
+        for subject, rows in bench.measure(folder, tables.MeasuredAgent).items()
     ]
     text = page_template(Path(__file__)).render(
         plan=bench.plan,
@@ -143,43 +121,10 @@ def _write_page(bench: WorkspaceBenchmark, folder: Path) -> Path:
         settings=dict(bench.plan.settings),
         title=bench.labels.title,
         readable=bool(bench.readable),
-        protocol=across_modes.PROTOCOL,
-        sizes=bench.sizes,
-        published=across_modes.published_tables(),
-        together=[
-            (title, table)
-            for title, table in (
-                ("Programs that ran, and models with a feasible point", across_modes.rate_table(agents_by_mode)),
-                ("Gains and correlations", across_modes.gain_table(agents_by_mode)),
-                ("Solver tracks, and differences between modes", across_modes.track_table(agents_by_mode)),
-                ("Scores by prompt tokens", across_modes.token_table(agents_by_mode)),
-            )
-            if table is not None
-        ],
+        protocol=PROTOCOL,
     )
     return save_text(folder / "report.html", text)
 
 
 COMMAND = BenchCommand(MANIFEST, lambda plan, folder: WorkspaceBenchmark(plan), _show_results, _write_page)
 show_bench = COMMAND.show_folder
-
-
-def _link_files(
-    folder: Path, bench: WorkspaceBenchmark, rows: Sequence[tables.MeasuredAgent]
-) -> list[list[tuple[str, str]]]:
-    """Return links to transcripts and submitted files of each instance, in the order of the table of instances."""
-    names = dict.fromkeys(key for row in rows for key in row.by_name)
-    links = []
-    for seed, name in names:
-        case_links = []
-        for row in rows:
-            cell_folder = bench.cell_folder(BenchCell(row.subject, row.contestant, seed), folder)
-            names_of = (f"transcripts/{name}.json", f"submitted/{name}.py", f"submitted/{name}.md")
-            paths = [cell_folder / path for path in names_of]
-            case_links += [
-                (f"{row.contestant} {path.parent.name}", quote(str(path.relative_to(folder))))
-                for path in paths
-                if path.is_file()
-            ]
-        links.append(case_links)
-    return links

@@ -4,83 +4,78 @@ By the published rule, an attempt passes if its printed objective lies within a 
 This module also names the kind of each failure. Kinds are tested in a fixed order, and the first that applies counts.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.printed import Backing, PrintedObjective, ProgramAttempt, find_backing, parse_objective
-from oragent.evals.workspace.rubric import collect_once
+from oragent.evals.workspace.rubric import ROW, Named, build_row, collect_once, read_rows
 from oragent.milp import Sense
 from oragent.milp.capture.program import ProgramOutcome
 from oragent.workspace import tables
 from oragent.workspace.layout import Mode
-from oragent.workspace.objective import is_within_tolerance, relative_error
-from oragent.workspace.reading import finite_number, read_jsonl, read_text, shorten, shorten_path
+from oragent.workspace.reading import read_text, shorten
+from oragent.workspace.runner import is_within_tolerance, relative_error
 
 # Relative tolerance of the public release.
 TOLERANCE = 0.01
-HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "reference_objective", "relative_tolerance")
-
-
 # Relative tolerance that is reported in addition to the release's.
 STRICT = 1e-6
 
 
-@dataclass(frozen=True)
+@checked(frozen=True, config=ROW)
 class Reference:
     """The label of one build or revise instance."""
 
     # Id of the workspace: ``or_space_007_build`` in the public release.
-    workspace_id: str
-    mode: Mode
-    number: int
+    workspace_id: Named
+    mode: Annotated[Literal[Mode.BUILD, Mode.REVISE], Field(validation_alias="task_type")]
+    number: Annotated[int, Field(validation_alias="instance_number", ge=0)]
     # Id of the source of the instance.
     instance_id: str
     # Objective of the reference program, in the units of the instance.
-    objective: float
+    objective: Annotated[float, Field(validation_alias="reference_objective", allow_inf_nan=False)]
     # Maximum relative error of a passing value.
-    tolerance: float = TOLERANCE
+    tolerance: Annotated[float, Field(validation_alias="relative_tolerance", gt=0, lt=1)] = TOLERANCE
 
 
-def workspace_id(mode: Mode, number: int) -> str:
-    """Return the name of an instance in the public release."""
-    return f"or_space_{number:03d}_{mode}"
+@checked(frozen=True, config=ROW)
+class Prediction:
+    """Predicted status and objective of one instance."""
+
+    workspace_id: Named
+    # Status as named by the solver; only ``Optimal`` can pass.
+    status: str
+    # Value of the objective. None without a solution.
+    objective: Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = None
 
 
 def read_references(path: Path) -> Mapping[str, Reference]:
     """Read a file of reference objectives in the format of the public release; return them by workspace id."""
     table = tables.read_strict(read_text(path), path)
-    missing = [name for name in HEADER if name not in table.header]
-    if missing:
-        raise WorkspaceError(f"{shorten_path(path)} has no column {missing[0]}; expected {', '.join(HEADER)}")
-    places = [f"{shorten_path(path)}:{number}" for number in range(2, len(table.rows) + 2)]
-    rows = ((at, dict(zip(table.header, row, strict=True))) for at, row in zip(places, table.rows, strict=True))
-    references = ((at, _read_reference(row, at)) for at, row in rows)
-    entries = ((at, reference.workspace_id, reference) for at, reference in references)
-    return collect_once(entries, "gives", "one reference per instance")
+    found = []
+    for number, row in enumerate(table.rows, 2):
+        at = f"{path}:{number}"
+        reference = build_row(Reference, dict(zip(table.header, row, strict=True)), at)
+        found.append((at, reference.workspace_id, reference))
+    return collect_once(found)
 
 
-def _read_reference(row: dict[str, str], location: str) -> Reference:
-    objective, tolerance = (tables.parse_number(row[name]) for name in HEADER[4:])
-    number = row["instance_number"]
-    checks = {
-        "reference_objective": (objective is not None and math.isfinite(objective), "a finite number"),
-        "relative_tolerance": (tolerance is not None and 0 < tolerance < 1, "a number in (0, 1)"),
-        "task_type": (row["task_type"] in {Mode.BUILD, Mode.REVISE}, "build or revise"),
-        "instance_number": (number.isascii() and number.isdigit(), "a whole number"),
-    }
-    for name, (is_right, expected) in checks.items():
-        if not is_right:
-            raise WorkspaceError(f"{location}: {name} is {shorten(row[name])!r}; expected {expected}")
-    assert objective is not None
-    assert tolerance is not None
-    mode = Mode(row["task_type"])
-    return Reference(row["workspace_id"], mode, int(number), row["instance_id"], objective, tolerance)
+def read_predictions(path: Path) -> dict[str, Prediction]:
+    """Read predictions, one JSON object per line: ``{"workspace_id", "status", "objective"}``."""
+    return read_rows(path, Prediction, "workspace_id")
+
+
+def workspace_id(mode: Mode, number: int) -> str:
+    """Return the name of an instance in the public release."""
+    return f"or_space_{number:03d}_{mode}"
 
 
 class AttemptOutcome(StrEnum):
@@ -91,7 +86,6 @@ class AttemptOutcome(StrEnum):
     TIMEOUT = "time-out"
     MEMORY = "out of memory"
     RUNTIME_ERROR = "run-time error"
-    NO_MODEL = "no model solved"
     NO_OBJECTIVE = "no objective printed"
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
@@ -125,28 +119,22 @@ class Grade:
         return self.outcome is AttemptOutcome.PASSED
 
 
-def grade_attempt(
-    attempt: ProgramAttempt, reference: Reference, original: float | None = None, demand_model: bool = False
-) -> Grade:
+def grade_attempt(attempt: ProgramAttempt, reference: Reference, original: float | None = None) -> Grade:
     """Grade an attempt.
 
     Args:
         attempt: Attempt to grade.
         reference: Label of the instance.
         original: Reference of the version before the revision. None for build.
-        demand_model: Whether a program that solves no model fails; by the published rule it passes.
     """
     printed = parse_objective(attempt.stdout)
-    stopped = _early_failure(attempt, printed, demand_model)
+    stopped = _early_failure(attempt, printed)
     value = printed.value
     if stopped or value is None:
         return Grade(reference.workspace_id, stopped or AttemptOutcome.NO_OBJECTIVE, False, value, None, printed.note)
     outcome = compare_value(value, reference, original, attempt.direction)
     error = relative_error(value, reference.objective)
-    if attempt.objectives is None:
-        mark = None
-    else:
-        mark = find_backing(printed, attempt.objectives)
+    mark = None if attempt.objectives is None else find_backing(printed, attempt.objectives)
     return Grade(reference.workspace_id, outcome, error <= STRICT, value, error, printed.note, mark)
 
 
@@ -164,53 +152,24 @@ def compare_value(
         return AttemptOutcome.UNREVISED
     if direction is None:
         return AttemptOutcome.WRONG_VALUE
-    if direction is Sense.MINIMIZE:
-        better = value < reference.objective
-    else:
-        better = value > reference.objective
-    if better:
+    if direction.sign * (value - reference.objective) < 0:
         return AttemptOutcome.MISSING_CONSTRAINT
     return AttemptOutcome.WRONG_DATA
 
 
-def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
-    """Return the first kind of failure that precedes the comparison of values, or None."""
+def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective) -> AttemptOutcome | None:
+    """Return the first kind of failure that precedes the comparison of values; None if there are not any."""
     status = attempt.status.casefold()
     kinds = {
         AttemptOutcome.TIMEOUT: attempt.stop is ProgramOutcome.TIME,
         AttemptOutcome.MEMORY: attempt.stop is ProgramOutcome.MEMORY,
         AttemptOutcome.RUNTIME_ERROR: attempt.stop is ProgramOutcome.ERROR,
-        AttemptOutcome.NO_MODEL: demand_model and attempt.objectives == (),
         AttemptOutcome.NO_OBJECTIVE: printed.value is None,
         AttemptOutcome.INFEASIBLE: status == "infeasible",
         AttemptOutcome.UNBOUNDED: status == "unbounded",
         AttemptOutcome.NOT_PROVEN: status not in {"", "optimal", "infeasible", "unbounded"},
     }
     return next((kind for kind, holds in kinds.items() if holds), None)
-
-
-def release_label(attempt: ProgramAttempt, grade: Grade) -> str:
-    """Return the name of a failure in the public release; empty if the attempt passed.
-
-    The names follow Python's errors: ``TypeError``, ``NameError``, ``module_not_found``, ``RuntimeError`` for any other
-    exception, ``EmptyOutput``, ``ApiException`` for a missing program, and ``WrongValue`` for all other failures.
-    """
-    if grade.is_passed:
-        return ""
-    if grade.outcome is AttemptOutcome.NO_ATTEMPT:
-        return "ApiException"
-    if attempt.stop is not ProgramOutcome.ENDED:
-        last = (attempt.stderr.strip().splitlines() or [""])[-1].partition(":")[0]
-        names = {
-            "TypeError": "TypeError",
-            "NameError": "NameError",
-            "UnboundLocalError": "NameError",
-            "ModuleNotFoundError": "module_not_found",
-        }
-        return names.get(last, "RuntimeError")
-    if attempt.stdout.strip():
-        return "WrongValue"
-    return "EmptyOutput"
 
 
 STATUSES = {
@@ -220,17 +179,6 @@ STATUSES = {
     "error": AttemptOutcome.RUNTIME_ERROR,
     "runtimeerror": AttemptOutcome.RUNTIME_ERROR,
 }
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Predicted status and objective of one instance."""
-
-    workspace_id: str
-    # Status as named by the solver; only ``Optimal`` can pass.
-    status: str
-    # Value of the objective. None without a solution.
-    objective: float | None
 
 
 @dataclass(frozen=True)
@@ -265,27 +213,6 @@ class PredictionScore:
         return tuple(grade.workspace_id for grade in self.grades if grade.outcome is outcome)
 
 
-def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read predictions, one JSON object per line: ``{"workspace_id", "status", "objective"}``."""
-    predictions = ((at, _read_prediction(row, shorten_path(at))) for at, row in read_jsonl(path))
-    entries = ((at, prediction.workspace_id, prediction) for at, prediction in predictions)
-    return collect_once(entries, "predicts", "one prediction per instance")
-
-
-def _read_prediction(row: Mapping[str, Any], location: str) -> Prediction:
-    name, status, value = (row.get(key) for key in ("workspace_id", "status", "objective"))
-    if not isinstance(name, str) or not name:
-        raise WorkspaceError(f"{location} has no workspace_id; expected a text such as or_space_001_build")
-    if not isinstance(status, str):
-        raise WorkspaceError(f"{location} has no status; expected a text such as Optimal")
-    objective = finite_number(value)
-    if value is not None and objective is None:
-        raise WorkspaceError(
-            f"{location}: objective is {shorten(repr(value), 40)}; expected a finite number, or null for none"
-        )
-    return Prediction(name, status, objective)
-
-
 def grade_predictions(
     predictions: Mapping[str, Prediction],
     references: Iterable[Reference],
@@ -300,10 +227,7 @@ def grade_predictions(
         raise stranger_error(strangers[0], next(iter(by_name)))
     grades = []
     for name, reference in by_name.items():
-        if originals and reference.mode is Mode.REVISE:
-            original = originals.get(reference.number)
-        else:
-            original = None
+        original = originals.get(reference.number) if originals and reference.mode is Mode.REVISE else None
         grades.append(_grade_prediction(predictions.get(name), reference, original))
     return PredictionScore(tuple(grades))
 

@@ -51,10 +51,7 @@ class Release:
         Evidence of explain may contain objectives.
         """
         reference = self.references.get((mode, number))
-        if reference:
-            references = {reference.workspace_id: reference}
-        else:
-            references = {}
+        references = {reference.workspace_id: reference} if reference else {}
         return views.labels_of(references, self.rubrics.get(number), self.hashes)
 
 
@@ -93,10 +90,7 @@ def read_release(root: Path) -> Release:
 
 def _open_instances(top: Path, mode: Mode) -> dict[int, WorkspaceLayout]:
     folder = top / f"{mode}_workspaces"
-    if folder.is_dir():
-        names = sorted(folder.iterdir())
-    else:
-        names = []
+    names = sorted(folder.iterdir()) if folder.is_dir() else []
     folders = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
     for path in folders.values():
         if path.is_symlink():
@@ -123,17 +117,10 @@ def _all_labelled(release: Release) -> None:
             raise WorkspaceError(f"{workspace_id(mode, number)} has no label in evaluation/{LABELS[mode]}")
 
 
-def import_release(
-    release: Release,
-    folder: Path,
-    variant: views.RevisionView = views.RevisionView.CODE,
-    note: views.RevisionNote = views.RevisionNote.NONE,
-) -> dict[str, views.AgentView]:
-    """Write a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``. Only its owner can access the vault.
+def import_release(release: Release, folder: Path) -> dict[str, tuple[views.Leak, ...]]:
+    """Write a release as ``views/ID`` and ``vault/``, which only its owner can access.
 
-    Raises:
-        WorkspaceError: The folder exists or cannot be written, or a view would contain a label. All files are then
-            removed.
+    Return the names of the views, each with the values in it that equal a label and can be coincidences.
     """
     try:
         folder.mkdir(parents=True)
@@ -144,13 +131,7 @@ def import_release(
         made = {}
         for (mode, number), workspace in release.workspaces.items():
             name, labels = workspace_id(mode, number), release.labels_of(mode, number)
-            if mode is Mode.REVISE:
-                chosen = views.fitting_variant(workspace, variant)
-            else:
-                chosen = None
-            view = views.copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
-            views.write_manifest(view, folder / "manifests" / f"{name}.json")
-            made[name] = view
+            made[name] = views.copy_view(workspace, folder / "views" / name, labels)
         _fill_vault(release, folder / "vault")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -206,16 +187,13 @@ def read_labels(root: Path) -> LabelSet:
     if not vault.is_dir():
         raise WorkspaceError(
             f"no set at {shorten_path(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "
-            "'oragent workspace import' and 'generate' leave them"
+            "'oragent workspace import' leaves them"
         )
     paths = {mode: vault / vault_file(mode) for mode in Mode}
     found_references = {
         mode: dict(read_references(paths[mode])) if paths[mode].is_file() else {} for mode in (Mode.BUILD, Mode.REVISE)
     }
-    if paths[Mode.EXPLAIN].is_file():
-        rubrics = read_rubrics(paths[Mode.EXPLAIN])
-    else:
-        rubrics = {}
+    rubrics = read_rubrics(paths[Mode.EXPLAIN]) if paths[Mode.EXPLAIN].is_file() else {}
     count = sum(map(len, found_references.values())) + len(rubrics)
     if not count:
         raise WorkspaceError(f"{shorten_path(vault)} contains no labels; expected {', '.join(map(vault_file, Mode))}")

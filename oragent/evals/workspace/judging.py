@@ -4,15 +4,18 @@ Totals are computed here and never taken from a judge. If a judge leaves out a d
 zero.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.rubric import Rubric, collect_once, coverage_points, exact_decisions
+from oragent.evals.workspace.rubric import ROW, Rubric, build_row, collect_once, coverage_points, exact_decisions
 from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout, role_of
-from oragent.workspace.reading import finite_number, parse_json, read_jsonl, read_text, shorten, shorten_path
+from oragent.workspace.reading import parse_json, read_jsonl, read_text, shorten, shorten_path
 
 # Maximum number of characters of evidence.
 LIMIT = 1_000_000
@@ -26,11 +29,9 @@ ORDER = (
     FileRole.RECORD,
 )
 
-
 # Maximum points deducted for unsupported claims, by the paper and by the release.
 PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0
-POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
-PENALTY = "hallucination_penalty"
+PARTS = ("reasoning", "grounding", "answer_quality", "hallucination_penalty")
 
 
 def gather_evidence(workspace: WorkspaceLayout, limit: int = LIMIT) -> str:
@@ -79,7 +80,7 @@ class RubricJudgement:
     decisions: Mapping[str, bool]
     # Reasons of the judge for each decision and mark, by id or name.
     reasons: Mapping[str, str]
-    # Marks of the four parts. None if predicates decided, which give no marks.
+    # Marks of the four parts. None without a judge.
     marks: JudgePoints | None
 
 
@@ -107,29 +108,50 @@ class AnswerScore:
 
 
 def parse_reply(reply: str, rubric: Rubric, penalty_max: float = PENALTY_PAPER) -> RubricJudgement:
-    """Read a judge's reply: one JSON object, with or without a fenced block.
-
-    Raises:
-        WorkspaceError: The reply has no such object, or a value is missing, repeated or out of range.
-    """
+    """Read a judge's reply: one JSON object, with or without a fenced block."""
     text = reply.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].rpartition("```")[0]
     location = f"judge of {rubric.instance_id}"
     tree = parse_json(text, f"the reply of the {location}")
-    if not isinstance(tree, dict):
-        raise WorkspaceError(f"{shorten_path(location)}: the reply is a {type(tree).__name__}; expected a JSON object")
     return parse_judgement(tree, rubric, location, penalty_max)
 
 
+@checked(frozen=True, config=ROW)
+class JudgeDecision:
+    """Decision of a judge on one criterion."""
+
+    criterion_id: str
+    hit: Annotated[int, Field(strict=True, ge=0, le=1)]
+    reason: str = ""
+
+
+@checked(frozen=True, config=ROW)
+class JudgeMark:
+    """Mark of a judge for one part."""
+
+    score: Annotated[float, Field(strict=True, ge=0, le=35)]
+    reason: str = ""
+
+
+@checked(frozen=True, config=ROW)
+class JudgeReply:
+    """Reply of a judge as JSON."""
+
+    llm_boolean_judgments: tuple[JudgeDecision, ...]
+    reasoning: JudgeMark
+    grounding: JudgeMark
+    answer_quality: JudgeMark
+    hallucination_penalty: JudgeMark
+
+
 def parse_judgement(
-    row: Mapping[str, Any], rubric: Rubric, location: str = "judgement", penalty_max: float = PENALTY_PAPER
+    row: object, rubric: Rubric, location: str = "judgement", penalty_max: float = PENALTY_PAPER
 ) -> RubricJudgement:
     """Check a judge's JSON against its rubric.
 
     Args:
-        row: Reply as JSON: ``llm_boolean_judgments``, a list of ``{criterion_id, hit, reason}``, and ``{score,
-            reason}`` for each of ``reasoning``, ``grounding``, ``answer_quality`` and ``hallucination_penalty``.
+        row: Reply as JSON, in the form of ``JudgeReply``.
         rubric: Label of the instance.
         location: Location of the JSON, for messages.
         penalty_max: Largest penalty, 12 by the paper and 20 by the release.
@@ -137,22 +159,34 @@ def parse_judgement(
     Raises:
         WorkspaceError: A decision is missing, repeated, unknown or not 0 or 1, or a mark is out of its range.
     """
-    location = shorten_path(location)
-    decisions, reasons = _read_decisions(row.get("llm_boolean_judgments"), rubric, location)
-    points = {}
-    for name, maximum in {**POSITIVE, PENALTY: penalty_max}.items():
-        points[name], reasons[name] = _read_mark(row.get(name), name, maximum, location)
-    return RubricJudgement(decisions, reasons, JudgePoints(*points.values()))
+    reply, location = build_row(JudgeReply, row, location), shorten_path(location)
+    marks = (reply.reasoning, reply.grounding, reply.answer_quality, reply.hallucination_penalty)
+    for mark, name, most in zip(marks, PARTS, (35.0, 20.0, 10.0, penalty_max), strict=True):
+        if mark.score > most:
+            raise WorkspaceError(f"{location}: {name}.score is {mark.score:g}; expected a number from 0 to {most:g}")
+    given = [decision.criterion_id for decision in reply.llm_boolean_judgments]
+    expected = [criterion.id for criterion in rubric.semantic]
+    if sorted(given) != sorted(expected):
+        decided = ", ".join(shorten(name, 40) for name in given) or "nothing"
+        raise WorkspaceError(f"{location} decides {decided}; expected {', '.join(expected) or 'nothing'}, each once")
+    decisions = {decision.criterion_id: bool(decision.hit) for decision in reply.llm_boolean_judgments}
+    reasons = {decision.criterion_id: decision.reason for decision in reply.llm_boolean_judgments}
+    reasons |= {name: mark.reason for name, mark in zip(PARTS, marks, strict=True)}
+    return RubricJudgement(decisions, reasons, JudgePoints(*(mark.score for mark in marks)))
 
 
-def by_predicates(rubric: Rubric, answer: str) -> RubricJudgement:
-    """Decide the semantic criteria of a generated set with predicates; the result has no marks."""
-    decisions = {}
-    for criterion in rubric.semantic:
-        if criterion.predicate is None:
-            raise WorkspaceError(f"{shorten(rubric.instance_id)}: {criterion.id} has no predicate; it needs a judge")
-        decisions[criterion.id] = criterion.predicate.holds(answer)
-    return RubricJudgement(decisions, {}, None)
+def read_judgements(
+    path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
+) -> dict[str, RubricJudgement]:
+    """Read judgements, one JSON object per line, each with its ``instance_id``."""
+    entries = []
+    for location, row in read_jsonl(path):
+        name = row.get("instance_id")
+        if not isinstance(name, str) or name not in rubrics:
+            judged = f"{shorten_path(location)} judges {shorten(repr(name))}"
+            raise WorkspaceError(f"{judged}; expected an instance_id of this set")
+        entries.append((location, name, parse_judgement(row, rubrics[name], location, penalty_max)))
+    return collect_once(entries)
 
 
 def score_answer(rubric: Rubric, answer: str, judged: RubricJudgement) -> AnswerScore:
@@ -188,68 +222,3 @@ def mean_scores(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
     present = [total for total in totals if total is not None]
     average = sum(result.coverage for result in results) / len(results)
     return average, sum(present) / len(present) if len(present) == len(results) else None
-
-
-def read_judgements(
-    path: Path, rubrics: Mapping[str, Rubric], penalty_max: float = PENALTY_PAPER
-) -> dict[str, RubricJudgement]:
-    """Read judgements, one JSON object per line, each with its ``instance_id``."""
-
-    def read_rows() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        for location, row in read_jsonl(path):
-            name = row.get("instance_id")
-            if not isinstance(name, str) or name not in rubrics:
-                where = f"{shorten_path(location)} judges {shorten(repr(name))}"
-                raise WorkspaceError(f"{where}; expected an instance_id of this set")
-            yield location, name, row
-
-    entries = (
-        (location, name, parse_judgement(row, rubrics[name], location, penalty_max))
-        for location, name, row in read_rows()
-    )
-    return collect_once(entries, "judges", "one judgement an instance")
-
-
-def _read_decisions(items: object, rubric: Rubric, location: str) -> tuple[dict[str, bool], dict[str, str]]:
-    if not isinstance(items, list):
-        raise WorkspaceError(
-            f"{location} has no llm_boolean_judgments; expected a list of criterion_id, hit and reason"
-        )
-    criteria = [criterion.id for criterion in rubric.semantic]
-    decisions: dict[str, bool] = {}
-    reasons: dict[str, str] = {}
-    for item in items:
-        if isinstance(item, dict):
-            name, hit = (item.get("criterion_id"), item.get("hit"))
-        else:
-            name, hit = (None, None)
-        if name not in criteria:
-            raise WorkspaceError(
-                f"{location} decides {shorten(repr(name), 40)}; expected {', '.join(criteria) or 'nothing'}"
-            )
-        if name in decisions:
-            raise WorkspaceError(f"{location} decides {name} twice; expected one decision per criterion")
-        if isinstance(hit, bool) or hit not in (0, 1):
-            raise WorkspaceError(f"{location}: hit of {name} is {shorten(repr(hit), 40)}; expected 0 or 1")
-        decisions[name], reasons[name] = bool(hit), str(item.get("reason") or "")
-    missing = [name for name in criteria if name not in decisions]
-    if missing:
-        raise WorkspaceError(
-            f"{location} decides {len(decisions)} of {len(criteria)} criteria; {missing[0]} is missing"
-        )
-    return decisions, reasons
-
-
-def _read_mark(value: object, name: str, maximum: float, location: str) -> tuple[float, str]:
-    if isinstance(value, Mapping):
-        score = value.get("score")
-    else:
-        score = None
-    points = finite_number(score)
-    if points is None or not 0 <= points <= maximum:
-        if score is None:
-            shown = "missing"
-        else:
-            shown = shorten(repr(score), 40)
-        raise WorkspaceError(f"{location}: {name}.score is {shown}; expected a number from 0 to {maximum:g}")
-    return points, str(value.get("reason") or "") if isinstance(value, Mapping) else ""

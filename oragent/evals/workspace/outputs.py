@@ -18,10 +18,10 @@ from oragent.evals.bench.driver import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace import grading, judging
 from oragent.evals.workspace.agents import JUDGE, judge_answer
-from oragent.evals.workspace.audit import audit_release, predict_from_records
 from oragent.evals.workspace.importing import LabelSet, import_release, read_labels, read_release
+from oragent.evals.workspace.release_records import predict_from_records
 from oragent.evals.workspace.rubric import Rubric, read_answers
-from oragent.evals.workspace.views import RevisionNote, RevisionView, list_tasks
+from oragent.evals.workspace.views import list_tasks
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import open_study
 from oragent.llm.model import Model
@@ -43,24 +43,26 @@ class Outputs:
     predictions: str = ""
     # File or word. Empty means no answers.
     answers: str = ""
-    # File or word. Empty means that predicates decide.
+    # File or word. Empty means that no criterion needs a judge.
     judgements: str = ""
     # Modes to score. Empty means those with outputs.
     modes: tuple[Mode, ...] = ()
     # Largest penalty of a judge.
     penalty_max: float = 12.0
-    # Model that judges answers without judgements. Empty means that predicates decide.
+    # Model that judges answers without judgements. Empty means none.
     judge: str = ""
     # Folder in which the replies of the judge are recorded.
     folder: Path = Path("outputs/workspace-judged")
 
 
-def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
-    """Audit a release, and write it as views and a vault if a folder is given."""
+def import_command(root: Path, out: Path | None, console: Console) -> int:
+    """Count the workspaces of a release, and write it as views and a vault if a folder is given."""
     release = read_release(root)
-    _print_lines(console, audit_release(release).lines())
+    counts = {mode: len(release.of_mode(mode)) for mode in Mode}
+    found = ", ".join(f"{count} {mode}" for mode, count in counts.items())
+    _print_lines(console, [f"{sum(counts.values())} imported: {found}"])
     if out is not None:
-        views = import_release(release, out, variant, note)
+        views = import_release(release, out)
         _print_lines(console, [f"{len(views)} views in {out}/views, labels in {out}/vault"])
     return 0
 
@@ -70,10 +72,8 @@ def score_command(outputs: Outputs, console: Console, model: Model | None = None
     labels = read_labels(outputs.root)
     if outputs.predictions:
         scores = prediction_scores(labels, outputs.predictions, outputs.modes)
-        if Mode.REVISE in scores and labels.originals:
-            floor = prediction_scores(labels, "originals")
-        else:
-            floor = {}
+        has_floor = Mode.REVISE in scores and bool(labels.originals)
+        floor = prediction_scores(labels, "originals") if has_floor else {}
         console.print(Text(f"{labels.title}: predictions", style="bold"))
         console.print(rich_table(prediction_table(scores, floor)))
         _print_lines(console, outcome_lines(scores))
@@ -147,11 +147,11 @@ def explain_scores(labels: LabelSet, answers: str, judgements: str, penalty_max:
     Args:
         labels: Labels of the set.
         answers: A file of answers, or one of ``ANSWERS``.
-        judgements: A file of judgements, or one of ``JUDGEMENTS``. Empty means that predicates decide.
+        judgements: A file of judgements, or one of ``JUDGEMENTS``. Empty means that no criterion needs a judge.
         penalty_max: Largest penalty that a judge may give.
     """
     texts = _load_answers(labels.rubrics, answers)
-    judged = _load_judgements(labels.rubrics, judgements, texts, penalty_max)
+    judged = _load_judgements(labels.rubrics, judgements, penalty_max)
     results = judging.score_all(labels.rubrics, texts, judged)
     return Explained(results, *judging.mean_scores(results))
 
@@ -197,7 +197,7 @@ def _load_answers(rubrics: Mapping[str, Rubric], source: str) -> dict[str, str]:
 
 
 def _load_judgements(
-    rubrics: Mapping[str, Rubric], source: str, answers: Mapping[str, str], penalty_max: float
+    rubrics: Mapping[str, Rubric], source: str, penalty_max: float
 ) -> dict[str, judging.RubricJudgement]:
     if source in JUDGEMENTS:
         return {
@@ -206,7 +206,10 @@ def _load_judgements(
         }
     if source:
         return judging.read_judgements(Path(source), rubrics, penalty_max)
-    return {name: judging.by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
+    undecided = [name for name, rubric in rubrics.items() if rubric.semantic]
+    if undecided:
+        raise WorkspaceError(f"{shorten(undecided[0])} has criteria for a judge; give --judge, or --judgements")
+    return {name: judging.RubricJudgement({}, {}, None) for name in rubrics}
 
 
 def prediction_table(
@@ -217,10 +220,7 @@ def prediction_table(
     for mode, score in scores.items():
         count = len(score.grades)
         shares = (f"{score.pass_rate:.1f} %", f"{100 * score.strict_count / count:.1f} %")
-        if mode in floor:
-            nothing = f"{floor[mode].pass_rate:.1f} %"
-        else:
-            nothing = "–"
+        nothing = f"{floor[mode].pass_rate:.1f} %" if mode in floor else "–"
         rows.append((str(mode), f"{score.passed_count} of {count}", *shares, nothing))
     return TextTable(("mode", "passed", "Pass@1", "at 1e-6", "doing nothing"), tuple(rows))
 
@@ -231,14 +231,9 @@ def outcome_lines(scores: Mapping[Mode, grading.PredictionScore], limit: int = 1
     for mode, score in scores.items():
         for outcome, count in score.outcome_counts.items():
             names = ", ".join(shorten(name, 60) for name in score.of_outcome(outcome)[:limit])
-            if count > limit:
-                more = f" and {count - limit} more"
-            else:
-                more = ""
-            if outcome is not grading.AttemptOutcome.PASSED or count <= limit:
-                listed = f": {names}{more}"
-            else:
-                listed = ""
+            more = f" and {count - limit} more" if count > limit else ""
+            is_listed = outcome is not grading.AttemptOutcome.PASSED or count <= limit
+            listed = f": {names}{more}" if is_listed else ""
             lines.append(f"{mode}: {count} {outcome}{listed}")
     return lines
 

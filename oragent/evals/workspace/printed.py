@@ -8,9 +8,8 @@ from enum import StrEnum
 
 from oragent.milp.capture.program import ProgramOutcome
 from oragent.milp.model import Sense
-from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import shorten
-from oragent.workspace.runner import ProgramRun, SolvedModel
+from oragent.workspace.runner import ProgramRun, SolvedModel, relative_error
 
 MARKER = "OBJECTIVE_VALUE:"
 LINE = re.compile(rf"^[ \t]*{re.escape(MARKER)}(.*)$", re.MULTILINE)
@@ -51,10 +50,7 @@ def parse_objective(output: str) -> PrintedObjective:
         note = f"no line {MARKER} VALUE was printed; print the objective as the last such line"
         return PrintedObjective(None, note=note)
     text = lines[-1].strip()
-    if len(lines) > 1:
-        twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one"
-    else:
-        twice = ""
+    twice = f"{len(lines)} lines {MARKER} were printed and the last counts; print one" if len(lines) > 1 else ""
     if text.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
         return PrintedObjective(None, note=f"the objective printed is {shorten(text, 20)}; expected a finite number")
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):

@@ -1,76 +1,21 @@
-"""Rubrics of explain: names and statements that an answer must contain, their predicates, and points."""
+"""Rubrics of explain: required names and statements of an answer, and their points."""
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Self, TypeVar
+
+from pydantic import ConfigDict, Field, StrictInt, TypeAdapter, ValidationError, model_validator
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.citations import SearchableAnswer, normalise_text
+from oragent._base.settings import explain_validation_error
+from oragent.workspace.citations import SearchableAnswer
 from oragent.workspace.reading import read_jsonl, shorten, shorten_path
 
 Entry = TypeVar("Entry")
-ENDS = re.compile(
-    # A full stop that does not belong to an abbreviation.
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"
-    r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"
-)
-DENIALS = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|nothing|without|cannot|false|wrong(?:ly)?|incorrect(?:ly)?)\b"
-    r"|\b(?:unlikely|hardly|fails? to)\b|n't\b"
-)
-
-
 # Points for full coverage.
 COVERAGE = 35.0
-IDENTIFIER = re.compile(r"c[0-9]+")
-
-
-@dataclass(frozen=True)
-class Predicate:
-    """Condition that one sentence must fulfil."""
-
-    # Names and numbers that the sentence must contain together.
-    together: tuple[str, ...]
-    # Whether the fact is negative, as in "row 3 does not bind". The sentence must then contain a negation.
-    denied: bool = False
-
-    @staticmethod
-    def read(value: object, location: str) -> "Predicate":
-        """Read a predicate of a rubric: ``{"together": [TEXT, ...], "denied": false}``."""
-        if isinstance(value, Mapping):
-            together = value.get("together")
-        else:
-            together = None
-        if isinstance(value, Mapping):
-            denied = value.get("denied", False)
-        else:
-            denied = None
-        if not isinstance(together, list) or not together or not isinstance(denied, bool):
-            raise WorkspaceError(
-                f"{location} has a predicate without names; expected together: a list, denied: true or false"
-            )
-        if not all(isinstance(name, str) and name.strip() for name in together):
-            raise WorkspaceError(f"{location} has a predicate with an empty name; expected texts")
-        return Predicate(tuple(together), denied)
-
-    def holds(self, answer: str) -> bool:
-        """Return True if a sentence of the answer fulfils the predicate and none denies it. Questions are ignored."""
-        statements = [sentence for sentence in split_sentences(answer) if not sentence.endswith("?")]
-        matching = [sentence for sentence in statements if self._names_all(sentence)]
-        denials = [bool(DENIALS.search(normalise_text(sentence))) for sentence in matching]
-        return bool(denials) and all(denial == self.denied for denial in denials)
-
-    def _names_all(self, sentence: str) -> bool:
-        prepared = SearchableAnswer(sentence, bounded=True)
-        return all(prepared.names_entity(name) for name in self.together)
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences, also at empty lines and list items, but not at the point in ``2.5``."""
-    return [part.strip() for part in ENDS.split(text) if part and part.strip()]
 
 
 class CriterionKind(StrEnum):
@@ -80,38 +25,57 @@ class CriterionKind(StrEnum):
     SEMANTIC = "llm_boolean_judgment"
 
 
-@dataclass(frozen=True)
+# Keys of files have other names than fields; other keys are ignored.
+ROW = ConfigDict(extra="ignore", populate_by_name=True)
+Named = Annotated[str, Field(pattern=r"\S")]
+
+
+@checked(frozen=True, config=ROW)
 class Criterion:
     """Criterion of a checklist."""
 
     # Id of the criterion: ``c1``, ``c2`` and so on.
-    id: str
-    # Exact criteria are decided by matching, semantic ones by a judge or a predicate.
-    kind: CriterionKind
-    text: str
+    id: Annotated[str, Field(validation_alias="criterion_id", pattern=r"^c[0-9]+$")]
+    # Exact criteria are decided by matching, semantic ones by a judge.
+    kind: Annotated[CriterionKind, Field(validation_alias="checklist_type")]
+    text: Annotated[str, Field(validation_alias="criterion")]
     # Entities that an exact criterion requires; at least one.
-    entities: tuple[str, ...] = ()
+    entities: Annotated[tuple[Named, ...], Field(validation_alias="target_entities")] = ()
     # Instruction for judges: when to count a hit.
-    instruction: str = ""
-    # Predicate that decides a semantic criterion without a judge. None without a predicate.
-    predicate: Predicate | None = None
+    instruction: Annotated[str, Field(validation_alias="instruction_for_judge")] = ""
+
+    @model_validator(mode="after")
+    def _require_entities(self) -> Self:
+        if (self.kind is CriterionKind.EXACT) != bool(self.entities):
+            raise ValueError(
+                f"{self.id} is {self.kind} with {len(self.entities)} entities; only exact criteria have some"
+            )
+        return self
 
 
-@dataclass(frozen=True)
+@checked(frozen=True, config=ROW)
 class Rubric:
     """Label of one explain instance."""
 
     # Id of the instance: ``OR_explain_007`` in the public release.
     instance_id: str
-    number: int
+    number: Annotated[StrictInt, Field(validation_alias="instance_number")]
     # Tested dimension of explanation.
     dimension: str
     question: str
-    criteria: tuple[Criterion, ...]
-    # Reference answer for readers. It need not fulfil every criterion.
-    short_answer: str = ""
+    criteria: Annotated[tuple[Criterion, ...], Field(validation_alias="checklist", min_length=1)]
+    # Reference answer for readers; it need not meet every criterion.
+    short_answer: Annotated[str, Field(validation_alias="expected_short_answer")] = ""
     # Documents, code, data and records that the answer has to connect.
-    path: str = ""
+    path: Annotated[str, Field(validation_alias="multi_hop_path")] = ""
+
+    @model_validator(mode="after")
+    def _require_different_ids(self) -> Self:
+        ids = [criterion.id for criterion in self.criteria]
+        twice = [name for name in ids if ids.count(name) > 1]
+        if twice:
+            raise ValueError(f"criterion {twice[0]} twice; expected each id once")
+        return self
 
     @property
     def exact(self) -> tuple[Criterion, ...]:
@@ -120,7 +84,7 @@ class Rubric:
 
     @property
     def semantic(self) -> tuple[Criterion, ...]:
-        """Criteria that a judge or a predicate decides."""
+        """Criteria that a judge decides."""
         return tuple(criterion for criterion in self.criteria if criterion.kind is CriterionKind.SEMANTIC)
 
     @property
@@ -129,9 +93,52 @@ class Rubric:
         return sum(len(criterion.entities) for criterion in self.exact) + len(self.semantic)
 
 
-def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[str, bool]:
-    """Decide which entities an answer names. The keys are ``c<criterion>.e<entity>``, counted from 1."""
-    prepared = SearchableAnswer(answer, bounded)
+@checked(frozen=True, config=ROW)
+class Answer:
+    """An answer that was made elsewhere."""
+
+    instance_id: str
+    answer: str
+
+
+def build_row(schema: type[Entry], row: object, location: str) -> Entry:
+    """Check a row of a file by its schema."""
+    try:
+        return TypeAdapter(schema).validate_python(row)
+    except ValidationError as problem:
+        text = shorten(explain_validation_error(problem, schema), 300)
+        raise WorkspaceError(f"{shorten_path(location)}: {text}") from None
+
+
+def read_rows(path: Path, schema: type[Entry], key: str) -> dict[str, Entry]:
+    """Read a file with one JSON object per line by a schema; ``key`` names the field with the id."""
+    rows = [(location, build_row(schema, row, location)) for location, row in read_jsonl(path)]
+    return collect_once((location, str(getattr(row, key)), row) for location, row in rows)
+
+
+def collect_once(entries: Iterable[tuple[str, str, Entry]]) -> dict[str, Entry]:
+    """Collect the values of a file by id; each entry has its location, id and value."""
+    by_id: dict[str, Entry] = {}
+    for location, name, value in entries:
+        if name in by_id:
+            raise WorkspaceError(f"{shorten_path(location)} has {shorten(name)} a second time; expected each once")
+        by_id[name] = value
+    return by_id
+
+
+def read_rubrics(path: Path) -> dict[str, Rubric]:
+    """Read rubrics in the format of the public release, by instance id."""
+    return read_rows(path, Rubric, "instance_id")
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """Read answers, one JSON object per line: ``{"instance_id", "answer"}``; by instance id."""
+    return {name: row.answer for name, row in read_rows(path, Answer, "instance_id").items()}
+
+
+def exact_decisions(rubric: Rubric, answer: str) -> dict[str, bool]:
+    """Decide which entities an answer names, by ``c<criterion>.e<entity>``, counted from 1."""
+    prepared = SearchableAnswer(answer)
     return {
         f"{criterion.id}.e{number}": prepared.names_entity(entity)
         for criterion in rubric.exact
@@ -151,82 +158,3 @@ def coverage_points(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping
             where = f"{shorten(rubric.instance_id)}: {shorten(min(wrong))} {what}"
             raise WorkspaceError(f"{where}; expected one decision for each of {', '.join(sorted(criteria))}")
     return COVERAGE * (sum(exact.values()) + sum(semantic.values())) / rubric.decision_count
-
-
-def collect_once(entries: Iterable[tuple[str, str, Entry]], verb: str, expected: str) -> dict[str, Entry]:
-    """Collect the values of a file by id.
-
-    Args:
-        entries: Location, id and value of each entry.
-        verb: Relation of a line to its id, such as ``answers``, for the message.
-        expected: Expected content in place of a repeated id, for the message.
-
-    Raises:
-        WorkspaceError: An id is repeated.
-    """
-    by_id: dict[str, Entry] = {}
-    for location, name, value in entries:
-        if name in by_id:
-            where = f"{shorten_path(location)} {verb} {shorten(name)} a second time"
-            raise WorkspaceError(f"{where}; expected {expected}")
-        by_id[name] = value
-    return by_id
-
-
-def read_rubrics(path: Path) -> dict[str, Rubric]:
-    """Read rubrics in the format of the public release, one JSON object per line; by instance id."""
-    rubrics = ((at, _read_rubric(row, shorten_path(at))) for at, row in read_jsonl(path))
-    return collect_once(((at, rubric.instance_id, rubric) for at, rubric in rubrics), "gives", "it once")
-
-
-def read_answers(path: Path) -> dict[str, str]:
-    """Read answers, one JSON object per line: ``{"instance_id", "answer"}``; by instance id."""
-    keys = ("instance_id", "answer")
-    rows = ((at, [_require_text(row, key, shorten_path(at)) for key in keys]) for at, row in read_jsonl(path))
-    return collect_once(((at, name, answer) for at, (name, answer) in rows), "answers", "one answer an instance")
-
-
-def _require_text(row: Mapping[str, Any], key: str, location: str) -> str:
-    if not isinstance(row.get(key), str):
-        raise WorkspaceError(f"{location} has no {key}; expected a text")
-    return str(row[key])
-
-
-def _read_rubric(row: Mapping[str, Any], location: str) -> Rubric:
-    number, checklist = row.get("instance_number"), row.get("checklist")
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise WorkspaceError(f"{location} has no instance_number; expected a whole number")
-    if not isinstance(checklist, list) or not checklist:
-        raise WorkspaceError(f"{location} has no checklist; expected a list of criteria")
-    criteria = tuple(_read_criterion(item, location) for item in checklist)
-    ids = [criterion.id for criterion in criteria]
-    twice = [name for name in ids if ids.count(name) > 1]
-    if twice:
-        raise WorkspaceError(f"{location} has criterion {twice[0]} twice; expected each id once")
-    texts = (_require_text(row, key, location) for key in ("instance_id", "dimension", "question"))
-    name, dimension, question = texts
-    others = (str(row.get(key) or "") for key in ("expected_short_answer", "multi_hop_path"))
-    return Rubric(name, number, dimension, question, criteria, *others)
-
-
-def _read_criterion(item: object, location: str) -> Criterion:
-    if not isinstance(item, dict) or not IDENTIFIER.fullmatch(str(item.get("criterion_id"))):
-        raise WorkspaceError(f"{location} has a criterion without an id; expected criterion_id c1, c2 and so on")
-    name, kind = str(item["criterion_id"]), item.get("checklist_type")
-    if kind not in set(CriterionKind):
-        raise WorkspaceError(f"{location}: {name} is of type {shorten(kind)}; expected {' or '.join(CriterionKind)}")
-    entities = item.get("target_entities") or []
-    if not isinstance(entities, list) or not all(isinstance(entity, str) and entity.strip() for entity in entities):
-        raise WorkspaceError(f"{location}: target_entities of {name} are not texts; expected a list of non-empty texts")
-    if (kind == CriterionKind.EXACT) != bool(entities):
-        raise WorkspaceError(
-            f"{location}: {name} is {kind} with {len(entities)} entities; only exact criteria have some"
-        )
-    if "predicate" in item:
-        predicate = Predicate.read(item["predicate"], f"{location}: {name}")
-    else:
-        predicate = None
-    instruction = str(item.get("instruction_for_judge") or "")
-    return Criterion(
-        name, CriterionKind(kind), _require_text(item, "criterion", location), tuple(entities), instruction, predicate
-    )

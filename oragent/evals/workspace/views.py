@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import Reference
 from oragent.evals.workspace.rubric import Rubric
 from oragent.workspace.citations import normalise_text
-from oragent.workspace.layout import FileRole, ManifestEntry, Mode, WorkspaceLayout, role_of, sha256_of
-from oragent.workspace.objective import relative_error
+from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout, role_of, sha256_of
 from oragent.workspace.reading import list_files, read_bytes, read_json, shorten_path
+from oragent.workspace.runner import relative_error
 
 VAULT = "vault"
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
@@ -29,8 +29,6 @@ SHORTEST = 24
 DIGITS = 5
 NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 
-
-NOTE = "REVISE_NOTE.md"
 METADATA = "metadata.json"
 ALLOWED = {
     "instance_id": str,
@@ -148,149 +146,53 @@ SHOWN_OF_ORIGINAL = {
 }
 
 
-class RevisionNote(StrEnum):
-    """Whether to show the release's description of a revision, which may name the change of the model."""
-
-    NONE = "none"
-    DESCRIPTION = "description"
-
-
-@dataclass(frozen=True)
-class AgentView:
-    """A folder that an agent receives."""
-
-    folder: Path
-    mode: Mode
-    # Shown part of the original. None unless it is a revision.
-    variant: RevisionView | None
-    entries: tuple[ManifestEntry, ...]
-    # Files of the workspace that the view does not contain.
-    hidden: tuple[str, ...]
-    # Keys of the metadata that the view does not contain.
-    removed: tuple[str, ...]
-    # Values of labels in the view that are so short that they may be coincidences.
-    chances: tuple[Leak, ...]
-
-
-def public_metadata(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the metadata with only those keys that reveal no answer, and the names of the removed keys."""
+def public_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata with allowed keys only, which reveal no answer."""
     shown = _filter_allowed(metadata, ALLOWED)
-    removed = [key for key in metadata if key not in shown]
     if "explain_task" in shown:
         shown["explain_task"] = _filter_allowed(metadata["explain_task"], ALLOWED_TASK)
-        removed += [f"explain_task.{key}" for key in metadata["explain_task"] if key not in shown["explain_task"]]
-    return shown, tuple(removed)
+    return shown
 
 
 def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> dict[str, Any]:
     return {key: values[key] for key, kind in allowed.items() if isinstance(values.get(key), kind)}
 
 
-def fitting_variant(workspace: WorkspaceLayout, preferred: RevisionView = RevisionView.CODE) -> RevisionView:
-    """Return the preferred variant, or the only possible one if the original lacks a program or formulation."""
-    original = {role_of(path) for path in workspace.files if path.startswith("original/")}
-    code, model = FileRole.CODE in original, FileRole.FORMULATION in original
-    possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
-    for variant in (preferred, RevisionView.CODE, RevisionView.MODEL):
-        if possible[variant]:
-            return variant
-    raise WorkspaceError("a revision needs the original's program or formulation; expected a file in original/src")
-
-
-def visible_files(workspace: WorkspaceLayout, variant: RevisionView | None = None) -> dict[str, Path]:
-    """Return the files that a mode and variant show, without metadata."""
-    if (workspace.mode is Mode.REVISE) != (variant is not None):
-        raise WorkspaceError(f"variant {variant} does not fit {workspace.mode}; only revise has variants")
-    return {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode, variant)}
-
-
-def _is_shown(path: str, mode: Mode, variant: RevisionView | None) -> bool:
+def _is_shown(path: str, mode: Mode) -> bool:
     version = path.partition("/")[0]
     if mode is Mode.BUILD:
         return version in {"docs", "data"} and role_of(path) in GIVEN
     if mode is Mode.EXPLAIN:
         return version in {"original", "revised"} and role_of(path) in EVERYTHING
-    if version == "original" and variant:
-        roles = SHOWN_OF_ORIGINAL[variant]
-    else:
-        roles = GIVEN
+    roles = SHOWN_OF_ORIGINAL[RevisionView.ALL] if version == "original" else GIVEN
     return version in {"original", "revised"} and role_of(path) in roles
 
 
-def copy_view(
-    workspace: WorkspaceLayout,
-    folder: Path,
-    labels: HiddenLabels,
-    variant: RevisionView | None = None,
-    note: RevisionNote = RevisionNote.NONE,
-    vault: Path | None = None,
-) -> AgentView:
-    """Copy the visible files into a new folder, and search it for labels.
-
-    Raises:
-        WorkspaceError: The folder exists, is inside the vault or contains it, cannot be written, or would contain a
-            label. The folder is then removed.
-    """
-    _require_apart(folder, vault)
-    files = visible_files(workspace, variant)
-    metadata, removed = public_metadata(workspace.metadata)
-    if metadata:
-        extra = {METADATA: json.dumps(metadata, indent=2, ensure_ascii=False)}
-    else:
-        extra = {}
-    if note is RevisionNote.DESCRIPTION and workspace.mode is Mode.REVISE:
-        extra[NOTE] = str(workspace.metadata.get("revise_description") or "") + "\n"
+def copy_view(workspace: WorkspaceLayout, folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
+    """Copy the visible files into a new folder, search it for labels, and return values that can be coincidences."""
+    files = {path: file for path, file in workspace.files.items() if _is_shown(path, workspace.mode)}
+    metadata = public_metadata(workspace.metadata)
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise WorkspaceError(f"cannot create {shorten_path(folder)}: {error.strerror}; expected a new folder") from None
     try:
-        entries = _write_files(folder, files, extra, PROGRAM.get(workspace.mode))
-        chances = _refuse_labels(folder, labels)
+        if workspace.mode in PROGRAM:
+            (folder / PROGRAM[workspace.mode]).mkdir(parents=True)
+        for path, file in files.items():
+            _write_bytes(folder / path, read_bytes(file))
+        if metadata:
+            text = json.dumps(metadata, indent=2, ensure_ascii=False)
+            _write_bytes(folder / METADATA, text.encode("utf-8", "backslashreplace"))
+        leaks = search_labels(folder, labels)
+        for leak in leaks:
+            if leak.certain:
+                found = f"{shorten_path(leak.path)} {leak.trace} ({shorten_path(leak.label)})"
+                raise WorkspaceError(f"a label inside the view: {found}; take it out first")
+        return leaks
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    hidden = tuple(path for path in workspace.files if path not in files and path != METADATA)
-    return AgentView(folder, workspace.mode, variant, entries, hidden, removed, chances)
-
-
-def write_manifest(view: AgentView, path: Path) -> None:
-    """Write the shown and hidden files of a view with hashes as JSON.
-
-    The file is outside of the view, because it names hidden files.
-    """
-    manifest = {
-        "mode": view.mode,
-        "variant": view.variant,
-        "files": [asdict(entry) for entry in view.entries],
-        "hidden": view.hidden,
-        "removed": view.removed,
-    }
-    _write_bytes(path, json.dumps(manifest, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace"))
-
-
-def _require_apart(folder: Path, vault: Path | None) -> None:
-    if vault is not None:
-        view, labels = folder.resolve(), vault.resolve()
-        if view == labels or labels in view.parents or view in labels.parents:
-            both = f"the view {shorten_path(folder)} and the labels in {shorten_path(vault)}"
-            raise WorkspaceError(f"{both} are inside one another; expected separate folders")
-
-
-def _write_files(
-    folder: Path, files: Mapping[str, Path], extra: Mapping[str, str], empty: str | None
-) -> tuple[ManifestEntry, ...]:
-    if empty:
-        (folder / empty).mkdir(parents=True)
-    entries = []
-    for path in sorted({*files, *extra}):
-        if path in extra:
-            content = extra[path].encode("utf-8", "backslashreplace")
-        else:
-            content = read_bytes(files[path])
-        _write_bytes(folder / path, content)
-        entries.append(ManifestEntry(path, role_of(path), len(content), sha256_of(content)))
-    return tuple(entries)
 
 
 def _write_bytes(path: Path, content: bytes) -> None:
@@ -301,18 +203,6 @@ def _write_bytes(path: Path, content: bytes) -> None:
         raise WorkspaceError(
             f"cannot write {shorten_path(path)}: {error.strerror}; all files of the folder were removed"
         ) from None
-
-
-def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
-    leaks_found = search_labels(folder, labels)
-    certain = [leak for leak in leaks_found if leak.certain]
-    if certain:
-        first = certain[0]
-        raise WorkspaceError(
-            f"the view contains a label: {shorten_path(first.path)} {first.trace} ({shorten_path(first.label)}); "
-            "remove it first"
-        )
-    return leaks_found
 
 
 @dataclass(frozen=True)
@@ -338,7 +228,7 @@ def list_tasks(
     views = root / "views"
     if not views.is_dir() or not (root / VAULT).is_dir():
         raise WorkspaceError(
-            f"no views in {shorten_path(root)}: expected a set made by 'oragent workspace import --out' or 'generate'"
+            f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --outputs' leaves it"
         )
     listed = []
     for folder in sorted(views.iterdir()):
@@ -348,21 +238,10 @@ def list_tasks(
                 f"{shorten_path(folder)} is a link: a set contains only files and folders; copy its target"
             )
         if len(parts) == 3 and parts[2] == mode and parts[1].isdecimal():
-            if (folder / "metadata.json").is_file():
-                metadata = read_json(folder / "metadata.json")
-            else:
-                metadata = {}
-            if mode is Mode.EXPLAIN:
-                question = str(metadata.get("explain_task", {}).get("question", ""))
-            else:
-                question = ""
+            metadata = read_json(folder / METADATA) if (folder / METADATA).is_file() else {}
+            question = str(metadata.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
             has_program = any((folder / "original" / "src").glob("*.py"))
-            if mode is not Mode.REVISE:
-                shown = None
-            elif has_program:
-                shown = variant
-            else:
-                shown = RevisionView.MODEL
+            shown = (variant if has_program else RevisionView.MODEL) if mode is Mode.REVISE else None
             listed.append(WorkspaceTask(folder.name, int(parts[1]), mode, shown, folder, question))
     if not listed:
         raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected for example made_001_{mode}")
@@ -372,20 +251,15 @@ def list_tasks(
 def fitting_subject(root: Path, variant: RevisionView) -> RevisionView:
     """Return the variant that the revisions of a set support. If none has a program, only the formulation is shown."""
     shown = {task.variant for task in list_tasks(root, Mode.REVISE, variant)}
-    if shown == {RevisionView.MODEL}:
-        return RevisionView.MODEL
-    return variant
+    return RevisionView.MODEL if shown == {RevisionView.MODEL} else variant
 
 
 def lay_out(task: WorkspaceTask, folder: Path) -> Path:
-    """Copy the visible files of a task into a new folder. An incomplete folder is replaced.
-
-    If a view lacks a part of its variant, as in the release's copy without programs, the other files are copied.
-    """
-    files = list_files(task.view)
-    shown = {path: file for path, file in files.items() if _is_laid_out(path, task.variant)}
-    if task.variant is not None and not any(path.startswith("original/src/") for path in shown):
-        shown = files
+    """Copy the visible files of a task into a new folder; an incomplete folder is replaced."""
+    shown = list_files(task.view)
+    if task.variant is not None:
+        hidden = SHOWN_OF_ORIGINAL[RevisionView.ALL] - SHOWN_OF_ORIGINAL[task.variant]
+        shown = {path: file for path, file in shown.items() if role_of(path) not in hidden}
     try:
         shutil.rmtree(folder, ignore_errors=True)
         for path, file in shown.items():
@@ -398,9 +272,3 @@ def lay_out(task: WorkspaceTask, folder: Path) -> Path:
             f"cannot copy the task into {shorten_path(folder)}: {error.strerror}; free disk space and repeat"
         ) from None
     return folder
-
-
-def _is_laid_out(path: str, variant: RevisionView | None) -> bool:
-    if variant is None or not path.startswith("original/src/"):
-        return True
-    return role_of(path) in SHOWN_OF_ORIGINAL[variant] | {FileRole.OTHER}

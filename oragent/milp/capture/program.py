@@ -145,6 +145,8 @@ def capture_program(
     sandbox: Sandbox | None = None,
     works_in_folder: bool = False,
     files: Mapping[str, str] | None = None,
+    module: str = "",
+    environment: Mapping[str, str] | None = None,
 ) -> CapturedProgram:
     """Run a program in the sandbox, capture each model that it solves, and solve these models again here.
 
@@ -162,6 +164,8 @@ def capture_program(
         works_in_folder: Whether the data folder is a copy for this run. The program then works in it and may change it,
             and sees no other folders than Python's.
         files: Texts that replace files of the data folder.
+        module: Name of the program's module in the data folder, to run it as ``python -m``.
+        environment: Variables added to the allow-listed ones.
 
     Raises:
         MilpError: The program cannot be read, or is not in the data folder.
@@ -172,8 +176,9 @@ def capture_program(
     program = path.resolve()
     name = program.relative_to(folder).as_posix() if program.is_relative_to(folder) else program.name
     command = Command(
-        (PYTHON, STAGE_NAME, name, str(limits.cpu_s), *arguments),
+        (PYTHON, STAGE_NAME, name, str(limits.cpu_s), module, *arguments),
         {name: source, **(files or {}), STAGE_NAME: STAGE.read_text(encoding="utf-8")},
+        environment=environment or {},
         limits=limits,
         folder=folder if works_in_folder else None,
         bring=(f"{SOLVES}/*", *SOLUTION_FILES),

@@ -1,7 +1,7 @@
 """Script that runs an untrusted program in the sandbox and records the models that it solves.
 
-Arguments are the program's path below the working folder, the CPU seconds of the process, and the arguments of the
-program. The program may start threads but no processes.
+Arguments are the program's path below the working folder, the CPU seconds of the process, the module for ``python -m``
+or an empty text, and the arguments of the program. The program may start threads and no processes.
 """
 
 import importlib
@@ -43,14 +43,18 @@ def main(arguments: list[str]) -> None:
     """Run a program as if Python were started with it."""
     program = Path.cwd() / arguments[0]
     _install_recorders(program, float(arguments[1]))
-    sys.argv = [str(program), *arguments[2:]]
-    sys.path[0] = str(program.parent)
+    module = arguments[2]
+    sys.argv = [str(program), *arguments[3:]]
+    sys.path[0] = str(Path.cwd() if module else program.parent)
     os.environ["MPLBACKEND"] = "agg"
     sys.excepthook = _print_program_error
     _record_opened_files(Path.cwd())
     with suppress(OSError):
         seccomp.install_filter(seccomp.thread_filter())
-    runpy.run_path(str(program), run_name="__main__")
+    if module:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(str(program), run_name="__main__")
 
 
 def _record_opened_files(folder: Path) -> None:
