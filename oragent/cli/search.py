@@ -82,7 +82,6 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
-    zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
     start: Annotated[
         list[str] | None, typer.Option(help="Start from a program, a run, lessons (.md), or 'memory'; repeatable.")
     ] = None,
@@ -106,7 +105,6 @@ def run(
         "cluster": cluster,
         "seed": seed,
         "device": device,
-        "zygote": zygote,
     }
     overrides = list_overrides(named)
     if replay:

@@ -364,7 +364,7 @@ def _history(folder: Path) -> list[tuple]:
 def test_a_run_is_replayed_from_its_replies_without_a_model(toy: Path, tmp_path: Path) -> None:
     assert oragent("run", "toy", "--model", "scripted", "--evaluations", 12, cwd=tmp_path).returncode == 0
     first = only_run(tmp_path)
-    again = oragent("run", "--replay", first, "--workers", 1, "--no-zygote", "--outputs", "second", cwd=tmp_path)
+    again = oragent("run", "--replay", first, "--workers", 1, "zygote=false", "--outputs", "second", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     (second,) = (tmp_path / "second" / "toy").iterdir()
     assert _history(first) == _history(second)
