@@ -24,6 +24,8 @@ TOTAL_S, EACH_S = 20.0, 4.0
 SAME = 1e-7
 # Tolerance for different values, relative to max(1, |value|).
 DIFFERENT = 1e-4
+# Change of a decision of another plan, relative to the largest decision.
+CLEAR = 1e-2
 # Matches the name of a row up to its first index.
 FAMILY = re.compile(r"[^\W\d_]+(?:_[^\W\d_]+)*?(?=[\[(_ \d]|$)|.+")
 
@@ -170,7 +172,9 @@ def find_alternative(
             continue
         changed = {key: value for key, value in other.values.items() if key in weights}
         changed = {key: value for key, value in changed.items() if _differs(value, solution.values[key])}
-        if changed:
+        # Smaller changes may come from the tolerance of the objective.
+        least = CLEAR * max((abs(solution.values[key]) for key in weights), default=0.0)
+        if any(abs(value - solution.values[key]) > least for key, value in changed.items()):
             return changed
     return {}
 

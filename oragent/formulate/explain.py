@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from oragent.formulate.breakdown import ObjectivePart, UseTable, split_objective, tabulate_use
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
@@ -149,3 +150,14 @@ def _first_word(name: str) -> str:
     if word:
         return word[0].lower()
     return ""
+
+
+def break_down(
+    result: FormulationResult, shown: Solution | None
+) -> tuple[tuple[ObjectivePart, ...], tuple[UseTable, ...]]:
+    """Return the parts of the objective by kind, and the use of limits with the sentences that state them."""
+    if result.milp is None or shown is None:
+        return (), ()
+    sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
+    milp, labels = add_sentences(result.milp, sentences), data_labels(result)
+    return split_objective(milp, shown, labels), tabulate_use(milp, shown, labels)

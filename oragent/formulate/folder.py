@@ -19,7 +19,7 @@ from oragent.formulate.effects import (
     measure_effects,
     plan_with_shortages,
 )
-from oragent.formulate.explain import add_sentences, constraint_sentences, group_decisions, objective_unit
+from oragent.formulate.explain import add_sentences, break_down, constraint_sentences, group_decisions, objective_unit
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.model_class import describe_class
 from oragent.formulate.options import Options
@@ -156,8 +156,8 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
                     # The LP format cannot express products of variables.
                     if milp.is_linear:
                         raise
-        shown = outcome.incomplete.solution if outcome.incomplete else solution
-        if result.milp is not None and shown is not None and shown.status.has_point:
+        shown = outcome.shown
+        if result.milp is not None and shown is not None:
             families = order_families(group_decisions(result, result.milp, shown), result.data)
             write_plan(folder, tabulate_plan(families, result.data))
     except OSError as problem:
@@ -171,6 +171,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
     result, solution = outcome.result, outcome.solution
     assert result is not None
     judgement = result.judgement
+    parts, uses = break_down(result, outcome.shown)
     return {
         "verdict": str(judgement.verdict),
         "exit_code": judgement.verdict.exit_code,
@@ -184,6 +185,8 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "bound": None if solution is None else solution.bound,
         "gap": None if solution is None else solution.gap,
         "values": result.values,
+        "objective_parts": {part.name: part.value for part in parts},
+        "limits": [asdict(table) for table in uses],
         "effects": [asdict(effect) for effect in outcome.effects],
         "shortages": [asdict(shortage) for shortage in outcome.incomplete.shortages] if outcome.incomplete else [],
         "alternative": dict(outcome.alternative),
@@ -237,6 +240,15 @@ class FormulationEnd:
     incomplete: IncompletePlan | None = None
     # Values of another optimal plan, for decisions that differ.
     alternative: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> Solution | None:
+        """Solution whose values are shown; the best incomplete plan for an infeasible model."""
+        if self.incomplete is not None:
+            return self.incomplete.solution
+        if self.solution is not None and self.solution.status.has_point:
+            return self.solution
+        return None
 
 
 def run_formulation(

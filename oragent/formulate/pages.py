@@ -9,19 +9,19 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from oragent._base.text_format import escape_text
-from oragent.formulate.breakdown import chart_families, split_objective, tabulate_use
+from oragent.formulate.breakdown import chart_families
 from oragent.formulate.charts import COLOURS, draw_chart
 from oragent.formulate.explain import (
     add_sentences,
+    break_down,
     constraint_sentences,
-    data_labels,
     group_decisions,
     objective_unit,
 )
 from oragent.formulate.folder import FormulationEnd, FormulationRequest
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.plan_tables import order_families
-from oragent.formulate.printing import explain_outcome, headline, shown_solution
+from oragent.formulate.printing import explain_outcome, headline
 from oragent.formulate.requirements import has_same_optimum
 from oragent.milp.decisions import DecisionFamily, layout_families
 from oragent.milp.mathematics import to_mathml
@@ -59,11 +59,11 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
         milp = add_sentences(result.milp, sentence_of)
     small = milp is not None and milp.is_linear and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, omitted = clip_text(request.problem.text, 2000)
-    shown = shown_solution(outcome)
+    shown = outcome.shown
     families: tuple[DecisionFamily, ...] = ()
     if milp is not None and shown is not None:
         families = order_families(group_decisions(result, milp, shown), result.data)
-    labels = data_labels(result)
+    parts, uses = break_down(result, shown)
     return (
         make_environment(Path(__file__).parent)
         .get_template("page.html")
@@ -81,8 +81,8 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             same=[reading for reading in result.readings if has_same_optimum(reading, result.objective)],
             unit=objective_unit(result.pool),
             decisions=layout_families(families),
-            parts=split_objective(milp, shown, labels) if milp is not None and shown is not None else (),
-            uses=tabulate_use(milp, shown, labels) if milp is not None and shown is not None else (),
+            parts=parts,
+            uses=uses,
             charts=[(chart, draw_chart(chart)) for chart in chart_families(families)],
             verdict=result.judgement,
             headline=headline(outcome),

@@ -9,7 +9,7 @@ from oragent._base.terminal import print_line
 from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.effects import LimitEffect, Shortage
-from oragent.formulate.explain import group_decisions, objective_unit
+from oragent.formulate.explain import break_down, group_decisions, objective_unit
 from oragent.formulate.folder import FormulationEnd
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.plan_tables import order_families
@@ -27,6 +27,8 @@ from oragent.report.pages.text import fitted_lines, format_money
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
 MAX_EFFECTS = 6
+# Maximum number of lines about the objective and limits, and of limits of a table.
+MAX_BREAKDOWN_LINES, MAX_LIMITS = 8, 14
 # Maximum number of decisions of another optimal plan.
 MAX_ALTERNATIVE = 4
 # Maximum number of values that differ between two plans.
@@ -43,6 +45,7 @@ def print_outcome(outcome: FormulationEnd, console: Console) -> None:
     print_line(console, headline(outcome), style)
     lines = fitted_lines([f"- {reason}" for reason in result.judgement.reasons], width, MAX_REASON_LINES)
     lines += _decision_lines(outcome, width)
+    lines += fitted_lines(_breakdown_lines(outcome), width, MAX_BREAKDOWN_LINES)
     lines += fitted_lines([f"- {text}" for text in explain_outcome(outcome)], width, MAX_QUESTION_LINES)
     lines += fitted_lines(_question_lines(result), width, MAX_QUESTION_LINES)
     if len(result.attempts) > 1 or result.milp is None:
@@ -133,22 +136,31 @@ def describe_alternative(alternative: Mapping[str, float], solution: Solution) -
     return f"Another plan has the same objective: {changes}{more}"
 
 
-def shown_solution(outcome: FormulationEnd) -> Solution | None:
-    """Return the solution whose values are shown: the best incomplete plan for an infeasible model."""
-    if outcome.incomplete is not None:
-        return outcome.incomplete.solution
-    if outcome.solution is not None and outcome.solution.status.has_point:
-        return outcome.solution
-    return None
-
-
 def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
-    result, solution = outcome.result, shown_solution(outcome)
+    result, solution = outcome.result, outcome.shown
     if result is None or result.milp is None or solution is None:
         return []
     families = order_families(group_decisions(result, result.milp, solution), result.data)
     title = ["best incomplete plan:"] if outcome.incomplete is not None else []
     return [*title, *print_tables(layout_families(families), width, MAX_TABLE_LINES)]
+
+
+def _breakdown_lines(outcome: FormulationEnd) -> list[str]:
+    """Return the objective by kind, and the use of limits; tables that are too long are left to the page."""
+    assert outcome.result is not None
+    parts, uses = break_down(outcome.result, outcome.shown)
+    lines = []
+    if parts:
+        lines.append(f"objective by kind: {', '.join(f'{_short(part.name)} {figure(part.value)}' for part in parts)}")
+    for table in uses:
+        if len(table.rows) + table.omitted <= MAX_LIMITS:
+            used = (f"{_short(row.label)} {figure(row.used)} of {figure(row.limit)}" for row in table.rows)
+            lines.append(f"used of {_short(table.name)}: {', '.join(used)}")
+    return [escape_text(line) for line in lines]
+
+
+def _short(text: str) -> str:
+    return one_line(text, 40)
 
 
 def _question_lines(result: FormulationResult) -> list[str]:

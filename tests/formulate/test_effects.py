@@ -75,3 +75,11 @@ def test_an_infeasible_roster_says_how_many_are_missing_and_gives_the_best_plan(
     assert [(one.sentence, one.wanted, one.possible) for one in plan.shortages] == [("Thursday needs five", 5, 4)]
     assert plan.solution is not None
     assert sum(plan.solution.values.values()) == 4
+
+
+def test_a_plan_within_the_tolerance_of_the_objective_is_not_another_optimum() -> None:
+    both = (Row("enough", {"x": 1.0, "y": 1.0}, Relation.AT_LEAST, 100.0),)
+    for dearer, count in ((6e-4, 0), (0.0, 2)):
+        costs = Objective({"x": 1.0, "y": 1.0 + dearer})
+        milp = Milp((Variable("x"), Variable("y")), both, costs, Sense.MINIMIZE)
+        assert len(find_alternative(milp, solve(milp), {"x", "y"})) == count

@@ -94,7 +94,12 @@ def test_a_checker_that_is_given_needs_no_model_and_the_folder_can_be_shown(stor
     assert code == 0
     assert "0 calls" in text
     (folder,) = (story.parent / "out" / "pharmacy").iterdir()
-    assert json.loads((folder / "result.json").read_text())["verdict"] == "checked"
+    result = json.loads((folder / "result.json").read_text())
+    assert result["verdict"] == "checked"
+    assert result["objective_parts"] == {"sleeping_pills": 5 * 117, "painkillers": 3 * 50}
+    (limit,) = result["limits"][0]["rows"]
+    assert (limit["used"], limit["limit"]) == (10 * 50 + 6 * 117, 3000)
+    assert "1,202 of 3,000" in text
     assert show_formulation(folder, Console(file=io.StringIO())) == 0
     with pytest.raises(ConfigError, match="--checker FILE"):
         verify(story, given)
