@@ -440,6 +440,21 @@ def test_the_schemas_of_all_tools_have_fewer_than_6000_tokens(tmp_path: Path) ->
     assert 1000 < asyncio.run(count()) < 6000
 
 
+def test_typical_answers_have_fewer_than_1000_tokens(root: Path) -> None:
+    async def call() -> dict[str, int]:
+        async with in_memory(root) as agent:
+            await agent("list_problems")
+            await agent("describe_problem", problem="sack")
+            model = (await agent("model_open", path="model.lp"))["model"]
+            await agent("model_describe", model=model)
+            await agent("model_ask", model=model, lines=["solve", "why x", "whatif wood += 1"])
+            return agent.tokens
+
+    tokens = asyncio.run(call())
+    assert len(tokens) == 5
+    assert 20 < min(tokens.values()) < max(tokens.values()) < 1000, tokens
+
+
 @pytest.mark.parametrize(
     "value",
     [{"text": "a" * 10**6}, [{"id": n, "text": "x" * 200} for n in range(5000)], {str(n): n for n in range(10**5)}],

@@ -17,10 +17,10 @@ from oragent.report.run import RunData, load_run
 
 PROBLEMS = ("mkp_aco", "op_aco", "tsp_constructive")
 STRATEGIES = ("gp", "random", "hill_climb", "one_shot", "or_agent")
-SEEDS, EVALUATIONS = 3, 40
+SIZE, SEEDS, EVALUATIONS = 100, 2, 12
 # USD per million tokens, in and out, of a small hosted model.
 PRICE = (0.4, 1.6)
-TOKENS, MONEY = 40_000, 0.02
+TOKENS, MONEY = 10_000, 0.006
 
 
 def spend_at_each_best(data: RunData) -> list[tuple[int, float, float, float]]:
@@ -55,9 +55,17 @@ def main() -> None:
     words = parser.parse_args()
     out = words.out or Path(tempfile.mkdtemp())
     found = comparison(
-        PROBLEMS, strategies=STRATEGIES, seeds=SEEDS, model=words.model, evaluations=EVALUATIONS, outputs=out
+        PROBLEMS,
+        strategies=STRATEGIES,
+        seeds=SEEDS,
+        model=words.model,
+        evaluations=EVALUATIONS,
+        outputs=out,
+        problem_size=SIZE,
     )
-    print(f"model {words.model}, {SEEDS} seeds, means on val; money at {PRICE} USD a million tokens in, out")
+    print(
+        f"model {words.model}, {SEEDS} seeds, means on val of size {SIZE}; money at {PRICE} USD a million tokens in, out"
+    )
     print(
         f"| problem | strategy | {EVALUATIONS // 2} evaluations | {EVALUATIONS} evaluations | {TOKENS:,} tokens "
         f"| {MONEY} USD | calls | tokens in all | USD in all |\n|---|---|---|---|---|---|---|---|---|"

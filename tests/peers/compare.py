@@ -7,7 +7,6 @@ its own with a key in its environment. A player that ends early begins again beh
 import contextlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -27,12 +26,6 @@ PROGRAM_S = {"oragent": 10, "openevolve": 20, "shinka": 40, "eoh": 20, "llm4ad":
 IDLE_S = {"oragent": 1500, "openevolve": 120, "shinka": 120, "eoh": 120, "llm4ad": 120}
 
 
-def measure_cpu_s() -> float:
-    """Return the CPU seconds of all processes that ended and were waited for."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return children.ru_utime + children.ru_stime
-
-
 def play(name: str, python: str, path: str) -> dict[str, object]:
     """Play all programs with one framework and count what happened."""
     programs, leak = list_programs(), Path("/tmp") / LEAK
@@ -43,7 +36,7 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
     results.touch()
     places = os.pathsep.join(filter(None, [path, str(HERE.parents[1]) if name == "oragent" else ""]))
     environment = {**os.environ, "OPENAI_API_KEY": KEY, "PYTHONPATH": places}
-    begun, used = time.monotonic(), measure_cpu_s()
+    begun = time.monotonic()
     first, ended = 0, []
     while first < len(programs) and time.monotonic() - begun < LIMIT_S:
         words = [str(folder / "programs.json"), str(results), str(first), str(PROGRAM_S[name])]
@@ -78,7 +71,7 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
         if program.kind in ("honest", "repeat") and scores.get(number) is None
     ]
     # without its trick, every cheat is the rule of the nearest city
-    plain = next((scores[number] for number, program in enumerate(programs) if program.kind == "honest"), None) or 0.0
+    plain = next((scores.get(number) for number, program in enumerate(programs) if program.kind == "honest"), None) or 0.0
     # the cheat that only reads the key has an honest score
     cheats = [number for number, program in enumerate(programs) if program.kind == "cheat" and LEAK not in program.text]
     return {
@@ -90,7 +83,6 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
         "key read": leak.is_file() and KEY in leak.read_text(),
         "honest programs lost, of 42": len(lost),
         "programs that ended it": dict(Counter(ended)),
-        "CPU s": round(measure_cpu_s() - used, 1),
         "clock s": round(time.monotonic() - begun, 1),
     }
 
