@@ -71,7 +71,8 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
         if program.kind in ("honest", "repeat") and scores.get(number) is None
     ]
     # without its trick, every cheat is the rule of the nearest city
-    plain = next((scores.get(number) for number, program in enumerate(programs) if program.kind == "honest"), None) or 0.0
+    honest = (scores.get(number) for number, program in enumerate(programs) if program.kind == "honest")
+    plain = next(honest, None) or 0.0
     # the cheat that only reads the key has an honest score
     cheats = [number for number, program in enumerate(programs) if program.kind == "cheat" and LEAK not in program.text]
     return {
