@@ -54,8 +54,7 @@ def run(
 
     The search has its own thread and event loop, so this works in a notebook. ``progress`` is called in the caller's
     thread. An exception in it, or Ctrl-C, ends the search after running evaluations and calls, which are stored; a
-    second
-    Ctrl-C stops immediately. ``resume`` continues the run.
+    second Ctrl-C stops immediately. ``resume`` continues the run.
 
     Args:
         problem: Name, folder, or loaded problem.

@@ -56,9 +56,9 @@ class Property(StrEnum):
     MONEY = "all money scaled, the optimum scales"
     AMOUNTS = "all amounts scaled, the optimum of the relaxation scales"
     ORDER = "data in another order, the same optimum"
-    NAMES = "things under other names, the same optimum"
+    NAMES = "objects under other names, the same optimum"
     TIGHTEN = "a limit tightened, no better optimum"
-    AGREE = "on other figures, program and checker agree"
+    AGREE = "with other data, program and checker agree"
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _test_amounts(trial: _Trial) -> PropertyResult:
         return PropertyResult(Property.AMOUNTS, None, note=why)
     if any(variable.is_integer and math.isfinite(variable.high) for variable in milp.variables):
         return PropertyResult(
-            Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells"
+            Property.AMOUNTS, None, note="the model has bounded integers, whose bounds may not be in the data"
         )
     base, moved = _relaxed_objective(trial.base), _relaxed_objective(trial.run(scale_data(trial.data, names, FACTOR)))
     ends, expected = (None if value is None else (value, value) for value in (moved, base and FACTOR * base))
@@ -200,9 +200,9 @@ def _test_order(trial: _Trial) -> PropertyResult:
 def _test_names(trial: _Trial) -> PropertyResult:
     data, labels = permute_names(trial.data)
     if not labels:
-        return PropertyResult(Property.NAMES, None, note="the data name no things")
+        return PropertyResult(Property.NAMES, None, note="the data contain no names of objects")
     if any(f"{mark}{label}{mark}" in trial.source for label in labels for mark in "'\""):
-        return PropertyResult(Property.NAMES, None, note="the program names things itself")
+        return PropertyResult(Property.NAMES, None, note="the program contains names of the data")
     ran = trial.run(data)
     if ran.verdict is not None:
         return PropertyResult(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
@@ -280,7 +280,7 @@ def _compare_ranges(
 ) -> PropertyResult:
     datum = ", ".join(map(quoted, names[:6]))
     if expected is None:
-        return PropertyResult(which, None, datum, "there was nothing to hold it against")
+        return PropertyResult(which, None, datum, "there is no optimum to compare with")
     if ends is None:
         return PropertyResult(which, False, datum, f"no optimum, expected {_range_text(expected)}")
     distance = max(ends[0] - expected[1], expected[0] - ends[1])

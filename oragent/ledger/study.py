@@ -62,7 +62,7 @@ def finished_results(folder: Path) -> dict[str, Any]:
 
 def _read_finished(database: Database) -> list[FinishedCase]:
     if not database.query_rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'cases'"):
-        # A workspace has versions before it has cases.
+        # The database of a workspace has versions before it has cases.
         return []
     rows = database.query_rows("SELECT * FROM cases ORDER BY elapsed_s, name")
     with database.translate_values():

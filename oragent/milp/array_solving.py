@@ -225,7 +225,7 @@ def _without_optimum(linear: Arrays, result: SolverResult, options: SolverOption
         direction = ray_of(linear)
         if direction is not None:
             return ArraySolution(SolveStatus.UNBOUNDED, ray=direction)
-    return ArraySolution(SolveStatus.UNKNOWN, note="the solver found no optimum, and why could not be settled")
+    return ArraySolution(SolveStatus.UNKNOWN, note="the solver found no optimum, and the reason is unknown")
 
 
 def _without_objective(arrays: Arrays) -> Arrays:

@@ -73,6 +73,7 @@ class ProgramEntry:
 
 
 NO_ENTRY = ProgramEntry()
+NO_OPTIONS = EffortOptions()
 
 
 def parse_command(text: str) -> ProgramEntry:
@@ -162,9 +163,6 @@ class WorkspaceSettings:
     def limits(self) -> Limits:
         """Limits of one program."""
         return replace(LIMITS, cpu_s=self.time, memory_mb=self.memory)
-
-
-NO_OPTIONS = EffortOptions()
 
 
 def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> WorkspaceSettings:

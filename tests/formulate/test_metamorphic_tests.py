@@ -54,7 +54,7 @@ def test_all_properties_hold_of_a_right_program(runner: FormulationRunner) -> No
     found = tried(runner)
     assert {one.property for one in found} == set(Property)
     assert all(one.holds for one in found if one.property is not Property.NAMES), found
-    assert next(one for one in found if one.property is Property.NAMES).note == "the program names things itself"
+    assert next(one for one in found if one.property is Property.NAMES).note == "the program contains names of the data"
     assert sum(one.property is Property.TIGHTEN for one in found) == 2
 
 

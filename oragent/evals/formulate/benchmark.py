@@ -184,7 +184,7 @@ PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
 
 
 def published_rates(subject: str, contestant: str) -> Rates | None:
-    """Return the published rates of a method on the set with which a subject's name begins, or None."""
+    """Return the published rates of a method on a set, or None. A subject begins with the name of its set."""
     for name, rows in PUBLISHED.items():
         if subject.startswith(name):
             return rows.get(contestant)

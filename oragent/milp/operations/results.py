@@ -152,7 +152,7 @@ class ObjectiveInfo(ResultPart):
     stage: int
     # Weight in the sum of its stage.
     weight: float
-    # Percentage of its optimum, and amount, of which later stages may give up the larger.
+    # Later stages may give up this percentage of its optimum, or this amount if it is larger.
     within: float
     within_amount: float
 
@@ -199,7 +199,7 @@ class StageOptimum(ResultPart):
     name: str
     sense: str
     optimum: Figure
-    # Percentage of it, and amount, of which later stages may give up the larger.
+    # Later stages may give up this percentage of it, or this amount if it is larger.
     within: float
     within_amount: float
 
@@ -264,7 +264,7 @@ class PriceResult(OperationResult):
 
 
 class RangeEntry(ResultPart):
-    """A figure, and the interval in which a price or the values stay."""
+    """A figure, and the interval in which the price, or the optimal values, do not change."""
 
     name: str
     # ``right-hand side``, ``coefficient`` or ``bound``.
@@ -371,7 +371,7 @@ class RepairResult(OperationResult):
 
 
 class AlternativePlan(ResultPart):
-    """A solution."""
+    """A solution, its objective and its differences from the best one."""
 
     objective: Figure
     difference: Figure
