@@ -5,7 +5,9 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import signal
+import time
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
@@ -21,9 +23,11 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.ledger.case import wait_for_all
 from oragent.programs.parameters import read_value
+from oragent.search import running_work
 from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep, scale_seconds
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.round_context import EXPERIMENT_S, RoundContext
+from oragent.search.running_work import read_running
 from oragent.search.store import Store
 from tests.search.test_engine import history, scored, search
 
@@ -287,6 +291,23 @@ def play(folder: Path, log: Path, fatal: int) -> None:
 def notes(folder: RunFolder) -> list[str]:
     with Store(folder.database, readonly=True) as store:
         return [note.text for note in store.notes() if note.kind == "sweep"]
+
+
+def test_a_running_sweep_is_written_with_its_setting_and_cpu_seconds(begun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running_work, "LOOK_S", 0.01)
+    folder, shown = begun("budget.evaluations=2"), set()
+
+    def evaluate(job: Job) -> Evaluation:
+        if job.mode == "train":
+            time.sleep(0.03)
+            shown.update(task.what for task in read_running(folder.path))
+        return replace(scored(job), cpu_s=0.25)
+
+    search(folder, tune, run=evaluate, workers=1)
+    sweeps = [re.fullmatch(r"sweep, round \d+: setting (\d+) of 10, (\d+) of 5 CPU s", what) for what in shown]
+    assert len({match[1] for match in sweeps if match}) > 1
+    assert any(what.startswith("experiment, sweep") for what in shown)
+    assert read_running(folder.path) == []
 
 
 @pytest.mark.slow
