@@ -122,16 +122,16 @@ class SupportedNumbers:
         self._words = {fold(word) for text in spoken for word in WORD.findall(text)}
         self._words |= {word for label in self._labels for word in WORD.findall(label)}
         self._words |= {fold(word) for family in model.families() for word in WORD.findall(family.name)}
-        figures += [value for text in spoken for found in NUMBER.finditer(text) for value in _readings(found[0])]
+        figures += [value for text in spoken for match in NUMBER.finditer(text) for value in _readings(match[0])]
         figures += [float(count) for count in (*model.shape, *map(len, model.families()))]
         figures += [float(len(index_set.labels)) for index_set in model.sets]
         self._figures = sorted(set(figures))
 
     def mark(self, text: str) -> list[AnswerPart]:
         """Split a text without references at its unsupported numbers."""
-        skipped = [found.span() for found in LIST_MARK.finditer(text)]
-        skipped += [found.span() for found in MEMBER.finditer(text) if self._is_family(found[0])]
-        skipped += [found.span() for found in SIGNED_LABEL.finditer(text) if self._is_signed_label(found[0])]
+        skipped = [match.span() for match in LIST_MARK.finditer(text)]
+        skipped += [match.span() for match in MEMBER.finditer(text) if self._is_family(match[0])]
+        skipped += [match.span() for match in SIGNED_LABEL.finditer(text) if self._is_signed_label(match[0])]
         parts, at = [], 0
         for found in NUMBER.finditer(text):
             begin, end = found.span()

@@ -86,7 +86,9 @@ class RunEnd:
             candidates: Candidates of the round, in order.
             may_idle: True if a round without evaluations was expected.
         """
-        rejected = (one.evaluation.message for one in candidates if one.evaluation.status is Status.REJECTED)
+        rejected = (
+            candidate.evaluation.message for candidate in candidates if candidate.evaluation.status is Status.REJECTED
+        )
         self._rejection = next(rejected, "")
         if evaluations:
             self._idle_rounds = 0

@@ -98,7 +98,7 @@ class CitedKey:
     value: str
 
     def __str__(self) -> str:
-        return f"[{self.path}, {'.'.join(one.replace('.', chr(92) + '.') for one in self.keys)} = {self.value}]"
+        return f"[{self.path}, {'.'.join(key.replace('.', chr(92) + '.') for key in self.keys)} = {self.value}]"
 
 
 @dataclass(frozen=True)

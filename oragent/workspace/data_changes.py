@@ -32,7 +32,9 @@ def list_data(state: FolderState, patterns: Sequence[str] = ()) -> dict[str, Pat
     """Return the data files of a state by path. Without patterns, these are the files in ``data``, else all tables."""
     files = state.list_files()
     if patterns:
-        return {path: file for path, file in files.items() if any(fnmatch.fnmatch(path, one) for one in patterns)}
+        return {
+            path: file for path, file in files.items() if any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
+        }
     in_folder = {path: file for path, file in files.items() if path.startswith("data/")}
     if in_folder:
         return in_folder

@@ -39,11 +39,13 @@ def lines_schema(model: IndexedModel) -> dict[str, Any]:
     for some, verbs in ((variables, VARIABLE_VERBS), (rows, ROW_VERBS)):
         changes += [_object({**one, "sign": {"enum": list(verbs)}}) for one in some]
     limits = {"sign": {"enum": ["<=", ">="]}, **number}
-    changes += [_object({"sum": _object(one), **limits}) for one in variables if "at" in one]
+    changes += [_object({"sum": _object(variable), **limits}) for variable in variables if "at" in variable]
     several = {"type": "array", "items": {"anyOf": changes}, "minItems": 1, "maxItems": MOST_CHANGES}
     operations = [_object({"do": {"enum": list(PLAIN)}}), _object({"do": {"const": "whatif"}, "changes": several})]
-    operations += [_object({"do": {"enum": list(READING)}, **one}) for one in references]
-    operations += [_object({"do": {"enum": list(EXTREMES)}, **one, "within": {"type": "number"}}) for one in variables]
+    operations += [_object({"do": {"enum": list(READING)}, **reference}) for reference in references]
+    operations += [
+        _object({"do": {"enum": list(EXTREMES)}, **variable, "within": {"type": "number"}}) for variable in variables
+    ]
     lines = {"type": "array", "items": {"anyOf": operations}, "minItems": 1, "maxItems": MOST_LINES}
     return _object({"lines": lines})
 

@@ -59,7 +59,9 @@ def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
 def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
     """Tabulate all pairs of contestants: difference of their scores, first minus second, with its noise."""
     heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
-    return TextTable(heads, tuple(_difference_row(one, subject.direction, terms) for one in subject.differences))
+    return TextTable(
+        heads, tuple(_difference_row(difference, subject.direction, terms) for difference in subject.differences)
+    )
 
 
 def explain_widths(terms: BenchTerms) -> str:

@@ -214,7 +214,7 @@ def _link_data(
         sets = matcher.sets_of(number)
         if sets is None or not (number in linked or number in by_value or table.sets):
             continue
-        if not np.isfinite(table.values).all() or table.name in {one.name for one in parameters}:
+        if not np.isfinite(table.values).all() or table.name in {parameter.name for parameter in parameters}:
             continue
         first[number] = total
         positions = np.arange(total, total + len(table.values))

@@ -71,7 +71,7 @@ def _drop_counters(group: CapturedGroup) -> None:
     texts = [column for column in columns if not all(label.isdigit() for label in column)]
     kept = []
     for column in columns:
-        is_counter = column not in texts and any(_tell_same_apart(column, other) for other in texts)
+        is_counter = column not in texts and any(_tell_same_apart(column, text) for text in texts)
         kept += [] if is_counter else [column]
     if len(kept) < len(columns):
         group.labels = list(zip(*kept, strict=True))

@@ -267,7 +267,9 @@ def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedMo
             ranked.append(replace(goal, weight=part.weight, priority=number_left, slack=share, slack_amount=amount))
     if len(ranked) == 1:
         ranked = [_unranked(ranked[0])]
-    others = tuple(_unranked(one) for one in model.objectives if not any(one is goal for goal in chosen))
+    others = tuple(
+        _unranked(objective) for objective in model.objectives if not any(objective is goal for goal in chosen)
+    )
     return replace(model, objectives=(*ranked, *others))
 
 

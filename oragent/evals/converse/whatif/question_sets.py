@@ -86,7 +86,7 @@ def find_breach(
 def _find_missing(expected: Mapping[str, float | str], answer: Sequence[AnswerPart]) -> str:
     """Describe an expected value that the answer does not state. Signs are ignored, because prose may express them."""
     shown = [part.text for part in answer if part.kind == "figure"]
-    figures = [abs(float(found[0].replace(",", ""))) for text in shown for found in SHOWN_FIGURE.finditer(text)]
+    figures = [abs(float(match[0].replace(",", ""))) for text in shown for match in SHOWN_FIGURE.finditer(text)]
     for path, value in expected.items():
         if isinstance(value, str):
             is_shown = bool({value, POSSIBLE.get(value, value)} & set(shown))

@@ -151,8 +151,12 @@ class _RowWriter:
     def _tasks(self, places: Iterable[int]) -> list[Task]:
         constraints = [self._proto.constraints[place] for place in places]
         return [
-            Task(Affine.read(one.interval.start), Affine.read(one.interval.end), list(one.enforcement_literal))
-            for one in constraints
+            Task(
+                Affine.read(constraint.interval.start),
+                Affine.read(constraint.interval.end),
+                list(constraint.enforcement_literal),
+            )
+            for constraint in constraints
         ]
 
     def _write_literals(self, name: str, literals: Iterable[int], low: float, high: float) -> None:
