@@ -71,7 +71,7 @@ def adopt(
     folder: Folder,
     write: Annotated[bool, typer.Option("--write", help="Write workspace.yaml into the folder.")] = False,
 ) -> None:
-    """Propose a workspace.yaml for an existing folder: program, documents, data. Nothing is moved."""
+    """Propose a workspace.yaml for an existing folder: command, environment, documents, data. Nothing is moved."""
     from oragent.workspace.verb_commands import adopt_command
 
     raise typer.Exit(adopt_command(folder, write, console))

@@ -50,10 +50,10 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
             edits.append(CellEdit(path=path))
             continue
         for place in dict.fromkeys([*old, *new]):
-            if not is_same_text(old.get(place), new.get(place)):
+            first, second = old.get(place), new.get(place)
+            if not is_same_text(first, second):
                 table, row, column = place
-                texts = {"before": old.get(place), "after": new.get(place)}
-                edits.append(CellEdit(path=path, table=table, row=row, column=column, **texts))
+                edits.append(CellEdit(path=path, table=table, row=row, column=column, before=first, after=second))
     return edits
 
 

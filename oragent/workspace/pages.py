@@ -86,7 +86,8 @@ def _record_standing(record: Mapping[str, Any], has_program: bool) -> str:
         return "not run, or code or data have changed since: 'oragent workspace run'"
     statuses = {str(status): status for status in SolveStatus}
     status = statuses.get(str(record.get("status")), SolveStatus.UNKNOWN)
-    return Solution(status, *(finite_number(record.get(key)) for key in ("objective", "bound", "gap"))).standing
+    value, bound, gap = (finite_number(record.get(key)) for key in ("objective", "bound", "gap"))
+    return Solution(status, value, bound, gap).standing
 
 
 def recorded_conflict(record: Mapping[str, Any]) -> list[str]:

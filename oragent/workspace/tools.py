@@ -342,8 +342,9 @@ class ToolSession:
         resolved = [resolve_citation(citation, files) for citation in find_citations(answer)]
         cited = [f"{found.citation} {found.value}" for found in resolved if not found.reason]
         # Private characters stand for the citations, so that no part of them is marked.
-        kept: list[str] = []
-        text = CITATION.sub(lambda match: kept.append(match[0]) or chr(PRIVATE + len(kept) - 1), answer)
+        kept = [match[0] for match in CITATION.finditer(answer)]
+        numbers = iter(range(len(kept)))
+        text = CITATION.sub(lambda match: chr(PRIVATE + next(numbers)), answer)
         filled = plain_answer(make_answer(text, session.results, session.model, [question, *cited]))
         return "".join(
             kept[ord(letter) - PRIVATE] if 0 <= ord(letter) - PRIVATE < len(kept) else letter for letter in filled

@@ -44,7 +44,7 @@ def check_text(state: FolderState, path: Path) -> CiteResult:
         found = resolve_citation(citation, files)
         place = {name: value for name, value in vars(citation).items() if name in PLACE}
         verdict = {"value": found.value, "holds": not found.reason, "reason": found.reason}
-        results.append(CitationResult(text=str(citation), **place, **verdict))
+        results.append(CitationResult.model_validate({"text": str(citation), **place, **verdict}))
     return CiteResult(
         ok=all(result.holds for result in results),
         revision=Revision(name=state.revision, commit=state.commit),
