@@ -61,7 +61,7 @@ def load_settings_tree(path: Path) -> dict[str, Any]:
         tree = parse_yaml(read_bounded(path, MAX_BYTES))
     except FileNotFoundError:
         ship = ", ".join(package_data.list_settings_names())
-        message = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"
+        message = f"cannot read the configuration {path}: it does not exist; installed ones are {ship}"
         raise ConfigError(message) from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"cannot read the configuration {path}: {problem}") from None
@@ -91,7 +91,7 @@ def explain_validation_error(problem: ValidationError, schema: type) -> str:
         return f"unknown key {key!r}: {hint}"
     if error["type"] in ("missing", "missing_argument"):
         return f"key {key!r} is missing"
-    # A message of our own about several keys.
+    # An error that a dataclass raised, about several keys.
     if error["type"] == "value_error" and "ctx" in error:
         if key:
             return f"{key}: {error['ctx']['error']}"

@@ -49,7 +49,7 @@ class Workspace:
         """Run the program of a revision, and solve its model again.
 
         Raises:
-            OragentError: The program fails, or leaves no model; likewise for all methods.
+            OragentError: The program fails, or none of its models can be captured; likewise for all methods.
         """
         with self._open(at) as state:
             return run_model(state)

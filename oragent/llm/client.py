@@ -41,7 +41,7 @@ class ModelClient:
     """A model on an OpenAI-compatible server.
 
     Replies are streamed. Temporary failures (429, 5xx, a broken connection or body) are retried after a growing,
-    jittered wait, or after the time that the server requests. After a time-out of our own (``timeout_s``) the model is
+    jittered wait, or after the time that the server requests. After ``timeout_s`` without data the model is
     not asked again, because its reply may be paid for. A refusal (400, 401, 403, 404) is final. A parameter that the
     model does not support (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on. If it does not support
     ``tools``, calls are requested as fenced JSON in the text.
@@ -202,7 +202,7 @@ class ModelClient:
         if self.settings.base_url:
             return (
                 f": it was sent no key ({KEY} is not set, or is that of another server): "
-                "api_key_env names the variable that holds this one's"
+                "set api_key_env to the variable with the key of this server"
             )
         return f": {KEY} is not set"
 

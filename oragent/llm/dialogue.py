@@ -133,8 +133,8 @@ class ToolRounds:
     rounds: int | None = None
     # Maximum number of calls in one reply. The model is told how many further ones were not run. None means no limit.
     calls: int | None = None
-    # Text after the last round: the model is asked once more without tools, after this message (without a message if
-    # empty). None means that it is not asked again.
+    # Message of a last request without tools, which follows the last round; empty for a request without a message. None
+    # means that there is no such request.
     closing: str | None = None
     # Maximum number of replies without a call that are answered by ``nudge``.
     nudges: int = 0

@@ -108,7 +108,7 @@ def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = 
     """Run lines of operations on the model of a state.
 
     Raises:
-        MilpError: The program leaves no model, or a line cannot be executed.
+        MilpError: No model of the program can be captured, or a line cannot be executed.
     """
     opened = open_state_model(state, tell)
     results: list[AnyResult] = ModelSession(opened.model, solve_limits(state)).run(lines)
@@ -129,7 +129,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
 
     Raises:
         WorkspaceError: A cell does not exist.
-        MilpError: The program leaves no model, or a change of the model is not possible.
+        MilpError: No model of the program can be captured, or a change of the model is not possible.
     """
     are_cells = [is_cell_change(change) for change in changes]
     if not any(are_cells):
@@ -263,7 +263,7 @@ def verify_revision(
     cells. Its optimum must equal the former one. ``open_model`` replaces the function that runs a program.
 
     Raises:
-        MilpError: A program leaves no model.
+        MilpError: No model of a program can be captured.
         WorkspaceError: The cell of a neutral value does not exist.
     """
     opening = open_model or (lambda state: open_state_model(state, tell))
@@ -300,7 +300,7 @@ def _test_preservation(
         with replaced_files(new, contents) as trial:
             model = opening(trial).model
     except MilpError as problem:
-        reason = f"at the former values the new program leaves no model: {problem}"
+        reason = f"with the former values, no model of the new program can be captured: {problem}"
         return Preservation(holds=False, reason=reason, former=former, cells=cells)
     study = ModelStudy(model, solve_limits(new))
     study.solve(study.present)
@@ -320,7 +320,7 @@ def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: Mo
     ends = (former.low, former.high, now.low, now.high)
     low, high, new_low, new_high = (float("inf") if end is None else end for end in ends)
     if new_low > high + room or new_high < low - room:
-        return False, "the optimum at the former values is another one: name neutral values of new cells with --neutral"
+        return False, "with the former values, the optimum differs: give neutral values of new cells with --neutral"
     if former.is_exact and now.is_exact:
         return True, ""
     return None, "not decided within the gap: allow a longer solve with --time or --gap 0"

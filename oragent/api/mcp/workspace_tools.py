@@ -120,7 +120,7 @@ def _find_revision(place: Workplace, text: str) -> str:
         return str(place.resolve(text))
     if (place.root / path).is_file():
         return str(place.resolve(text))
-    # A file of the server's own working folder would be found by its relative path.
+    # Without this, the path would be relative to the folder in which the server was started.
     if path.is_file() or (path.suffix in MODELS and ":" not in text):
         raise ConfigError(f"{one_line(text, 80)} does not exist in the server's folder")
     return text

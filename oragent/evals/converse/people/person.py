@@ -42,7 +42,7 @@ PRECISE = (
 )
 NOTE = (
     "Published figures are those of Drossman, Jacquillat and Martin 2026 (arXiv:2604.02666) with GPT-4.1 on 109 "
-    "utilities that were not published: they stand beside ours for orientation, and are of other decision agents."
+    "utilities that were not published. They can be compared only roughly, because the decision agents differ."
 )
 # Mean score / success in percent of T-P-P, by style and paradigm.
 PARADIGMS = {
