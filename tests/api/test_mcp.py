@@ -412,6 +412,21 @@ def test_a_thousand_calls_at_once_are_answered_or_refused_in_one_line(root: Path
     asyncio.run(call())
 
 
+@pytest.mark.slow
+def test_a_server_ends_quietly_when_its_client_reads_no_more(root: Path) -> None:
+    words = [sys.executable, "-m", "oragent", "mcp", "--root", str(root)]
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment, text=True, **pipes) as process:
+        process.stdout.close()
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.close()
+        printed = process.stderr.read()
+        assert (process.wait(60), "Traceback" in printed, "Exception" in printed) == (0, False, False), printed
+
+
 def test_a_problem_text_that_gives_orders_is_data(root: Path) -> None:
     yaml = root / "problems" / "sack" / "problem.yaml"
     yaml.write_text(

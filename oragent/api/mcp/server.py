@@ -5,6 +5,7 @@ Errors of tools are also JSON: ``{"error": {"code", "message", "advice"}}`` with
 
 import functools
 import inspect
+import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -173,7 +174,11 @@ def _add_resources(server: "MCPServer[Workplace]", place: Workplace) -> None:
 
 def serve_stdio(root: Path) -> None:
     """Serve one client over standard input and output, until it closes them."""
-    make_server(root).run("stdio")
+    try:
+        make_server(root).run("stdio")
+    except* BrokenPipeError:
+        # The client vanished before it read an answer. What is still buffered has no reader.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_token() -> str:
