@@ -36,7 +36,8 @@ from oragent.search.journal import Journal
 from oragent.search.leader_check import LeaderCheck
 from oragent.search.practice_check import PRACTICE_NOTE, find_disagreement
 from oragent.search.round_commit import RoundCommit
-from oragent.search.round_context import EXPERIMENT_S, RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.round_experiments import EXPERIMENT_S
 from oragent.search.run_archive import RunArchive
 from oragent.search.run_budget import RunBudget
 from oragent.search.run_context import RunContext

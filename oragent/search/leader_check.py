@@ -61,7 +61,7 @@ class LeaderCheck:
             return
         place = next(at for at, program in enumerate(run.candidates) if program is leader)
         view = self._make_view(run, leader)
-        measuring = self._context.scoring.measure(view, leader.source, None, run.experiment_set, CPU_S, "")
+        measuring = self._context.scoring.measure(view, leader.source, None, run.experiments.instances, CPU_S, "")
         measured = await self._context.in_time(measuring)
         if measured.score is not None and leader.score is not None:
             score = PracticeScore(f"{run.number}.{place}", leader.score, measured.score)

@@ -1,16 +1,14 @@
 """`RoundContext`, the interface between a strategy and the engine."""
 
-import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from oragent._base.budget import Spent
-from oragent._base.errors import CandidateError, ConfigError
+from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import RunningJob
@@ -24,20 +22,8 @@ from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.evaluation_key import ended_race_text, screened_text
 from oragent.search.events import EventKind
-from oragent.search.experiments import (
-    CPU_S,
-    EVOLVED_SETTINGS,
-    LEAST_S,
-    PRACTICE,
-    InstanceRunner,
-    ProbeResult,
-    Subset,
-    SweepResult,
-    read_axes,
-    run_probe,
-    run_sweep,
-)
 from oragent.search.journal import Moment
+from oragent.search.round_experiments import RoundExperiments
 from oragent.search.run_context import RunContext, choose_style
 from oragent.search.scoring import Gate, ScoredProgram, Seen
 from oragent.search.store import RoundNote
@@ -45,12 +31,6 @@ from oragent.search.store import RoundNote
 T = TypeVar("T")
 # Number of building blocks in a prompt that shows some of them.
 SOME = 3
-# Number of probes that a run may make at first, and number of further probes per evaluation.
-FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
-# At first, experiments may use the CPU seconds of this many evaluations.
-FREE_EXPERIMENTS = 10
-# Kind of notes that hold the CPU seconds of a sweep or probe.
-EXPERIMENT_S = "experiment seconds"
 
 
 @dataclass
@@ -299,9 +279,9 @@ class RoundContext:
                 notes=[],
                 reply_problems=[],
                 earlier=self.solutions,
-                earlier_probes=self._probe_count,
+                earlier_probes=self.probe_count,
                 written=written,
-                experiment_share=self.experiment_s_left / len(works),
+                experiment_share=self.experiments.cpu_s_left / len(works),
                 _met=set(self._met),
             )
             for case in self.case.open_branches(weights or [1] * len(works))
@@ -403,18 +383,19 @@ class RoundContext:
         try:
             source = fit_to_frame(source, self.problem.signature)
         except CandidateError as problem:
-            return self._add_candidate(source, self.context.scoring.reject(source, str(problem)), parents, origin, call)
-        seen = self._make_view(origin, parents)
+            return self.add_candidate(source, self.context.scoring.reject(source, str(problem)), parents, origin, call)
+        seen = self.make_view(origin, parents)
         scored = await self.context.in_time(self.context.scoring.score(source, seen, gate))
         if scored.evaluation.was_started and not self._was_evaluated(scored.name):
             self.case.used += Spent(evaluations=1)
             self._record_spending(Spent(evaluations=1))
-        return self._add_candidate(source, scored, parents, origin, call)
+        return self.add_candidate(source, scored, parents, origin, call)
 
     def _record_spending(self, spent: Spent) -> None:
         self.context.paid[self.number] = self.context.paid.get(self.number, Spent()) + spent
 
-    def _make_view(self, origin: str, parents: Sequence[str]) -> Seen:
+    def make_view(self, origin: str, parents: Sequence[str]) -> Seen:
+        """Return the view that the scorer has of this round for one program."""
         what = self._describe_task(origin, parents)
         return Seen(
             self.archive, self.candidates, self._was_evaluated, self.context.check_may_continue, what, self.number
@@ -428,150 +409,21 @@ class RoundContext:
         return f"{origin}{f' of {ids[0]}' if ids else ''}, round {self.number}"
 
     @property
-    def hooks(self) -> Mapping[str, str]:
-        """Hooks of the evaluator by name, with the data that each passes to an observer; may be empty."""
-        return self.context.scoring.hooks
-
-    async def probe(
-        self, source: str, parents: Sequence[str], call: int | None = None, *, observer: str = ""
-    ) -> Candidate:
-        """Run a program on a few instances for its output. This costs no evaluation and gives no solution.
-
-        A probe never enters the archive, and never becomes the best, an elite or a parent. The evaluation's ``log``
-        holds its output. An equal program can still be evaluated as a solution.
-
-        Arguments, result and errors are those of ``evaluate``. ``observer`` is the text of a program with a function
-        ``observe(hook, data)``. The evaluator's ``hooks``, if any, call it, and its output is part of the ``log``.
-
-        A run may make `FREE_PROBES`, and `PROBES_AN_EVALUATION` more for each evaluation of committed rounds. A probe
-        has the limits of an evaluation, so the CPU time of all probes is bounded. Further probes are rejected. The
-        number does not depend on measured times, so that results do not depend on the number of workers.
-        """
-        self.case.check_may_continue(False)
-        limit = FREE_PROBES + PROBES_AN_EVALUATION * self.spent.evaluations
-        committed = self.context.probes[min(self.horizon + 1, len(self.context.probes) - 1)]
-        if committed + self._probe_count >= limit:
-            why = f"no probe is left: {limit} for {self.spent.evaluations} evaluations are used; write a new program"
-            rejected = self.context.scoring.reject(f"{source}\n{why}", why)
-            return self._add_candidate(source, rejected, parents, PROBE, call)
-        seen = self._make_view(PROBE, parents)
-        probed = await self.context.in_time(self.context.scoring.probe(source, seen, observer if self.hooks else ""))
-        return self._add_candidate(source, probed, parents, PROBE, call)
-
-    @property
-    def _probe_count(self) -> int:
+    def probe_count(self) -> int:
+        """Number of probes that ran in this round so far, including those before a fork."""
         return self.earlier_probes + count_probes(self.candidates)
 
     @property
-    def experiment_s_left(self) -> float:
-        """CPU seconds that sweeps and probes on training instances may still use here; infinite without a limit.
-
-        The value depends only on committed rounds and on this round, not on the number of workers.
-        """
-        each, left = self.settings.strategy.experiment_s, self.experiment_share
-        if each is None:
-            return math.inf
-        if left is None:
-            committed = sum(float(note.text) for note in self.recall(EXPERIMENT_S))
-            left = (each * (FREE_EXPERIMENTS + self.spent.evaluations) - committed) / self.window
-        return max(0.0, left - sum(float(note.text) for note in self.notes if note.kind == EXPERIMENT_S))
-
-    def _limit_experiment(self, cpu_s: float) -> float:
-        if (left := self.experiment_s_left) < LEAST_S:
-            raise ConfigError(
-                "the CPU seconds of this run for sweeps and probes are used up; each evaluation adds some"
-            )
-        return min(cpu_s, left)
-
-    def _count_experiment(self, cpu_s: float) -> None:
-        if self.settings.strategy.experiment_s is not None:
-            self.notes.append(RoundNote(self.number, EXPERIMENT_S, repr(cpu_s)))
-
-    async def probe_train(
-        self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
-    ) -> ProbeResult:
-        """Run a program on training instances, as ``run_probe`` does. It costs no evaluation, and every run is stored.
-
-        Raises:
-            ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
-            CandidateError: A fixed part of the program differs from the seed.
-        """
-        self.case.check_may_continue(False)
-        source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
-        observer, cpu_s = observer if self.hooks else "", self._limit_experiment(cpu_s)
-        result = await self.context.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
-        self._count_experiment(result.cpu_s)
-        return result
-
-    async def sweep(
-        self,
-        source: str,
-        words: Sequence[str],
-        subset: Subset,
-        cpu_s: float = CPU_S,
-        *,
-        settings: int = EVOLVED_SETTINGS,
-        least: int = 0,
-    ) -> SweepResult:
-        """Run a program with other values of its parameters, as ``run_sweep`` does. It costs no evaluation.
-
-        Raises:
-            ConfigError: The parameters or instances are invalid, or no CPU seconds are left for sweeps.
-            CandidateError: The program has no such parameter.
-        """
-        self.case.check_may_continue(False)
-        source, subset = fit_to_frame(source, self.problem.signature), self._check_subset(subset)
-        axes, seed = read_axes(words, source), int(self.rng.integers(1 << 31))
-        direction, limit_s = self.problem.about.direction, self._limit_experiment(cpu_s)
-        key, begun = object(), time.monotonic()
-
-        def notice(ended: int, planned: int, used_s: float) -> None:
-            told = f"setting {ended + 1} of {planned}, {used_s:.0f} of {limit_s:.0f} CPU s"
-            self.context.sweeping[key] = RunningJob(f"sweep, round {self.number}: {told}", begun)
-
-        sweeping = run_sweep(
-            self._measure("sweep"),
-            wait_for_all,
-            source,
-            axes,
-            subset,
-            direction,
-            cpu_s=limit_s,
-            settings=settings,
-            seed=seed,
-            least=least,
-            notice=notice,
-        )
-        try:
-            result = await self.context.in_time(sweeping)
-        finally:
-            self.context.sweeping.pop(key, None)
-        self._count_experiment(result.cpu_s)
-        return result
-
-    def _measure(self, what: str) -> InstanceRunner:
-        return partial(self.context.scoring.measure, self._make_view(what, []))
-
-    def _check_subset(self, subset: Subset) -> Subset:
-        if subset.instances and not self.context.scoring.offers_instances:
-            raise ConfigError("this evaluator has no --instances, so all instances of a size run")
-        return subset.check(self.problem.about.sizes)
-
-    @property
-    def experiment_set(self) -> Subset:
-        """Name of the instances of sweeps: practice, if evaluator and settings have it; otherwise all of train."""
-        practice, size = self.context.scoring.practice, self.settings.problem_size
-        sizes = () if size is None else (size,)
-        if practice is None:
-            return Subset()
-        return Subset(sizes, str(practice), PRACTICE)
+    def experiments(self) -> RoundExperiments:
+        """Probes and sweeps of the round, which cost no evaluation."""
+        return RoundExperiments(self)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Record a reply without a usable program, because it cost tokens and reports count it."""
         rejected = self.context.scoring.reject(text, why.split("\n", 1)[0])
-        return self._add_candidate(text, rejected, parents, origin, call)
+        return self.add_candidate(text, rejected, parents, origin, call)
 
-    def _add_candidate(
+    def add_candidate(
         self,
         source: str,
         scored: ScoredProgram,
@@ -579,6 +431,7 @@ class RoundContext:
         origin: str,
         call: int | None,
     ) -> Candidate:
+        """Record a scored program as the next candidate of the round."""
         self.candidates.append(
             Candidate(
                 source=source,

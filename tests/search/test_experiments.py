@@ -26,7 +26,8 @@ from oragent.programs.parameters import read_value
 from oragent.search import running_work
 from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep, scale_seconds
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.round_context import EXPERIMENT_S, RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.round_experiments import EXPERIMENT_S
 from oragent.search.running_work import read_running
 from oragent.search.store import Store
 from tests.search.test_engine import history, scored, search
@@ -275,11 +276,11 @@ class Toy:
 async def tune(run: RoundContext) -> None:
     """Sweep a program of the round's own, probe the best, and evaluate it."""
     source = SCALED.format(number=run.number)
-    result = await run.sweep(source, [f"SCALE={VALUES}"], Subset(), 5.0)
+    result = await run.experiments.sweep(source, [f"SCALE={VALUES}"], Subset(), 5.0)
     best = result.best
     assert best is not None
     program = result.write_program(best)
-    probed = await run.probe_train(program, Subset(), 2.0)
+    probed = await run.experiments.probe_train(program, Subset(), 2.0)
     run.note("sweep", json.dumps([len(result.rows), result.skipped, result.cpu_s, probed.cpu_s, probed.score]))
     await run.evaluate(program, [], "tune")
 
@@ -353,8 +354,8 @@ async def sweep_twice(run: RoundContext) -> None:
     async def sweep(branch: RoundContext, number: int) -> None:
         source = SCALED.format(number=10 * run.number + number)
         try:
-            result = await branch.sweep(source, [f"SCALE={VALUES}"], Subset(), 5.0)
-            branch.note("sweep", json.dumps([branch.experiment_s_left, len(result.rows)]))
+            result = await branch.experiments.sweep(source, [f"SCALE={VALUES}"], Subset(), 5.0)
+            branch.note("sweep", json.dumps([branch.experiments.cpu_s_left, len(result.rows)]))
         except ConfigError as problem:
             branch.note("sweep", str(problem))
 

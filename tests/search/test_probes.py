@@ -106,9 +106,9 @@ def test_of_all_that_a_strategy_does_probes_alone_never_enter(begun, strategy: s
 def test_a_program_that_is_probed_and_submitted_counts_as_submitted_and_is_paid_for_once(begun, first: str) -> None:
     async def one_round(run: RoundContext) -> None:
         if first == "probe":
-            await run.probe(PERFECT, ["0.0"])
+            await run.experiments.probe(PERFECT, ["0.0"])
         solution = await run.evaluate(PERFECT, ["0.0"], "own")
-        await run.probe(PERFECT, [solution.id])
+        await run.experiments.probe(PERFECT, [solution.id])
         await run.evaluate(PERFECT.replace("100", "99"), [solution.id], "child")
 
     folder = begun("strategy.window=1", "strategy.patience=1")
@@ -128,7 +128,7 @@ def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_th
     jobs: list[Job] = []
 
     async def one_round(run: RoundContext) -> None:
-        await run.probe(PERFECT, ["0.0"])
+        await run.experiments.probe(PERFECT, ["0.0"])
         await run.evaluate(PERFECT, ["0.0"], "own")
 
     def keeping(job: Job) -> Evaluation:
@@ -148,7 +148,9 @@ def test_a_run_that_finds_no_new_program_makes_a_bounded_number_of_probes(begun,
 
     async def look(run: RoundContext, number: int) -> None:
         for step in range(3):
-            await run.probe(f"def guess(x):\n    print({run.number}, {number}, {step})\n    return 1\n", ["0.0"])
+            await run.experiments.probe(
+                f"def guess(x):\n    print({run.number}, {number}, {step})\n    return 1\n", ["0.0"]
+            )
 
     async def one_round(run: RoundContext) -> None:
         await look(run, -1)
@@ -171,7 +173,7 @@ def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:
 
     async def one_round(run: RoundContext) -> None:
         near = "def guess(x):\n    print(x)\n    return x * 2.0\n"
-        seen.append((await run.probe(near, ["0.0"])).evaluation.status)
+        seen.append((await run.experiments.probe(near, ["0.0"])).evaluation.status)
         other = "def guess(x):\n    print(x)\n    return x * 2.5\n"  # as near to the probe as to the seed
         seen.append((await run.evaluate(other, ["0.0"], "own")).evaluation.message)
 
@@ -184,7 +186,7 @@ def test_a_probe_is_not_checked_as_it_never_leads_and_a_cheat_gains_nothing_by_i
     cheat, checker = "def guess(x):\n    cheat = 1\n    return 100\n", Checker()
 
     async def one_round(run: RoundContext) -> None:
-        await run.probe(cheat, ["0.0"])
+        await run.experiments.probe(cheat, ["0.0"])
         if run.number > 1:
             await run.evaluate(cheat, ["0.0"], "own")
 

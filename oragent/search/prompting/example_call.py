@@ -63,9 +63,8 @@ async def describe_example(run: RoundContext) -> str:
     if signature.language != "python" or signature.files or signature.frame or not sizes:
         return ""
     with suppress(ConfigError, CandidateError):
-        printed = (
-            await run.probe_train(printing_copy(run.problem.seed, signature.function), Subset((min(sizes),), "1"))
-        ).output
+        text = printing_copy(run.problem.seed, signature.function)
+        printed = (await run.experiments.probe_train(text, Subset((min(sizes),), "1"))).output
         calls = [part.partition(END)[0].strip() for part in printed.split(BEGIN)[1:]]
         if calls:
             text = shorten("\n".join(calls), MOST_CHARACTERS)

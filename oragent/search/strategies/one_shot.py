@@ -127,7 +127,7 @@ async def _perform(run: RoundContext, talk: ToolDialogue, call: ToolReply, reply
     """Perform a tool call and return its result as text."""
     talk.base = call.program
     if call.is_probe:
-        probed = (await run.probe(call.program, talk.parents, reply)).evaluation
+        probed = (await run.experiments.probe(call.program, talk.parents, reply)).evaluation
         printed = probed.log.strip() or "(nothing)"
         if probed.score is None:
             printed = f"{describe_failure(probed)}\n{printed}"

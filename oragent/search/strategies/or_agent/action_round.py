@@ -127,7 +127,7 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
-    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiment_s_left >= LEAST_S
+    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiments.cpu_s_left >= LEAST_S
     if may_sweep:
         missing = set()
     else:
@@ -181,7 +181,7 @@ async def _sweep(
     CPU seconds allow fewer than ``least`` settings.
     """
     try:
-        result = await run.sweep(source, words, run.experiment_set, least=least)
+        result = await run.experiments.sweep(source, words, run.experiments.instances, least=least)
     except (ConfigError, CandidateError) as problem:
         return _Prepared(source, f"The sweep failed: {problem}")
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
@@ -220,12 +220,17 @@ def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) 
 async def _calibrate(run: RoundContext, source: str) -> _Prepared:
     """Set the work parameter of a program, if it declares one, based on its time on practice instances."""
     limit_s, planned = run.problem.heuristic_s(run.settings.limits), _scored_instances(run)
-    is_possible = run.experiment_set.mode == PRACTICE and limit_s is not None and type(planned) is int
-    if not is_possible or type(planned) is not int or work_parameter(source) is None or run.experiment_s_left < LEAST_S:
+    is_possible = run.experiments.instances.mode == PRACTICE and limit_s is not None and type(planned) is int
+    if (
+        not is_possible
+        or type(planned) is not int
+        or work_parameter(source) is None
+        or run.experiments.cpu_s_left < LEAST_S
+    ):
         return _Prepared(source)
 
     async def measure(text: str) -> ProbeResult:
-        return await run.probe_train(text, run.experiment_set)
+        return await run.experiments.probe_train(text, run.experiments.instances)
 
     try:
         calibrated = await calibrate(measure, source, limit_s or 0.0, planned)
@@ -395,7 +400,7 @@ def write_prompt(
     else:
         last = None
     # Only Python programs have parameters.
-    has_numbers = run.problem.signature.language == "python" and run.experiment_s_left >= LEAST_S
+    has_numbers = run.problem.signature.language == "python" and run.experiments.cpu_s_left >= LEAST_S
     form = fill_template(
         "or_agent_wave_form",
         run.style,
@@ -451,14 +456,14 @@ def _describe_standing(run: RoundContext, last: Elite | None) -> str:
 def _numbers_request(run: RoundContext) -> str:
     """Ask for ranges of numbers, and for a work parameter if it can be set to fit the time limit."""
     text = fill_template("or_agent_wave_numbers", left=sweep_seconds(run), instances=experiment_words(run))
-    if run.experiment_set.mode == PRACTICE and run.problem.heuristic_s(run.settings.limits) is not None:
+    if run.experiments.instances.mode == PRACTICE and run.problem.heuristic_s(run.settings.limits) is not None:
         text += "\n" + fill_template("or_agent_wave_work", share=f"{100 * SHARE:.0f}")
     return f"\n{text}"
 
 
 def _probe_request(run: RoundContext) -> str:
     """Describe a probe: it is measured on practice instances, or prints on a few training instances."""
-    if run.experiment_set.mode == PRACTICE:
+    if run.experiments.instances.mode == PRACTICE:
         return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run))
     sizes = run.problem.about.sizes.get("train", ())
     return fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "")
@@ -518,7 +523,7 @@ async def _try_draft(
         return ""
     try:
         if draft.is_probe:
-            return _describe_probe(run, draft, label, await run.probe(draft.source, ids, call), beside)
+            return _describe_probe(run, draft, label, await run.experiments.probe(draft.source, ids, call), beside)
         if parents:
             like = parents[-1]
         else:
@@ -559,10 +564,10 @@ def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
 
 
 async def _practice_score(run: RoundContext) -> float | None:
-    if run.experiment_set.mode != PRACTICE:
+    if run.experiments.instances.mode != PRACTICE:
         return None
     with suppress(ConfigError, CandidateError):
-        return (await run.probe_train(best_elites(run)[0].source, run.experiment_set)).score
+        return (await run.experiments.probe_train(best_elites(run)[0].source, run.experiments.instances)).score
     return None
 
 
@@ -575,7 +580,7 @@ def _describe_probe(
         # The description includes the traceback, not the log.
         failure = prompt_sections.describe_failure(replace(result, log=""))
         printed = "\n".join(filter(None, [printed, failure]))
-    if run.experiment_set.mode != PRACTICE or result.score is None:
+    if run.experiments.instances.mode != PRACTICE or result.score is None:
         return f"Probe {label}, {draft.title!r}, printed:\n{printed or '(nothing)'}"
     if best is None:
         beside = ""

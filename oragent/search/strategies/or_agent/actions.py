@@ -82,7 +82,7 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
 
 
 def _read_observer(run: RoundContext, answer: str) -> str:
-    if not run.hooks or not run.own.instrument:
+    if not run.experiments.hooks or not run.own.instrument:
         raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")
     try:
         source = extract_code(answer, OBSERVER.function, None, OBSERVER)

@@ -239,7 +239,7 @@ def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
         declared = read_parameters(session.base.source).parameters
     else:
         declared = ()
-    if not declared or run.experiment_s_left < LEAST_S:
+    if not declared or run.experiments.cpu_s_left < LEAST_S:
         return ""
     first = declared[0]
     shown = {
@@ -254,7 +254,7 @@ def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
 
 def experiment_words(run: RoundContext) -> str:
     """Describe the instances of sweeps."""
-    subset, sizes = run.experiment_set, run.problem.about.sizes
+    subset, sizes = run.experiments.instances, run.problem.about.sizes
     if subset.mode == PRACTICE:
         shown = ", ".join(map(str, subset.sizes or sizes.get("val", ())))
         return f"{subset.instances} practice instances of each size ({shown}), drawn as those of the score"
@@ -266,7 +266,7 @@ def experiment_words(run: RoundContext) -> str:
 
 def sweep_seconds(run: RoundContext) -> str:
     """Describe the remaining CPU seconds for sweeps; empty if they are unlimited."""
-    left = run.experiment_s_left
+    left = run.experiments.cpu_s_left
     if math.isinf(left):
         return ""
     return f" ({left:.0f} CPU seconds are left for it)"
@@ -279,9 +279,9 @@ def _constant_line(constant: Constant) -> str:
 
 
 def _observer_action(run: RoundContext) -> str:
-    if not run.hooks or not run.own.instrument:
+    if not run.experiments.hooks or not run.own.instrument:
         return ""
-    hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.hooks.items())
+    hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.experiments.hooks.items())
     return fill_template("or_agent_experiment_instrument", hooks=hooks) + "\n"
 
 
@@ -292,7 +292,7 @@ async def _run_probe(run: RoundContext, session: ExperimentSession, action: Expe
         source, observer = (base.source, action.source)
     else:
         source, observer = (action.source, "")
-    candidate = await run.probe(source, [base.id], observer=observer)
+    candidate = await run.experiments.probe(source, [base.id], observer=observer)
     result = candidate.evaluation
     if watching:
         printed = result.log.partition(TOLD)[2]
@@ -363,7 +363,7 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Expe
     Return the program with the best values; empty if it is unchanged.
     """
     try:
-        result = await run.sweep(session.base.source, action.words, run.experiment_set)
+        result = await run.experiments.sweep(session.base.source, action.words, run.experiments.instances)
     except (ConfigError, CandidateError) as problem:
         session.measured = f"The sweep failed: {problem}"
         return " ".join(action.words), ""

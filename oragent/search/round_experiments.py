@@ -1,0 +1,229 @@
+"""Probes and sweeps of a round: runs of programs that cost no evaluation, within a budget of their own."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from oragent._base.budget import Spent
+from oragent._base.errors import ConfigError
+from oragent.evaluation.pool import RunningJob
+from oragent.evaluation.problem import Problem
+from oragent.ledger import LedgerCase
+from oragent.ledger.case import wait_for_all
+from oragent.programs.inspection import fit_to_frame
+from oragent.search.candidate import PROBE, Candidate
+from oragent.search.config import Config
+from oragent.search.experiments import (
+    CPU_S,
+    EVOLVED_SETTINGS,
+    LEAST_S,
+    PRACTICE,
+    InstanceRunner,
+    ProbeResult,
+    Subset,
+    SweepResult,
+    read_axes,
+    run_probe,
+    run_sweep,
+)
+from oragent.search.run_context import RunContext
+from oragent.search.scoring import ScoredProgram, Seen
+from oragent.search.store import RoundNote
+
+# Number of probes that a run may make at first, and number of further probes per evaluation.
+FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
+# At first, experiments may use the CPU seconds of this many evaluations.
+FREE_EXPERIMENTS = 10
+# Kind of notes that hold the CPU seconds of a sweep or probe.
+EXPERIMENT_S = "experiment seconds"
+
+
+class ExperimentRound(Protocol):
+    """Part of a round that its experiments need; `RoundContext` describes the members."""
+
+    context: RunContext
+    number: int
+    case: LedgerCase
+    horizon: int
+    notes: list[RoundNote]
+    spent: Spent
+    experiment_share: float | None
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random generator."""
+
+    @property
+    def problem(self) -> Problem:
+        """Problem that is searched."""
+
+    @property
+    def settings(self) -> Config:
+        """Configuration of the run."""
+
+    @property
+    def window(self) -> int:
+        """Number of rounds at once."""
+
+    @property
+    def probe_count(self) -> int:
+        """Number of probes that ran so far."""
+
+    def recall(self, kind: str) -> list[RoundNote]:
+        """Return the notes of a kind from earlier rounds."""
+
+    def make_view(self, origin: str, parents: Sequence[str]) -> Seen:
+        """Return the view that the scorer has of the round."""
+
+    def add_candidate(
+        self, source: str, scored: ScoredProgram, parents: Sequence[str], origin: str, call: int | None
+    ) -> Candidate:
+        """Record a scored program."""
+
+
+class RoundExperiments:
+    """Probes and sweeps of a round."""
+
+    def __init__(self, run: ExperimentRound) -> None:
+        self._run, self._context = run, run.context
+
+    @property
+    def hooks(self) -> Mapping[str, str]:
+        """Hooks of the evaluator by name, with the data that each passes to an observer; may be empty."""
+        return self._context.scoring.hooks
+
+    async def probe(
+        self, source: str, parents: Sequence[str], call: int | None = None, *, observer: str = ""
+    ) -> Candidate:
+        """Run a program on a few instances for its output. This costs no evaluation and gives no solution.
+
+        A probe never enters the archive, and never becomes the best, an elite or a parent. The evaluation's ``log``
+        holds its output. An equal program can still be evaluated as a solution.
+
+        Arguments, result and errors are those of ``evaluate``. ``observer`` is the text of a program with a function
+        ``observe(hook, data)``. The evaluator's ``hooks``, if any, call it, and its output is part of the ``log``.
+
+        A run may make `FREE_PROBES`, and `PROBES_AN_EVALUATION` more for each evaluation of committed rounds. A probe
+        has the limits of an evaluation, so the CPU time of all probes is bounded. Further probes are rejected. The
+        number does not depend on measured times, so that results do not depend on the number of workers.
+        """
+        self._run.case.check_may_continue(False)
+        limit = FREE_PROBES + PROBES_AN_EVALUATION * self._run.spent.evaluations
+        committed = self._context.probes[min(self._run.horizon + 1, len(self._context.probes) - 1)]
+        if committed + self._run.probe_count >= limit:
+            why = (
+                f"no probe is left: {limit} for {self._run.spent.evaluations} evaluations are used; write a new program"
+            )
+            rejected = self._context.scoring.reject(f"{source}\n{why}", why)
+            return self._run.add_candidate(source, rejected, parents, PROBE, call)
+        seen = self._run.make_view(PROBE, parents)
+        probed = await self._context.in_time(self._context.scoring.probe(source, seen, observer if self.hooks else ""))
+        return self._run.add_candidate(source, probed, parents, PROBE, call)
+
+    @property
+    def cpu_s_left(self) -> float:
+        """CPU seconds that sweeps and probes on training instances may still use here; infinite without a limit.
+
+        The value depends only on committed rounds and on this round, not on the number of workers.
+        """
+        each, left = self._run.settings.strategy.experiment_s, self._run.experiment_share
+        if each is None:
+            return math.inf
+        if left is None:
+            committed = sum(float(note.text) for note in self._run.recall(EXPERIMENT_S))
+            left = (each * (FREE_EXPERIMENTS + self._run.spent.evaluations) - committed) / self._run.window
+        return max(0.0, left - sum(float(note.text) for note in self._run.notes if note.kind == EXPERIMENT_S))
+
+    def _limit_experiment(self, cpu_s: float) -> float:
+        if (left := self.cpu_s_left) < LEAST_S:
+            raise ConfigError(
+                "the CPU seconds of this run for sweeps and probes are used up; each evaluation adds some"
+            )
+        return min(cpu_s, left)
+
+    def _count_experiment(self, cpu_s: float) -> None:
+        if self._run.settings.strategy.experiment_s is not None:
+            self._run.notes.append(RoundNote(self._run.number, EXPERIMENT_S, repr(cpu_s)))
+
+    async def probe_train(
+        self, source: str, subset: Subset, cpu_s: float = CPU_S, *, observer: str = ""
+    ) -> ProbeResult:
+        """Run a program on training instances, as ``run_probe`` does. It costs no evaluation, and every run is stored.
+
+        Raises:
+            ConfigError: The training set has no such part, or no CPU seconds are left for experiments.
+            CandidateError: A fixed part of the program differs from the seed.
+        """
+        self._run.case.check_may_continue(False)
+        source, subset = fit_to_frame(source, self._run.problem.signature), self._check_subset(subset)
+        observer, cpu_s = observer if self.hooks else "", self._limit_experiment(cpu_s)
+        result = await self._context.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
+        self._count_experiment(result.cpu_s)
+        return result
+
+    async def sweep(
+        self,
+        source: str,
+        words: Sequence[str],
+        subset: Subset,
+        cpu_s: float = CPU_S,
+        *,
+        settings: int = EVOLVED_SETTINGS,
+        least: int = 0,
+    ) -> SweepResult:
+        """Run a program with other values of its parameters, as ``run_sweep`` does. It costs no evaluation.
+
+        Raises:
+            ConfigError: The parameters or instances are invalid, or no CPU seconds are left for sweeps.
+            CandidateError: The program has no such parameter.
+        """
+        self._run.case.check_may_continue(False)
+        source, subset = fit_to_frame(source, self._run.problem.signature), self._check_subset(subset)
+        axes, seed = read_axes(words, source), int(self._run.rng.integers(1 << 31))
+        direction, limit_s = self._run.problem.about.direction, self._limit_experiment(cpu_s)
+        key, begun = object(), time.monotonic()
+
+        def notice(ended: int, planned: int, used_s: float) -> None:
+            told = f"setting {ended + 1} of {planned}, {used_s:.0f} of {limit_s:.0f} CPU s"
+            self._context.sweeping[key] = RunningJob(f"sweep, round {self._run.number}: {told}", begun)
+
+        sweeping = run_sweep(
+            self._measure("sweep"),
+            wait_for_all,
+            source,
+            axes,
+            subset,
+            direction,
+            cpu_s=limit_s,
+            settings=settings,
+            seed=seed,
+            least=least,
+            notice=notice,
+        )
+        try:
+            result = await self._context.in_time(sweeping)
+        finally:
+            self._context.sweeping.pop(key, None)
+        self._count_experiment(result.cpu_s)
+        return result
+
+    def _measure(self, what: str) -> InstanceRunner:
+        return partial(self._context.scoring.measure, self._run.make_view(what, []))
+
+    def _check_subset(self, subset: Subset) -> Subset:
+        if subset.instances and not self._context.scoring.offers_instances:
+            raise ConfigError("this evaluator has no --instances, so all instances of a size run")
+        return subset.check(self._run.problem.about.sizes)
+
+    @property
+    def instances(self) -> Subset:
+        """Name of the instances of sweeps: practice, if evaluator and settings have it; otherwise all of train."""
+        practice, size = self._context.scoring.practice, self._run.settings.problem_size
+        sizes = () if size is None else (size,)
+        if practice is None:
+            return Subset()
+        return Subset(sizes, str(practice), PRACTICE)
