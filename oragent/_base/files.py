@@ -1,5 +1,6 @@
 """Files and folders: atomic replacement, names, bounded reading, links, kinds of folders and of disks."""
 
+import errno
 import os
 import re
 import stat
@@ -10,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
-from oragent._base.errors import ConfigError, StoreError
+from oragent._base.errors import ConfigError, FullDiskError, StoreError
 
 TABLE = Path("/proc/self/mounts")
 # Locks and shared memory on these file systems do not meet the needs of a database. Shares of a virtual machine's host
@@ -207,6 +208,16 @@ def expect_room(folder: Path) -> None:
     # Some file systems do not report their size.
     if disk.f_blocks and free_mb < ROOM_MB:
         raise StoreError(f"the disk of {place} has {free_mb:.1f} MB of room, and {ROOM_MB} MB are needed: make room")
+
+
+@contextmanager
+def name_disk_errors(folder: Path) -> Iterator[None]:
+    """Turn an error of the disk while a file of a run's folder is written into a StoreError of one line."""
+    try:
+        yield
+    except OSError as problem:
+        kind = FullDiskError if problem.errno in (errno.ENOSPC, errno.EDQUOT) else StoreError
+        raise kind(f"cannot write in {folder}: {problem.strerror}; make room, then 'oragent resume' the run") from None
 
 
 def remove_files(folder: Path, names: Collection[str]) -> None:

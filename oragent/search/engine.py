@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from oragent._base.budget import Spent
-from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError, SearchFinished, StoreError
+from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError, SearchFinished
 from oragent._base.protocol import Status
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
@@ -219,11 +219,12 @@ class Engine:
                 run = await self._unless_aborted(flying.pop(number))
                 run = await self._unless_aborted(asyncio.create_task(self._check_round(run)))
                 progress = self._commit_round(number, run)
-        except (Interrupted, StoreError) as problem:
+        except (OragentError, OSError) as problem:
             # The round is not committed. A resumed run repeats it with the stored replies and evaluations.
+            # Calls of other rounds are paid for, so they end and are stored.
             self._context.stopped = True
             await self._wait_for_all(flying.values())
-            if isinstance(problem, StoreError):
+            if not isinstance(problem, Interrupted):
                 raise
         finally:
             for task in flying.values():

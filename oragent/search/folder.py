@@ -178,22 +178,24 @@ class RunFolder:
         else:
             sign = "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
-        files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
+        with files.name_disk_errors(self.path):
+            files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
         """Write an elite to ``candidates/<id>/``: its program and its figures."""
         folder = self.path / CANDIDATES / elite.id
         if link := files.first_link(self.path, folder):
             raise refuse_link(link)
-        folder.mkdir(parents=True, exist_ok=True)
         cell = elite.features and list(elite.features)
         figures = {"score": elite.score, "features": cell, "metrics": displayed_metrics(elite.metrics)}
         texts = elite.source.rstrip() + "\n", yaml.safe_dump(figures, sort_keys=False)
-        for name, text in zip(self._elite_files, texts, strict=True):
-            # Create a new file, because the old one may be a link to a file elsewhere.
-            (folder / name).unlink(missing_ok=True)
-            with (folder / name).open("x", encoding="utf-8") as file:
-                file.write(text)
+        with files.name_disk_errors(self.path):
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, text in zip(self._elite_files, texts, strict=True):
+                # Create a new file, because the old one may be a link to a file elsewhere.
+                (folder / name).unlink(missing_ok=True)
+                with (folder / name).open("x", encoding="utf-8") as file:
+                    file.write(text)
 
     def keep_only(self, elites: Iterable[Elite]) -> None:
         """Remove the folders of former elites; the database still has them.

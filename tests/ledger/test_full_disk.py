@@ -1,6 +1,7 @@
 """A disk that is full or read-only costs no reply, and a killed process leaves all tables or none."""
 
 import asyncio
+import errno
 import os
 import signal
 import sqlite3
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base import files
 from oragent._base.errors import FullDiskError, StoreError
 from oragent._base.files import expect_room
 from oragent.ledger.database import Database
@@ -78,13 +80,23 @@ def test_replies_are_stored_on_a_full_disk(tmp_path: Path) -> None:
     assert second == "['run.db']"
 
 
-def test_calls_under_way_end_and_are_stored_when_the_disk_becomes_full(begun, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["database", "best program"])
+def test_calls_under_way_end_and_are_stored_when_the_disk_becomes_full(
+    begun, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The disk is full from the third call on, but for the room that was kept for replies."""
+    replace_file = files.replace_file
+
+    def replace(path: Path, content: str | bytes) -> None:
+        if len(asked) >= 3 and path.stem == "best":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace_file(path, content)
+
     write_row, reserve_room = Database.write_row, Database.reserve_room
     asked: list[str] = []
 
     def write(self: Database, verb: str, table: str, values: dict[str, object]) -> None:
-        if len(asked) >= 3 and (self._has_reserve or table != "replies"):
+        if place == "database" and len(asked) >= 3 and (self._has_reserve or table != "replies"):
             raise FullDiskError("full")
         write_row(self, verb, table, values)
 
@@ -100,6 +112,7 @@ def test_calls_under_way_end_and_are_stored_when_the_disk_becomes_full(begun, mo
         await asyncio.sleep(0.05 if number % 2 else 0.2)
         return Reply(guess(number / 7), model="m", tokens_in=10, tokens_out=5, money=0.0, seconds=0.0)
 
+    monkeypatch.setattr(files, "replace_file", replace)
     monkeypatch.setattr(Database, "write_row", write)
     monkeypatch.setattr(Database, "reserve_room", reserve)
     folder = begun("model.name=m", "strategy.name=funsearch", "strategy.window=4", "budget.evaluations=20")
