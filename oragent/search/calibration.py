@@ -5,7 +5,7 @@ time is measured on practice instances at two or three values. The model of the 
 plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oragent._base.protocol import Status
@@ -20,6 +20,8 @@ CLOSE = (0.6, 0.9)
 MOST_VALUES, LARGEST_STEP = 4, 8.0
 # Smallest share of the limit that is left after the reserve for compilation.
 LEAST_SHARE = 0.2
+# Smallest factor by which the work of a program that ran out of time is lowered.
+LEAST_FACTOR = 0.1
 # Function that runs a program on practice instances.
 Measure = Callable[[str], Awaitable[ProbeResult]]
 
@@ -82,6 +84,30 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
             break
         value = following
     return _choose(source, parameter, points, limit_s)
+
+
+def lower_work(source: str, seconds: float, places: Mapping[str, float], finished: float, limit_s: float) -> str:
+    """Return a program that ran out of time with a smaller amount of work, which should fit its limit.
+
+    Args:
+        source: Text of the program.
+        seconds: CPU seconds of the function until its end.
+        places: These seconds by size; the others are those of imports and compilation.
+        finished: Share of the instances that it finished.
+        limit_s: CPU seconds that all calls of the function may take.
+
+    Returns:
+        The program; empty if it declares no work, or if no smaller amount above `LEAST_FACTOR` of it fits.
+    """
+    parameter = work_parameter(source)
+    if parameter is None:
+        return ""
+    once = max(seconds - sum(places.values()), 0.0) if places else 0.0
+    factor = (SHARE * limit_s - once) * finished / max(seconds - once, 1e-9)
+    value = _fit(parameter, parameter.value * factor)
+    if not factor >= LEAST_FACTOR or value >= parameter.value:
+        return ""
+    return write_values(source, {parameter.name: value})
 
 
 def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | None:

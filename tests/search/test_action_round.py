@@ -507,6 +507,26 @@ def test_a_program_that_nearly_ends_in_time_is_repaired_once(
     assert "slow: timeout: too slow (size 20 0.5 s; size 100 2.5 s)" in later
 
 
+def test_a_program_with_a_work_parameter_that_ran_out_of_time_is_scored_with_less_work(begun) -> None:
+    def late(job: Job) -> Evaluation:
+        if "SCALE = 30" in job.source and job.mode is None:
+            metrics = {"heuristic_seconds": 2.0, "instances_done": 9, "instances_planned": 10}
+            return Evaluation(Status.TIMEOUT, message="too slow", metrics=metrics, wall_s=0.1)
+        return scored(job)
+
+    program = SCALED.replace("SCALE = 3  # param: SCALE = 3, 1..40", "SCALE = 30  # param: SCALE work")
+    model = Players(idea=f"PROGRAM: scaled\nIDEA: Scale it.\n```python\n{program}```", debug=guess("70"))
+    folder = begun(*ACTIONS, "budget.model_calls=1", "or_agent.wave=1", "limits.heuristic_s=2")
+    search(folder, model, run=late)
+    with Store(folder.database, readonly=True) as store:
+        late_one, lowered = [record.candidate for record in store.records(1)]
+    assert late_one.evaluation.status is Status.TIMEOUT
+    # 80 % of 2 s, at 2 s for 9 of 10 instances
+    assert "SCALE = 21 " in lowered.source
+    assert lowered.evaluation.status is Status.OK
+    assert not model.prompts("debug")
+
+
 def test_lists_of_programs_tell_the_time_of_each(begun) -> None:
     def timed(job: Job) -> Evaluation:
         evaluation = scored(job)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import FIRST_S, Status
 from oragent.programs.parameters import read_value
-from oragent.search.calibration import CLOSE, LARGEST_STEP, MOST_VALUES, Calibration, calibrate
+from oragent.search.calibration import CLOSE, LARGEST_STEP, MOST_VALUES, SHARE, Calibration, calibrate, lower_work
 from oragent.search.experiments import START_MARGIN, ProbeResult, SizeResult
 
 SOURCE = "ROUNDS = {}  # param: ROUNDS work\n\ndef f(x):\n    return x * ROUNDS\n"
@@ -109,3 +109,23 @@ def test_a_compilation_that_is_slower_when_the_program_is_scored_fits_the_limit(
     assert not result.problem
     slow_s = max(START_MARGIN * compile_s - FIRST_S, 0.0)
     assert 0.4 * LIMIT_S <= clock.seconds(value, PLANNED) + slow_s <= LIMIT_S
+
+
+@pytest.mark.parametrize("finished", [0.3, 0.9])
+def test_a_program_that_ran_out_of_time_when_it_was_scored_gets_work_that_fits(finished: float) -> None:
+    # 2 s of compilation that count, 1,000 rounds; the calls of all instances would take 6 / finished seconds.
+    source = lower_work(SOURCE.format(1000), 8.0, {"size 1": 6.0}, finished, LIMIT_S)
+    value = read_value(source, "ROUNDS")
+    assert 2.0 + 6.0 / finished * value / 1000 == pytest.approx(SHARE * LIMIT_S, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("source", "places", "finished"),
+    [
+        ("X = 3\n\ndef f(x):\n    return x * X\n", {}, 0.9),
+        (SOURCE.format(1000), {"a": 6.0}, 0.01),
+        (SOURCE.format(9), {"a": 1.0}, 1.0),
+    ],
+)
+def test_a_program_without_work_that_fits_stays_lost(source: str, places: dict[str, float], finished: float) -> None:
+    assert lower_work(source, 8.0, places, finished, LIMIT_S) == ""

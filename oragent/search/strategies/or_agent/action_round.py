@@ -11,7 +11,7 @@ from oragent.evaluation import Evaluation
 from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
 from oragent.programs.parameters import read_parameters
-from oragent.search.calibration import SHARE, calibrate, work_parameter
+from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import (
     LEAST_S,
@@ -537,7 +537,10 @@ async def _try_draft(
             return f"The program {draft.title!r} was not scored: {prepared.problem}.\n{prepared.report}"
         candidate = await run.evaluate(prepared.source, ids, role, call)
         set_title(run, candidate.source, draft.title)
-        if _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
+        if lowered := _lower_work(run, candidate):
+            candidate = await run.evaluate(lowered, ids, role, call)
+            set_title(run, candidate.source, draft.title)
+        elif _is_worth_repair(candidate.evaluation, run.own.timeout_repaired):
             candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
             set_title(run, candidate.source, draft.title)
     except BudgetExhausted:
@@ -553,6 +556,16 @@ async def _try_draft(
     # The next prompt reports it for every parent.
     outcome = prompt_sections.describe_outcome(candidate)
     return f"What the numbers of {draft.title!r} ({outcome}) taught. {report}"
+
+
+def _lower_work(run: RoundContext, candidate: Candidate) -> str:
+    """Return a program that ran out of time with less work, if it declares its work; otherwise an empty text."""
+    metrics, limit_s = candidate.evaluation.metrics, run.problem.heuristic_s(run.settings.limits)
+    seconds, finished = metrics.get(TOTAL), finished_share(metrics)
+    is_late = candidate.evaluation.status is Status.TIMEOUT and isinstance(seconds, int | float)
+    if not is_late or not finished or limit_s is None:
+        return ""
+    return lower_work(candidate.source, float(seconds or 0.0), read_places(metrics), finished, limit_s)
 
 
 def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
