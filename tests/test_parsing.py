@@ -82,7 +82,6 @@ SITES = {
     "formulate/running.py": ({"json.loads": 1}, f"what the evaluator wrote: {BOUNDED}"),
     "evals/formulate/sets.py": ({"json.loads": 2}, USER),
     "evals/formulate/folder_sets.py": ({"json.loads": 1}, USER),
-    "milp/as_pulp.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
     "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "harness/wire_format.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),

@@ -221,3 +221,17 @@ def _kind_text(value: Any) -> str:
 def _first_keys(value: Mapping[str, Any]) -> str:
     names = [repr(escape_text(str(key))) for key in list(value)[:5]]
     return ", ".join(names) + (", ..." if len(value) > 5 else "")
+
+
+def iterate_texts(data: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in the data, and the keys below parameters."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for key, item in data.items():
+            if depth:
+                yield str(key)
+            yield from iterate_texts(item, depth + 1)
+    elif isinstance(data, list):
+        for item in data:
+            yield from iterate_texts(item, depth + 1)

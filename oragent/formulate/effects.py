@@ -195,8 +195,11 @@ def _differs(value: float, other: float) -> bool:
 def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:
     """Group binding inequalities by sentence, or by the common prefix of their names."""
     groups: dict[tuple[str, Relation], list[Row]] = {}
+    binaries = {variable.name for variable in milp.variables if variable.is_within_binary}
     for row in milp.rows:
         if row.relation is Relation.EQUAL or row.rhs == 0 or not solution.is_tight(row):
+            continue
+        if not row.meaning and _is_switched(row, binaries):
             continue
         name = FAMILY.match(row.name)
         key = row.meaning or (name[0] if name else row.name)
@@ -205,6 +208,12 @@ def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], li
         ((rows[0].name if len(rows) == 1 else _common_name(rows)), relation): rows
         for (_, relation), rows in groups.items()
     }
+
+
+def _is_switched(row: Row, binaries: Collection[str]) -> bool:
+    """Return True for a row that a binary variable switches off, whose right-hand side is a constant of the model."""
+    switches = [abs(value) for name, value in row.terms.items() if name in binaries]
+    return 0 < len(switches) < len(row.terms) and max(switches) >= abs(row.rhs)
 
 
 def _common_name(rows: Sequence[Row]) -> str:

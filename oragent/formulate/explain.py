@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from oragent.formulate.breakdown import ObjectivePart, UseTable, split_objective, tabulate_use
+from oragent.formulate.data import iterate_texts
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
@@ -64,7 +65,7 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
 
 def data_labels(result: FormulationResult) -> dict[str, None]:
     """Return the names in the data and in the returned values, which may be indices of variables and rows."""
-    labels = dict.fromkeys(islice(filter(_is_label, _iterate_texts(result.data)), MOST_LABELS))
+    labels = dict.fromkeys(islice(filter(_is_label, iterate_texts(result.data)), MOST_LABELS))
     inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}
     joined = {label for label in inner if "," in label and all(_is_index(part, labels) for part in label.split(","))}
     return labels | dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
@@ -114,20 +115,6 @@ def _indexed_name(keys: tuple[str, ...], labels: Mapping[str, None]) -> str:
     if rest:
         return f"{head}[{','.join(repr(key) if key in labels and ',' in key else key for key in rest)}]"
     return head
-
-
-def _iterate_texts(data: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the texts in the data, and the keys below parameters."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, Mapping):
-        for key, item in data.items():
-            if depth:
-                yield str(key)
-            yield from _iterate_texts(item, depth + 1)
-    elif isinstance(data, list):
-        for item in data:
-            yield from _iterate_texts(item, depth + 1)
 
 
 def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:

@@ -409,14 +409,9 @@ def _describe_point(values: Mapping[str, float]) -> str:
     hidden, zeros = len(used) - MOST_NAMED, len(values) - len(used)
     if not used:
         return "with every value at 0"
-    if hidden > 0:
-        more = [f"{hidden} more not at 0"]
-    else:
-        more = []
+    more = [f"{hidden} more not at 0"] if hidden > 0 else []
     if zeros:
-        more += [f"{zeros} other{'s' if zeros > 1 else ''} at 0"]
-    else:
-        more += []
+        more.append(f"{zeros} other{'s' if zeros > 1 else ''} at 0")
     return ", ".join(used[:MOST_NAMED]) + (f" (and {', '.join(more)})" if more else "")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.files import file_stem, replace_file
+from oragent.formulate.data import iterate_texts
 from oragent.milp.decisions import DecisionFamily
 
 # Maximum length of a spreadsheet's sheet name.
@@ -48,7 +49,7 @@ def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -
 
 def order_families(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[DecisionFamily, ...]:
     """Return the families with entries in the order of the labels in the data."""
-    ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(_iterate_labels(data)))}
+    ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(iterate_texts(data)))}
     ordered = []
     for family in families:
         last = (1, 0)
@@ -140,17 +141,3 @@ def _label_columns(data: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str
 
 def _is_label_list(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str | int) for item in value)
-
-
-def _iterate_labels(data: Any, depth: int = 0) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, Mapping):
-        for key, item in data.items():
-            # Keys of the first level are parameter names.
-            if depth:
-                yield str(key)
-            yield from _iterate_labels(item, depth + 1)
-    elif isinstance(data, list):
-        for item in data:
-            yield from _iterate_labels(item, depth + 1)

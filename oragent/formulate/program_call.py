@@ -11,12 +11,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from oragent.milp.as_pulp import GAP
 from oragent.milp.capture.hooks import install_hooks
 from oragent.milp.capture.recorder import POINT, Recorder
 from oragent.milp.capture.recorders import from_pulp
 from oragent.milp.capture.stage import CAPTURE, LIBRARIES
 
+# Relative gap. HiGHS's own default is 1e-4, which is too wide for an optimum.
+GAP = 1e-9
 # Maximum number of models; the last ones are kept.
 MOST_MODELS = 5
 DEPTH = 8

@@ -1,18 +1,12 @@
-"""Convert models to and from PuLP, and replace PuLP's solvers by HiGHS. Each model is recorded before its solve.
+"""Convert models to and from PuLP."""
 
-The replacement runs in the process of an untrusted program. A recorded model is only a claim and is solved again
-elsewhere.
-"""
-
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from oragent._base.distribution import require_package
 from oragent._base.errors import MilpError
-from oragent.milp.highs import JUMP, needs_feasibility_jump, new_engine
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, SafeNaming, Sense, Variable, VariableKind
 from oragent.milp.plain import quoted
 
@@ -20,9 +14,6 @@ from oragent.milp.plain import quoted
 SENSES = {1: Sense.MINIMIZE, -1: Sense.MAXIMIZE}
 RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
-Keep = Callable[[dict[str, Any]], None]
-# Relative gap. HiGHS's own default is 1e-4, which is too wide for an optimum.
-GAP = 1e-9
 # Variable that PuLP adds to an objective without terms.
 DUMMY = "__dummy"
 
@@ -142,81 +133,3 @@ def _read_terms(entries: list[Mapping[str, Any]], names: set[str]) -> dict[str, 
         if entry["name"] in names or entry["name"] != DUMMY:
             terms[entry["name"]] = terms.get(entry["name"], 0.0) + entry["value"]
     return terms
-
-
-class SolverLimits(NamedTuple):
-    """Limits of one solve."""
-
-    # Seconds. None means no limit.
-    seconds: float | None = None
-    # Relative gap. Values below ``GAP`` count as ``GAP``.
-    gap: float = GAP
-
-
-def bring_solver(
-    keep: Keep, limits: Callable[[], SolverLimits] = SolverLimits, solved: Callable[[Any], None] = lambda problem: None
-) -> None:
-    """Replace every solver by HiGHS, whatever solver a program selects.
-
-    ``keep`` receives each model, as ``snapshot`` returns it, before its solve. ``limits`` is called at the start of a
-    solve; a program can only reduce the seconds. ``solved`` receives each ``pulp.LpProblem`` after its solve.
-    """
-    import pulp
-
-    class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            requested = kwargs.get("timeLimit")
-            usable = isinstance(requested, int | float) and not isinstance(requested, bool)
-            whole = kwargs.get("mip", True) is not False
-            super().__init__(mip=whole, msg=False, timeLimit=requested if usable else None)
-
-        def available(self) -> bool:
-            return True
-
-        # PuLP's interface prescribes the name.
-        def createAndConfigureSolver(self, lp: Any) -> None:
-            lp.solverModel = solver = new_engine()
-            allowed = limits()
-            solver.setOptionValue("mip_rel_gap", max(allowed.gap, GAP))
-            solver.setOptionValue(JUMP, needs_feasibility_jump(len(lp.variables())))
-            seconds = [limit for limit in (self.timeLimit, allowed.seconds) if limit is not None]
-            if seconds:
-                solver.setOptionValue("time_limit", float(min(seconds)))
-
-        # PuLP's interface prescribes the name.
-        def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:
-            keep(snapshot(lp, self.mip))
-            status = super().actualSolve(lp)
-            solved(lp)
-            return status
-
-    classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
-    pulp.apis._all_solvers[:] = list(classes.values())
-    for module in (pulp, pulp.apis, pulp.pulp):
-        for name, value in list(vars(module).items()):
-            if isinstance(value, type) and value in classes:
-                setattr(module, name, classes[value])
-        module.LpSolverDefault = Captured()
-
-
-def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
-    """Return a ``pulp.LpProblem`` in its present state as plain data. Without ``whole``, return its relaxation.
-
-    ``data`` is the result of ``to_dict``. ``constant`` is the constant of the objective, which ``to_dict`` omits.
-    """
-    if hasattr(problem, "toDict"):
-        data = problem.toDict()
-    else:
-        data = problem.to_dict()
-    if problem.objective is not None:
-        constant = getattr(problem.objective, "constant", 0.0)
-    else:
-        constant = 0.0
-    plain = json.loads(json.dumps(data, default=float))
-    if not whole:
-        for variable in plain["variables"]:
-            low, high = (variable[side] for side in ("lowBound", "upBound"))
-            if variable["cat"] == "Binary":
-                variable["lowBound"], variable["upBound"] = (0 if low is None else low, 1 if high is None else high)
-            variable["cat"] = "Continuous"
-    return {"data": plain, "constant": float(constant)}

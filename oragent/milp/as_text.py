@@ -343,9 +343,7 @@ def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
     else:
         width = lp.num_row_
     lines = Sparse(np.array(matrix.start_), np.array(matrix.index_), np.array(matrix.value_), width)
-    if rowwise:
-        lines = lines
-    else:
+    if not rowwise:
         lines = lines.transpose()
     taken = set(names)
     for index, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):

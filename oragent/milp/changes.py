@@ -161,8 +161,6 @@ def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list
     values = {change.variable: change.low for change in row_changes if change.part is ChangedPart.COEFFICIENT}
     if values:
         row = replace(row, terms=_merge_terms(row.terms, values))
-    else:
-        row = row
     limits = next((change for change in row_changes if change.part is ChangedPart.ROW), None)
     if limits is None:
         return [row]

@@ -174,8 +174,6 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
         parts = [next((part for part in match if part), "") for match in PART.findall(bracket["inside"])]
         if len(parts) > 1 and not parts[-1]:
             parts = parts[:-1]
-        else:
-            parts = parts
         return bracket["family"], tuple(label_of.get(part.translate(PULP), part) for part in parts)
     numbered = NUMBERED.fullmatch(text)
     if numbered is not None:

@@ -1,8 +1,6 @@
 """Explain a solution, or why there is no solution, in sentences without a language model."""
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -45,9 +43,6 @@ class ModelRemark:
     text: str
 
 
-# Maximum number of sentences of one topic that are not summarised.
-MOST_OF_TOPIC = 12
-FAMILY = re.compile(r"(?:[^\W\d_]+)?")
 # Maximum number of rows at a degenerate optimum for which one-sided slopes are computed.
 KINKS = 10
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
@@ -81,32 +76,6 @@ def explain(
     if not solution.status.has_point:
         return (headline,)
     return (headline, *_row_remarks(milp, solution), *_bound_remarks(milp, solution))
-
-
-def summarize_remarks(remarks: Sequence[ModelRemark], most: int = MOST_OF_TOPIC) -> list[ModelRemark]:
-    """Return the first remarks of each topic.
-
-    If there are more, a summary of all by name or first word comes before them.
-    """
-    short: list[ModelRemark] = []
-    for topic in dict.fromkeys(remark.topic for remark in remarks):
-        every = [remark for remark in remarks if remark.topic is topic]
-        if len(every) > most:
-            if len(every) <= MOST_OF_TOPIC:
-                names = dict.fromkeys(plain(remark.subject, 40) for remark in every if remark.subject)
-                short.append(ModelRemark(topic, "", f"{len(names)} {topic}: {', '.join(names)}."))
-                short += every[:most]
-                continue
-            families = Counter(FAMILY.match(remark.subject)[0] for remark in every)  # type: ignore[index]
-            counts = ", ".join(f"{count} {plain(name, 40) or 'others'}" for name, count in families.most_common(8))
-            if len(families) > 8:
-                more = f", and {len(families) - 8} further words"
-            else:
-                more = ""
-            text = f"{len(every):,} {topic}, by the first word of their names: {counts}{more}."
-            short.append(ModelRemark(topic, "", text))
-        short += every[:most]
-    return short
 
 
 def _status_text(milp: Milp, solution: Solution) -> str:

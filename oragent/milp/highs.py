@@ -234,8 +234,6 @@ def as_highs(arrays: Arrays) -> Any:
     # The computation of ranges needs at least one coefficient.
     if arrays.matrix.is_zero:
         arrays = arrays.with_idle_row([0])
-    else:
-        arrays = arrays
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
     if arrays.sense is Sense.MINIMIZE:

@@ -4,7 +4,7 @@ Every part is validated when it is created. A ``Milp`` is therefore well formed,
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, TypeVar
@@ -36,8 +36,6 @@ RESERVED = re.compile(
     "objsense|marker|idle_row)",
     re.IGNORECASE,
 )
-# Names that generated programs use.
-PROGRAM_NAMES = {"objective", "problem", "p"}
 
 
 @dataclass(frozen=True)
@@ -385,27 +383,3 @@ def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
                 number += 1
             stand_ins[name] = f"{letter}{number}"
     return stand_ins
-
-
-def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
-    """Return the model with names that Python and PuLP do not change, and the old names by the new ones."""
-    variables = _unique_identifiers([variable.name for variable in milp.variables])
-    rows = _unique_identifiers([row.name for row in milp.rows])
-    return rename_milp(milp, variables, rows), {new: old for old, new in variables.items()}
-
-
-def _unique_identifiers(names: Sequence[str]) -> dict[str, str]:
-    """Return unique names of letters, digits and underscores."""
-    identifiers: dict[str, str] = {}
-    for name in names:
-        stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
-        if stem[0].isdigit() or stem in PROGRAM_NAMES:
-            stem = f"n_{stem}"
-        else:
-            stem = stem
-        new, count = stem, 1
-        while new in identifiers.values():
-            count += 1
-            new = f"{stem}_{count}"
-        identifiers[name] = new
-    return identifiers

@@ -83,3 +83,18 @@ def test_a_plan_within_the_tolerance_of_the_objective_is_not_another_optimum() -
         costs = Objective({"x": 1.0, "y": 1.0 + dearer})
         milp = Milp((Variable("x"), Variable("y")), both, costs, Sense.MINIMIZE)
         assert len(find_alternative(milp, solve(milp), {"x", "y"})) == count
+
+
+def test_rows_that_a_choice_switches_off_have_no_effect_to_tell() -> None:
+    """Two jobs of 3 and 4 hours on one machine: the order is a choice, and its constant is not a limit of anybody."""
+    first, second, before, end = (Variable("a"), Variable("b"), Variable("a_first", 0, 1, INTEGER), Variable("end"))
+    rows = (
+        Row("a_then_b", {"a": 1.0, "b": -1.0, "a_first": 20.0}, Relation.AT_MOST, 17.0),
+        Row("b_then_a", {"b": 1.0, "a": -1.0, "a_first": -20.0}, Relation.AT_MOST, -4.0),
+        Row("end_a", {"end": 1.0, "a": -1.0}, Relation.AT_LEAST, 3.0, "a takes 3 hours"),
+        Row("end_b", {"end": 1.0, "b": -1.0}, Relation.AT_LEAST, 4.0, "b takes 4 hours"),
+    )
+    milp = Milp((first, second, before, end), rows, Objective({"end": 1.0}), Sense.MINIMIZE)
+    solution = solve(milp)
+    assert solution.objective == 7
+    assert {effect.name for effect in measure_effects(milp, solution)} <= {"end_a", "end_b"}

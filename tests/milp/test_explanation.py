@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oragent.milp.explanation import ModelRemark, Topic, explain, summarize_remarks
+from oragent.milp.explanation import Topic, explain
 from oragent.milp.inverses import marginal
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import figure, signed
@@ -41,15 +41,6 @@ def test_steel_in_words() -> None:
 def test_a_figure_of_a_sentence_has_six_digits_cents_and_thousands_apart(value: float, text: str) -> None:
     assert figure(value) == text
     assert signed(value, figure) == (text if text[0] in "-0" and value < 1e-9 else f"+{text}")
-
-
-def test_a_few_binding_rows_are_named_and_many_are_counted_by_family() -> None:
-    def summary(count: int) -> str:
-        rows = [ModelRemark(Topic.BINDING, f"contract_{index}", "binds") for index in range(count)]
-        return summarize_remarks(rows, 2)[0].text
-
-    assert summary(3) == "3 binding rows: contract_0, contract_1, contract_2."
-    assert summary(20) == "20 binding rows, by the first word of their names: 20 contract."
 
 
 def test_rows_with_room_say_how_much() -> None:
@@ -164,13 +155,3 @@ def test_slopes_at_a_corner_are_those_of_its_two_sides() -> None:
     milp = Milp((Variable("x", 2), Variable("y")), rows, Objective({"x": 3, "y": 1}), Sense.MAXIMIZE)
     sides = marginal(milp, solve(milp), "room")
     assert (sides.more.rate, sides.less.rate, sides.less.until) == (1, 3, 2)
-
-
-def test_many_remarks_of_a_topic_are_counted_by_family() -> None:
-    texts = [ModelRemark(Topic.BINDING, f"demand_C{place:03d}", "binds.") for place in range(700)]
-    texts += [ModelRemark(Topic.BINDING, f"cap[{place}]", "binds.") for place in range(88)]
-    texts += [ModelRemark(Topic.SLACK, "steam", "has room.")]
-    short = summarize_remarks(texts, 12)
-    assert short[0].text == "788 binding rows, by the first word of their names: 700 demand, 88 cap."
-    assert short[1:] == [*texts[:12], texts[-1]]
-    assert summarize_remarks(texts[:12], 12) == texts[:12]

@@ -187,7 +187,7 @@ def test_what_pulp_did_not_write_is_refused(data: object) -> None:
 
 
 def test_special_ordered_sets_are_refused() -> None:
-    with pytest.raises(MilpError, match="special-ordered sets"):
+    with pytest.raises(MilpError, match="special ordered sets"):
         from_pulp_dict(written_by_pulp().toDict() | {"sos1": [1]})
 
 

@@ -112,12 +112,16 @@ def schedules(draw: st.DrawFn) -> SchedulingModel:
     return SchedulingModel(tuple(intervals), machines, resources, precedences, draw(st.sampled_from(ScheduleGoal)))
 
 
+# A release of 2, three durations of 3 and a delay of 1 end at 12 at the latest.
+HORIZON = 13
+
+
 def best_objective(schedule: SchedulingModel) -> float | None:
     """The least objective over all starts, each rule written out again."""
     durations = [interval.duration for interval in schedule.intervals]
     index = {interval.name: place for place, interval in enumerate(schedule.intervals)}
     best = None
-    for starts in itertools.product(*(range(i.release, 11 - i.duration) for i in schedule.intervals)):
+    for starts in itertools.product(*(range(i.release, HORIZON - i.duration) for i in schedule.intervals)):
         ends = [start + duration for start, duration in zip(starts, durations, strict=True)]
         spans = list(zip(starts, ends, strict=True))
         if any(i.deadline is not None and end > i.deadline for i, end in zip(schedule.intervals, ends, strict=True)):
@@ -131,7 +135,7 @@ def best_objective(schedule: SchedulingModel) -> float | None:
         loads = [
             sum(d for name, d in r.demands.items() if spans[index[name]][0] <= t < spans[index[name]][1]) - r.capacity
             for r in schedule.resources
-            for t in range(11)
+            for t in range(HORIZON)
         ]
         if max(loads, default=0) > 0:
             continue

@@ -74,13 +74,9 @@ def solve_stages(
         low, high = outcome.span()
         if unproven:
             is_minimised = arrays.sense.sign > 0
-            if is_minimised and unproven == 1:
-                low = low
-            else:
+            if unproven > 1 or not is_minimised:
                 low = -np.inf
-            if not is_minimised and unproven == 1:
-                high = high
-            else:
+            if unproven > 1 or is_minimised:
                 high = np.inf
         stages.append(StageOutcome(goal, _optimum(goal, outcome.objective, (low, high)), outcome.point))
     return tuple(stages)
