@@ -87,8 +87,8 @@ class Sets:
             return f"{head}, {pair.counts}{interval}: {pair.verdict}"
         chance = score_probability(self.direction, best, seed)
         if chance is None:
-            return f"{head}; without intervals nobody can tell whether that is chance"
-        unpaired = "as if the instances were different ones, as the evaluator does not tell what each came to"
+            return f"{head}; without intervals, chance cannot be excluded"
+        unpaired = "unpaired, because the evaluator prints no values of instances"
         if min(chance, 1 - chance) >= ALPHA / 2:
             return f"{head}: not shown to differ from the seed (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
         if chance < ALPHA / 2:
@@ -120,7 +120,7 @@ class Sets:
         if gains[0].amount > 0 > gains[1].amount:
             text = f"THE GAIN DOES NOT CARRY OVER: {text}"
         if chance is None:
-            return f"{text}; the evaluator prints no intervals that would tell whether that is chance"
+            return f"{text}; the evaluator prints no intervals, so chance cannot be excluded"
         if chance >= LEVEL:
             return f"{text}: the sets agree within chance (p = {chance:.2g})"
         if chance < LEVEL / 1000:
@@ -133,15 +133,15 @@ class Sets:
             why = "it knows the test set"
         else:
             why = "it is fitted to val, or knows it"
-        return f"BEYOND CHANCE: {text} ({odds}): {why}, and what it gained there is not what it is worth"
+        return f"BEYOND CHANCE: {text} ({odds}): {why}, so its gain there is not its real gain"
 
 
 def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     """Score a run's best program and its seed on a fresh set, once per best program. Write ``fresh.yaml``.
 
     The best program is scored first. The random seed of the set is drawn after the program was loaded, so the program
-    cannot contain it. The seed heuristic is scored on the same set. A program that fails there keeps the failure;
-    otherwise it could fail until a set suits it.
+    cannot contain it. The seed heuristic is scored on the same set. A failure is final; otherwise a
+    program could fail until a set suits it.
 
     Returns:
         ``fresh_seed``, and the figures of ``seed`` and ``best``. None if the evaluator has no fresh set.

@@ -1,4 +1,4 @@
-"""Database of a run whose folder is on a network. It is on a local disk, and the folder has copies.
+"""Database of a run whose folder is on a network. The database is on a local disk, and copies are in the folder.
 
 SQLite needs locks and shared memory that network file systems do not provide, so it never writes a file there.
 """

@@ -35,8 +35,9 @@ def draw_by_softmax(
     """Draw different elites, from islands drawn uniformly, by a softmax over their normalised scores.
 
     A score is normalised to 1 for the island's best and 0 for its median and below, so that very bad programs do not
-    make the weights of good ones nearly equal. A cell holds one program, the shorter of two with equal scores. Small
-    values of ``temperature``, which is that of an island, are greedy. With ``together``, all come from one island.
+    make the weights of good ones nearly equal. A cell holds one program, the shorter of two with equal scores.
+    ``temperature`` returns the temperature of an island; small values are greedy. With ``together``, all elites come
+    from one island.
 
     Returns the elites in the order of the draw, fewer if the islands have fewer, and the island of the first.
     """

@@ -174,7 +174,7 @@ def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str)
     [
         (["--agents", "T-P-X", "--models", "m"], "'T-P-X' is no agent"),
         (["--agents", "T-P-P"], "no model is named"),
-        (["--agents", "rules"], "plays the decision agent"),
+        (["--agents", "rules"], "the decision agent needs a model"),
         (["--decider", "fair", "--agents", "rules"], "'fair' is no decider; expected one of llm"),
         (["--decider", "rational", "--paradigms", "talk"], "'talk' is no paradigm"),
         (["--decider", "rational", "--styles", "loud"], "'loud' is no style"),

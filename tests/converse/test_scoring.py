@@ -99,8 +99,11 @@ def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Targe
         (lambda: contrast_sides([ONE], "style", "vague"), "cannot contrast by 'style'; expected one of agent"),
         (lambda: contrast_sides([ONE], "agent", "C-P-P"), "no case of agent 'C-P-P'; there are 'T-P-P'"),
         (lambda: contrast_sides([], "agent", "C-P-P"), "there are none at all"),
-        (lambda: contrast_sides([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P"), "comes twice in the contrast"),
-        (lambda: contrast_sides([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P"), "met both sides"),
+        (lambda: contrast_sides([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P"), "is repeated in the contrast"),
+        (
+            lambda: contrast_sides([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P"),
+            "on both sides of the contrast",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> None:

@@ -201,7 +201,7 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     path.write_text("question,answer\nWhat?,1\n")
     assert not can_read_labels(path)  # a program that tries is turned away
     monkeypatch.setattr("oragent.evals.formulate.benchmark.can_read_labels", lambda path: True)
-    with pytest.raises(OragentError, match="cannot keep the labels"):
+    with pytest.raises(OragentError, match="could read the labels"):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 
 

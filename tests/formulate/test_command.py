@@ -320,7 +320,7 @@ def test_an_edit_takes_a_modules_place(wanted: FormulateCommand, tmp_path: Path)
     ("arguments", "told"),
     [
         ([], "name a file with a problem in words"),
-        (["p.md"], "a language model is needed"),
+        (["p.md"], "needs a language model"),
         (["p.md", "--model", "m", "--without", "x"], "no module that can be left out"),
         (["p.md", "--model", "m", "--preset", "papr"], "did you mean 'paper'"),
         (["p.md", "--model", "m", "--tolerance", "exact"], "no tolerance"),

@@ -165,7 +165,7 @@ def test_a_reply_without_the_program_is_refused(reply: str) -> None:
 
 
 def test_an_empty_problem_is_refused() -> None:
-    with pytest.raises(OragentError, match="describe what is to be decided"):
+    with pytest.raises(OragentError, match="describe the decision and its limits"):
         ProblemText("x", " ")
 
 

@@ -259,7 +259,7 @@ def test_an_answer_for_which_the_scorer_has_no_room_is_the_candidates_fault(
 
     guest = guest_of("def f(x): return x")
     monkeypatch.setattr("oragent.harness.wire_format.decode", decode)
-    with pytest.raises(CandidateError, match="more than there is room for") as caught:
+    with pytest.raises(CandidateError, match="more than fits into memory") as caught:
         guest(0)
     assert caught.value.status == "memory"
 

@@ -127,7 +127,7 @@ def test_a_score_that_is_no_mean_of_means_is_no_bar_for_anybody() -> None:
 
 
 def test_an_evaluator_that_keeps_no_values_is_told_so() -> None:
-    with pytest.raises(ValueError, match="one value an instance"):
+    with pytest.raises(ValueError, match="one value per instance"):
         list(each(guest(RaceTerms(Direction.MINIMIZE)), SETS, {20: [], 50: []}))
 
 

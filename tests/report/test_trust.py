@@ -117,7 +117,7 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
     assert scores["fresh"][0] == scores["fresh"][1]  # at the level of the seed
     words = " ".join(done.output.split())
     assert words.count("BEYOND CHANCE") == 2
-    assert "it knows the test set, and what it gained there is not what it is worth" in words
+    assert "it knows the test set, so its gain there is not its real gain" in words
     assert "it is fitted to val, or knows it" in words
     assert "--fresh_seed=" in words
     page = (folder.path / "report.html").read_text()

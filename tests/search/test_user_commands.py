@@ -174,7 +174,7 @@ def test_a_damaged_record_of_acts_is_one_line(begun, record: str) -> None:
     folder = begun("budget.evaluations=4")
     with Store(folder.database) as store:
         store.note("steering", record)
-    with pytest.raises(StoreError, match="record of acts in it is damaged"):
+    with pytest.raises(StoreError, match="its record of actions is damaged"):
         search(folder)
 
 

@@ -301,7 +301,7 @@ def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
     calls: list[str] = []
     screen, out = console()
     request = home.parent / "request.md"
-    with pytest.raises(OragentError, match="no revision to accept"):
+    with pytest.raises(OragentError, match="nothing to accept: the last revision was not refused"):
         command.revise_program(wanting(home), None, False, True, screen)
     model = _reviser(plan, ("src/bakery.py", EDIT), calls=calls)
     assert command.revise_program(wanting(home, model), request, False, False, screen) == 3
@@ -312,7 +312,7 @@ def test_a_refused_revision_is_accepted_later_without_a_call(home, again):
     assert "rye_sold" in (home / "src/bakery.py").read_text()
     assert "most_rye,40" in (home / "data/general_parameters.csv").read_text()
     assert json.loads((home / ".oragent/run.json").read_text())["objective"] == 340
-    with pytest.raises(OragentError, match="no revision to accept"):
+    with pytest.raises(OragentError, match="nothing to accept: the last revision was not refused"):
         command.revise_program(wanting(home), None, False, True, screen)
     command.undo_verb(home, screen)
     assert (home / "src/bakery.py").read_text() == PROGRAM
@@ -355,7 +355,7 @@ def test_feedback_is_taken_from_a_run_that_failed(home):
     wanted = wanting(home, Scripted(reply))
     assert command.revise_program(wanted, None, True, False, screen) == 0, out.getvalue()
     assert "'too_much'" in told[0]
-    with pytest.raises(OragentError, match="nothing to mend"):
+    with pytest.raises(OragentError, match="nothing needs a correction"):
         raise OragentError(_unfinished(wanted))
 
 

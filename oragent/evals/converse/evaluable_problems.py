@@ -117,7 +117,7 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
             # The code of a user's problem may not check its records.
-            reason = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
+            reason = f"not a record of {one_line(problem.name, 60)}: {one_line(str(error), 120)}"
             raise ConfigError(f"{path}, utility {number}: {reason}") from None
         loaded.append(stakeholder)
         warnings += [f"{path}, utility {number}: {doubt}" for doubt in doubts]

@@ -76,6 +76,52 @@ TERMS = BenchTerms(
     work="calls",
     noise="problems",
 )
+Rates = tuple[float, float | None, float | None]
+
+PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
+    "nl4opt": {
+        "tag-BART": (47.9, None, None),
+        "optimus": (28.6, 4.0, 11.9),
+        "cot": (45.8, 20.5, 9.4),
+        "progressive_hint": (42.1, 19.4, 10.3),
+        "tot": (47.3, 17.4, 9.7),
+        "got": (48.0, 16.9, 9.1),
+        "react": (48.5, 15.5, 11.2),
+        "reflexion": (50.7, 7.3, 9.0),
+        "spp": (46.8, 17.9, 13.6),
+        "coe": (58.9, 3.8, 7.7),
+        "ormind": (68.8, 0.4, 2.0),
+        "ormind with conductor": (63.2, 0.4, 1.4),
+        "ormind with terminology": (64.9, 0.4, 2.4),
+        "ormind with reviewer": (33.0, 0.4, 6.6),
+        "ormind without semantic_encoder": (58.0, 1.0, 6.9),
+        "ormind without formalization": (65.6, 1.4, 7.2),
+        "ormind without counterfactual": (59.4, 2.8, 11.1),
+        "ormind without syntax_analysis": (62.2, 1.0, 8.3),
+        "standard": (42.4, 18.1, 13.2),
+    },
+    "complexor": {
+        "tag-BART": (0.0, None, None),
+        "optimus": (9.5, 7.9, 15.0),
+        "cot": (0.5, 35.3, 8.6),
+        "progressive_hint": (2.2, 35.1, 13.5),
+        "tot": (4.9, 31.4, 7.6),
+        "got": (4.3, 32.4, 8.1),
+        "react": (14.6, 31.9, 10.8),
+        "reflexion": (13.5, 12.9, 10.1),
+        "spp": (7.0, 46.5, 13.5),
+        "coe": (25.9, 7.6, 6.4),
+        "ormind": (40.5, 5.4, 21.6),
+        "ormind with conductor": (40.5, 2.7, 16.2),
+        "ormind with terminology": (29.7, 5.4, 29.7),
+        "ormind with reviewer": (32.4, 0.0, 35.1),
+        "ormind without semantic_encoder": (32.4, 5.4, 24.3),
+        "ormind without formalization": (35.1, 2.7, 32.4),
+        "ormind without counterfactual": (32.4, 10.8, 24.3),
+        "ormind without syntax_analysis": (35.1, 5.4, 29.7),
+        "standard": (0.5, 36.8, 8.6),
+    },
+}
 
 
 def list_contestants(
@@ -133,54 +179,6 @@ def options_of(contestant: Mapping[str, Any], settings: FormulateBenchSettings) 
         solve_checks=settings.solve_checks,
         metamorphic=settings.metamorphic,
     )
-
-
-Rates = tuple[float, float | None, float | None]
-
-PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
-    "nl4opt": {
-        "tag-BART": (47.9, None, None),
-        "optimus": (28.6, 4.0, 11.9),
-        "cot": (45.8, 20.5, 9.4),
-        "progressive_hint": (42.1, 19.4, 10.3),
-        "tot": (47.3, 17.4, 9.7),
-        "got": (48.0, 16.9, 9.1),
-        "react": (48.5, 15.5, 11.2),
-        "reflexion": (50.7, 7.3, 9.0),
-        "spp": (46.8, 17.9, 13.6),
-        "coe": (58.9, 3.8, 7.7),
-        "ormind": (68.8, 0.4, 2.0),
-        "ormind with conductor": (63.2, 0.4, 1.4),
-        "ormind with terminology": (64.9, 0.4, 2.4),
-        "ormind with reviewer": (33.0, 0.4, 6.6),
-        "ormind without semantic_encoder": (58.0, 1.0, 6.9),
-        "ormind without formalization": (65.6, 1.4, 7.2),
-        "ormind without counterfactual": (59.4, 2.8, 11.1),
-        "ormind without syntax_analysis": (62.2, 1.0, 8.3),
-        "standard": (42.4, 18.1, 13.2),
-    },
-    "complexor": {
-        "tag-BART": (0.0, None, None),
-        "optimus": (9.5, 7.9, 15.0),
-        "cot": (0.5, 35.3, 8.6),
-        "progressive_hint": (2.2, 35.1, 13.5),
-        "tot": (4.9, 31.4, 7.6),
-        "got": (4.3, 32.4, 8.1),
-        "react": (14.6, 31.9, 10.8),
-        "reflexion": (13.5, 12.9, 10.1),
-        "spp": (7.0, 46.5, 13.5),
-        "coe": (25.9, 7.6, 6.4),
-        "ormind": (40.5, 5.4, 21.6),
-        "ormind with conductor": (40.5, 2.7, 16.2),
-        "ormind with terminology": (29.7, 5.4, 29.7),
-        "ormind with reviewer": (32.4, 0.0, 35.1),
-        "ormind without semantic_encoder": (32.4, 5.4, 24.3),
-        "ormind without formalization": (35.1, 2.7, 32.4),
-        "ormind without counterfactual": (32.4, 10.8, 24.3),
-        "ormind without syntax_analysis": (35.1, 5.4, 29.7),
-        "standard": (0.5, 36.8, 8.6),
-    },
-}
 
 
 def published_rates(subject: str, contestant: str) -> Rates | None:

@@ -188,7 +188,7 @@ def test_sumo_that_does_not_start_is_told(left_nothing: Path) -> None:
 def test_a_window_needs_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ProblemError, match=r"there is no screen for sumo-gui .*--record"):
+    with pytest.raises(ProblemError, match=r"sumo-gui needs a screen .*--record"):
         Connected([], window=True)
 
 

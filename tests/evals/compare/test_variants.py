@@ -175,7 +175,7 @@ BAD: dict[str, tuple[dict[str, Any] | str, str]] = {
     "another strategy": ({"name": "a", "strategy": "gp", "settings": {"strategy": {"name": "eoh"}}}, "is set by the key strategy"),
     "a budget of its own": ({"name": "a", "strategy": "gp", "settings": {"budget": {"evaluations": 9}}}, "'settings.budget.evaluations' must be the same for all"),
     "a size of its own": ({"name": "a", "strategy": "gp", "settings": {"problem_size": 9}}, "must be the same for all"),
-    "a model among the settings": ({"name": "a", "strategy": "gp", "settings": {"model": {"name": "m"}}}, "is set by the key model"),
+    "a model among the settings": ({"name": "a", "strategy": "gp", "settings": {"model": {"name": "m"}}}, "is set by the key 'model'"),
     "options that it takes not": ({"name": "a", "strategy": "gp", "settings": {"strategy": {"options": {"x": 1}}}}, "takes no strategy.options"),
     "a model of no use": ({"name": "a", "strategy": "gp", "model": {"nme": "m"}}, "unknown key 'model.nme'"),
     "a list": ("- a\n- b\n", "must hold keys and values, not a list"),

@@ -173,7 +173,7 @@ def test_a_state_that_is_none_and_a_folder_of_another_training_are_clear_lines(t
     asked = order("tsp_pomo", tmp_path, steps=1)
     asked.folder.mkdir()
     (asked.folder / state.FILE).write_bytes(b"rubbish")
-    with pytest.raises(StoreError, match="no training state"):
+    with pytest.raises(StoreError, match="is not the state of a training"):
         trainer.train(asked)
     (asked.folder / state.FILE).unlink()
     trainer.train(asked)

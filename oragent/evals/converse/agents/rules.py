@@ -245,7 +245,7 @@ class RulesAgent:
 
     def _describe_clash(self, clash: Clash) -> str:
         if not clash.parts:
-            return "infeasible: the model itself, whatever is asked for"
+            return "infeasible: the model itself, without any request"
         names = [self._describe_restriction(restriction) for restriction in clash.parts]
         parts = [f"{' and '.join(names)} {'clash' if len(names) > 1 else 'is impossible'}"]
         for bound, value in clash.nearest.items():
