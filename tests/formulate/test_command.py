@@ -325,7 +325,7 @@ def test_an_edit_takes_a_modules_place(wanted: FormulateCommand, tmp_path: Path)
         (["p.md", "--model", "m", "--preset", "papr"], "did you mean 'paper'"),
         (["p.md", "--model", "m", "--tolerance", "exact"], "no tolerance"),
         (["p.md", "--model", "m", "--method", "ormint"], "did you mean 'ormind'"),
-        (["p.md", "--model", "m", "--from", "compiler"], "give both"),
+        (["p.md", "--model", "m", "--from", "compiler"], "belong together"),
         (
             ["p.md", "--model", "m", "--from", "compiler", "--edit", "none.txt"],
             "expected a file with the output of a module",
