@@ -72,7 +72,7 @@ def main() -> None:
     )
     for problem in PROBLEMS:
         for strategy in STRATEGIES:
-            cells = [run for run in found.results if run.cell.subject == problem]
+            cells = [run for run in found.summary.results if run.cell.subject == problem]
             runs = [load_run(run.folder) for run in cells if run.cell.contestant == strategy]
             steps = [spend_at_each_best(run) for run in runs]
             limits = ((0, EVALUATIONS // 2), (0, EVALUATIONS), (1, TOKENS), (2, MONEY))

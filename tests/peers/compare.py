@@ -1,5 +1,7 @@
 """The same 64 programs through oragent and other frameworks: ``python -m tests.peers.compare NAME=PYTHON[:PATH]...``.
 
+With ``--cheats`` first, only two honest programs and the five cheats play.
+
 Not a test: it takes minutes, and programs attack this machine (``programs.py``). Each framework plays in a process of
 its own with a key in its environment. A player that ends early begins again behind the program that ended it.
 """
@@ -15,7 +17,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.peers.programs import KEY, LEAK, list_programs
+from tests.peers.programs import KEY, LEAK, PeerProgram, list_programs
 
 HERE = Path(__file__).parent
 # Seconds of the whole list.
@@ -26,9 +28,9 @@ PROGRAM_S = {"oragent": 10, "openevolve": 20, "shinka": 40, "eoh": 20, "llm4ad":
 IDLE_S = {"oragent": 1500, "openevolve": 120, "shinka": 120, "eoh": 120, "llm4ad": 120}
 
 
-def play(name: str, python: str, path: str) -> dict[str, object]:
-    """Play all programs with one framework and count what happened."""
-    programs, leak = list_programs(), Path("/tmp") / LEAK
+def play(name: str, python: str, path: str, programs: list[PeerProgram]) -> dict[str, object]:
+    """Play programs with one framework and count what happened."""
+    leak = Path("/tmp") / LEAK
     leak.unlink(missing_ok=True)
     folder = Path(tempfile.mkdtemp())
     (folder / "programs.json").write_text(json.dumps([program.text for program in programs]))
@@ -82,14 +84,23 @@ def play(name: str, python: str, path: str) -> dict[str, object]:
         ),
         "reported best": None if best is None else [scores[best], programs[best].kind],
         "key read": leak.is_file() and KEY in leak.read_text(),
-        "honest programs lost, of 42": len(lost),
+        "honest programs lost": len(lost),
         "programs that ended it": dict(Counter(ended)),
         "clock s": round(time.monotonic() - begun, 1),
     }
 
 
+def choose_programs(is_short: bool) -> list[PeerProgram]:
+    """Return all programs, or two honest ones and the cheats."""
+    programs = list_programs()
+    if not is_short:
+        return programs
+    return [*programs[:2], *(program for program in programs if program.kind == "cheat")]
+
+
 if __name__ == "__main__":
-    for word in sys.argv[1:]:
+    chosen = choose_programs("--cheats" in sys.argv)
+    for word in [word for word in sys.argv[1:] if word != "--cheats"]:
         framework, _, rest = word.partition("=")
         interpreter, _, extra = rest.partition(":")
-        print(json.dumps(play(framework, interpreter, extra)), flush=True)
+        print(json.dumps(play(framework, interpreter, extra, chosen)), flush=True)
