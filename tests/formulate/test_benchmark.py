@@ -175,9 +175,9 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"models": []}, "name a model"),
+        ({"models": []}, "--model NAME"),
         ({"methods": ["ormid"]}, "did you mean 'ormind'"),
-        ({"sets": ["x"]}, "no set of problems"),
+        ({"sets": ["x"]}, "not a set of problems"),
         ({"settings": {"preset": "papers"}}, "did you mean 'paper'"),
         ({"settings": {"tolerance": "stric"}}, "did you mean 'strict'"),
     ],

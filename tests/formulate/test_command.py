@@ -321,9 +321,9 @@ def test_an_edit_takes_a_modules_place(wanted: FormulateCommand, tmp_path: Path)
     [
         ([], "name a file with a problem in words"),
         (["p.md"], "needs a language model"),
-        (["p.md", "--model", "m", "--without", "x"], "no module that can be left out"),
+        (["p.md", "--model", "m", "--without", "x"], "module that can be left out"),
         (["p.md", "--model", "m", "--preset", "papr"], "did you mean 'paper'"),
-        (["p.md", "--model", "m", "--tolerance", "exact"], "no tolerance"),
+        (["p.md", "--model", "m", "--tolerance", "exact"], "tolerance"),
         (["p.md", "--model", "m", "--method", "ormint"], "did you mean 'ormind'"),
         (["p.md", "--model", "m", "--from", "compiler"], "belong together"),
         (

@@ -48,7 +48,7 @@ def test_a_problem_is_read_with_its_data_and_interface(tmp_path: Path) -> None:
         ("d.csv", "a,b\n1,2\n3\n", "d.csv: line 3: 1 fields; expected 2"),
         ("d.csv", 'a,b\n"1,2\n', "d.csv: line 2: 1 fields"),
         ("d.xls", "x", "expected data in a file that ends in .json, .csv"),
-        ("f.py", "x = 1\n", "f.py: no function"),
+        ("f.py", "x = 1\n", "no function"),
     ],
 )
 def test_a_file_that_is_not_what_it_should_be_is_refused_in_one_line(tmp_path, name, content, told) -> None:

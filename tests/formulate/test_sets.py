@@ -114,11 +114,11 @@ def test_records_that_cannot_be_used_are_left_out_with_their_lines(tmp_path: Pat
     ("name", "content", "told"),
     [
         ("t.csv", "a,b\n1,2\n", "expected the columns question and answer"),
-        ("t.csv", "question,answer\n,\n", "no problem that can be used (line 2"),
+        ("t.csv", "question,answer\n,\n", "no usable problem (line 2"),
         ("nl4opt=x.json", "[1]", "expected a list of records"),
         ("nl4opt=x.json", "{", "line 1: not JSON"),
         ("complexor=x.jsonl", '{"id": 1}\n{', "line 2: not JSON"),
-        ("complexor=x.jsonl", '{"id": 1}\n', "no problem that can be used"),
+        ("complexor=x.jsonl", '{"id": 1}\n', "no usable problem"),
         ("optibench=x.json", '[{"question": "q"}]', "no results"),
         ("optibench=none.json", "", "empty"),
     ],
