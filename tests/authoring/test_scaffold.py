@@ -184,7 +184,7 @@ def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
     folder = new("sack", tmp_path)
     (folder / "eval.py").write_text("mine")
-    with pytest.raises(ProblemError, match="sack exists already"):
+    with pytest.raises(ProblemError, match="sack already exists"):
         new("sack", tmp_path)
     assert (folder / "eval.py").read_text() == "mine"
 

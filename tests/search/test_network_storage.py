@@ -103,7 +103,7 @@ def test_what_cannot_be_is_said_in_one_line(away, tmp_path, monkeypatch) -> None
     with pytest.raises(StoreError, match="copy it to a disk of this machine"):
         rebuild_run(away)
     (tmp_path / "mounts").write_text("server:/ / nfs4 rw 0 0\n")
-    with pytest.raises(StoreError, match="no disk of this machine"), away.opened():
+    with pytest.raises(StoreError, match="no local disk for the database"), away.opened():
         pass
     monkeypatch.setattr("fcntl.flock", lambda *words: (_ for _ in ()).throw(OSError(37, "No locks available")))
     with pytest.raises(StoreError, match="No locks available"), away.locked():
