@@ -4,8 +4,10 @@
 object for each variable and row.
 
 Each measurement is a process of its own, so that its peak memory is its own. Times are CPU seconds for building the
-model from NumPy arrays and solving it; memory is the peak resident set. Models: transport (LP), multi-period flow (LP),
-staffing (LP), facility location and set cover (MIP, stopped at a gap). Run: python tests/benchmarks/bench_solvers.py
+model from NumPy arrays and solving it; memory is the peak resident set. Models: transport, multi-period flow, staffing
+and assignment (LP), facility location and set cover (MIP, stopped at a gap).
+
+Run: python tests/benchmarks/bench_solvers.py
 """
 
 import json
@@ -103,6 +105,16 @@ def facilities(sites: int, customers: int) -> Arrays:
     return build(np.zeros(len(cost)), np.ones(len(cost)), integer, cost, entries, low, high)
 
 
+def assignment(size: int) -> Arrays:
+    """People and tasks, one to one."""
+    rng = np.random.default_rng(6)
+    count = size * size
+    i, j, columns = np.repeat(np.arange(size), size), np.tile(np.arange(size), size), np.arange(count)
+    entries = [(i, columns, np.ones(count)), (size + j, columns, np.ones(count))]
+    cost, free, ones = rng.integers(1, 1000, count).astype(float), np.zeros(count, bool), np.ones(2 * size)
+    return build(np.zeros(count), np.full(count, np.inf), free, cost, entries, ones, ones)
+
+
 def cover(sets: int, elements: int, size: int) -> Arrays:
     rng = np.random.default_rng(5)
     lines = np.concatenate([rng.choice(elements, size, replace=False) for _ in range(sets)])
@@ -116,6 +128,7 @@ MODELS: dict[str, Callable[[], Arrays]] = {
     "transport": lambda: transport(50, 1000),
     "stock": lambda: stock(500, 100),
     "staffing": lambda: staffing(40_000, 1_000, 8),
+    "assignment": lambda: assignment(300),
     "facilities": lambda: facilities(100, 400),
     "cover": lambda: cover(10_000, 2_000, 15),
     "transport 1e6": lambda: transport(250, 2000),
