@@ -188,7 +188,7 @@ def copy_view(workspace: WorkspaceLayout, folder: Path, labels: HiddenLabels) ->
         for leak in leaks:
             if leak.certain:
                 found = f"{shorten_path(leak.path)} {leak.trace} ({shorten_path(leak.label)})"
-                raise WorkspaceError(f"a label inside the view: {found}; take it out first")
+                raise WorkspaceError(f"the view contains a label: {found}; remove it first")
         return leaks
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
