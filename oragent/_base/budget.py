@@ -208,9 +208,7 @@ def apportion(whole: int, weights: Sequence[int]) -> list[int]:
         whole: Integer to divide, 0 or more.
         weights: Numbers, 0 or more; equal weights are used if all are 0.
     """
-    if any(weights):
-        weights = weights
-    else:
+    if not any(weights):
         weights = [1] * len(weights)
     whole_weight = sum(weights)
     parts = [whole * weight // whole_weight for weight in weights]

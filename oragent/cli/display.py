@@ -227,8 +227,6 @@ class Scene:
             parts = []
         if self.calls:
             parts += [format_count(len(self.calls), "model call")]
-        else:
-            parts += []
         return " and ".join(parts) or self.stage or "nothing under way"
 
     def _render_running(self) -> Text:

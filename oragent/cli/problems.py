@@ -140,8 +140,6 @@ def evaluate_candidate(
         options |= {"problem_size": problem_size, "fresh_seed": fresh_seed}
         if uses_networks(resolved):
             options |= {"device": chosen.device}
-        else:
-            options |= {}
         own = [*context.args, CHECK] if check else context.args
         raise typer.Exit(_run_directly(resolved, options, own))
     if warning := unguarded_warning(resolved):
@@ -293,8 +291,6 @@ def _make_job(
     arguments = list(evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device))
     if fresh_seed is not None:
         arguments += [f"{FRESH_SEED}={fresh_seed}"]
-    else:
-        arguments += []
     if check:
         arguments += [CHECK]
     limits = problem.make_limits(settings, patience)

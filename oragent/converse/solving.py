@@ -60,8 +60,6 @@ def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | 
         again = solve(second, limit_s, duals=False)
         if again.status.has_point:
             values = again.values
-        else:
-            values = values
     return Solved(solution.status, problem.decision(values), 0.0 if solution.status is SolveStatus.OPTIMAL else gap)
 
 
@@ -237,8 +235,6 @@ def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     more = len(problem.protected) - MOST_LISTED
     if more > 0:
         lines += [f"- and {more} more rows of the model"]
-    else:
-        lines += []
     lines += [
         f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in state.restrictions
     ]

@@ -278,8 +278,6 @@ class EvaluationRunner:
             finished_instances = outcome.metrics.get("instances_done")
             if type(finished_instances) is int:
                 used += f"; all {finished_instances} instances were done"
-            else:
-                used += ""
             outcome = Failure(Status.TIMEOUT, used)
         return Evaluation.from_result(outcome, command_result)
 

@@ -75,7 +75,10 @@ def describe_status(milp: Milp, solution: Solution) -> str:
     if solution.status is SolveStatus.OPTIMAL:
         return f"optimal ({milp.sense})"
     if solution.status is SolveStatus.FEASIBLE and solution.gap is not None and solution.bound is not None:
-        limit = "at least" if milp.sense is Sense.MINIMIZE else "at most"
+        if milp.sense is Sense.MINIMIZE:
+            limit = "at least"
+        else:
+            limit = "at most"
         reach = f"the best objective is {limit} {figure(solution.bound)}"
         return f"feasible within {solution.gap:.2%} of the best ({milp.sense}; {reach})"
     return f"{solution.status} ({milp.sense})"
@@ -93,7 +96,10 @@ def explain_outcome(outcome: FormulationEnd) -> list[str]:
     if outcome.alternative:
         texts.append(describe_alternative(outcome.alternative, solution))
     if outcome.incomplete is not None:
-        least = "The least total shortage" if outcome.incomplete.is_least else "A shortage, perhaps not the least"
+        if outcome.incomplete.is_least:
+            least = "The least total shortage"
+        else:
+            least = "A shortage, perhaps not the least"
         texts.append(f"{least} that makes a plan possible:")
         texts += [describe_shortage(shortage) for shortage in outcome.incomplete.shortages]
     return texts
@@ -104,9 +110,18 @@ def describe_effect(effect: LimitEffect, solution: Solution, unit: str) -> str:
     assert solution.objective is not None
     which = escape_text(one_line(effect.sentence or effect.name, 160))
     amounts = sorted(set(effect.limits))
-    size = figure(amounts[0]) if len(amounts) == 1 else f"{figure(amounts[0])} to {figure(amounts[-1])}"
-    count = f", {effect.rows} limits" if effect.rows > 1 else ""
-    more = "more" if effect.relation == "<=" else "less"
+    if len(amounts) == 1:
+        size = figure(amounts[0])
+    else:
+        size = f"{figure(amounts[0])} to {figure(amounts[-1])}"
+    if effect.rows > 1:
+        count = f", {effect.rows} limits"
+    else:
+        count = ""
+    if effect.relation == "<=":
+        more = "more"
+    else:
+        more = "less"
     changes = ", ".join(
         f"{percent} % {more}: {signed(change, figure)}{f' {unit}' if unit else ''}"
         for percent, change in effect.changes.items()
@@ -117,7 +132,10 @@ def describe_effect(effect: LimitEffect, solution: Solution, unit: str) -> str:
 def describe_shortage(shortage: Shortage) -> str:
     """Describe a shortage in one sentence."""
     which = escape_text(one_line(shortage.sentence or shortage.name, 160))
-    name = f" [{escape_text(one_line(shortage.name, 60))}]" if shortage.sentence else ""
+    if shortage.sentence:
+        name = f" [{escape_text(one_line(shortage.name, 60))}]"
+    else:
+        name = ""
     lacking = figure(abs(shortage.wanted - shortage.possible))
     return (
         f"“{which}”{name}: {shortage.relation} {figure(shortage.wanted)} is asked, {figure(shortage.possible)} is "
@@ -132,7 +150,10 @@ def describe_alternative(alternative: Mapping[str, float], solution: Solution) -
         f"{escape_text(one_line(name, 60))} {figure(value)} instead of {figure(solution.values[name])}"
         for name, value in shown
     )
-    more = f", and {len(alternative) - len(shown)} more" if len(alternative) > len(shown) else ""
+    if len(alternative) > len(shown):
+        more = f", and {len(alternative) - len(shown)} more"
+    else:
+        more = ""
     return f"Another plan has the same objective: {changes}{more}"
 
 
@@ -141,7 +162,10 @@ def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
     if result is None or result.milp is None or solution is None:
         return []
     families = order_families(group_decisions(result, result.milp, solution), result.data)
-    title = ["best incomplete plan:"] if outcome.incomplete is not None else []
+    if outcome.incomplete is not None:
+        title = ["best incomplete plan:"]
+    else:
+        title = []
     return [*title, *print_tables(layout_families(families), width, MAX_TABLE_LINES)]
 
 
@@ -168,7 +192,10 @@ def _question_lines(result: FormulationResult) -> list[str]:
     lines = []
     for reading in result.readings:
         sentence, used, other = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))
-        second = reading["status"] if reading["objective"] is None else figure(reading["objective"])
+        if reading["objective"] is None:
+            second = reading["status"]
+        else:
+            second = figure(reading["objective"])
         lines.append(f"two readings of: {sentence}")
         if result.objective is None:
             lines.append(f"  {used} (used here); or {other}")
@@ -187,7 +214,9 @@ def describe_differences(reading: Mapping[str, Any]) -> str:
     changed = reading.get("changed")
     if changed is None:
         return ""
-    return f"; {len(changed)} decision{'' if len(changed) == 1 else 's'} differ" if changed else "; the same decisions"
+    if changed:
+        return f"; {len(changed)} decision{'' if len(changed) == 1 else 's'} differ"
+    return "; the same decisions"
 
 
 def _attempt_lines(result: FormulationResult) -> list[str]:
@@ -212,25 +241,43 @@ def _check_lines(result: FormulationResult) -> Iterator[str]:
 
 def _attempt_text(attempt: Mapping[str, Any]) -> str:
     end = attempt["verdict"] or attempt["status"]
-    objective = "" if attempt["objective"] is None else f", objective {figure(attempt['objective'])}"
+    if attempt["objective"] is None:
+        objective = ""
+    else:
+        objective = f", objective {figure(attempt['objective'])}"
     leaves = _flatten_values(attempt["values"])
-    values = ", ".join(f"{name} = {value}" for name, value in leaves) if len(leaves) <= MAX_VALUES else ""
+    if len(leaves) <= MAX_VALUES:
+        values = ", ".join(f"{name} = {value}" for name, value in leaves)
+    else:
+        values = ""
     message = one_line(attempt["message"], 200)
-    point = f" at {values}" if values and objective else ""
+    if values and objective:
+        point = f" at {values}"
+    else:
+        point = ""
     return f"{end}{objective}{point}{f': {message}' if message else ''}"
 
 
 def _checks_text(result: FormulationResult) -> str:
     if result.checks is None:
         return "unchecked"
-    note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
-    sure = "; the model of the checks has the same optimum" if result.checks["confirmed"] else ""
+    if result.checks["note"]:
+        note = f" ({one_line(result.checks['note'], 200)})"
+    else:
+        note = ""
+    if result.checks["confirmed"]:
+        sure = "; the model of the checks has the same optimum"
+    else:
+        sure = ""
     met, count = result.checks["met"], result.checks["count"]
     # The point is correct, but the model is not.
     if result.checks["state"] == CheckStatus.FAILED and met == count:
         reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
         return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"
-    held = f": {met} of {count} hold" if count else ""
+    if count:
+        held = f": {met} of {count} hold"
+    else:
+        held = ""
     return f"{result.checks['state']}{held}{sure}{note}"
 
 
@@ -243,7 +290,10 @@ def _flatten_values(values: Any, name: str = "") -> list[tuple[str, str]]:
         ]
     if isinstance(values, list):
         return [leaf for index, item in enumerate(values) for leaf in _flatten_values(item, f"{name}[{index}]")]
-    text = figure(values) if isinstance(values, int | float) and not isinstance(values, bool) else str(values)
+    if isinstance(values, int | float) and not isinstance(values, bool):
+        text = figure(values)
+    else:
+        text = str(values)
     return [(name, text)]
 
 

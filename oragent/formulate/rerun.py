@@ -6,6 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replace_file
@@ -75,7 +76,7 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **chan
     if not paths:
         raise ConfigError("rerun needs new data: add --data FILE")
     problem = replace(request.problem, data=given, notes=tuple(notes))
-    changed = {name: value for name, value in changes.items() if value is not None}
+    changed: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     options = replace(request.options, metamorphic=False, review=False, **changed)
     new_request = FormulationRequest(problem, options, RuntimeSettings(), request.tolerance, "rerun")
     opened: list[Path] = []
@@ -89,9 +90,9 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **chan
 
     outcome = run_in_folder(open_folder, new_request, work, is_asking=False)
     assert outcome.result is not None
-    changes = _compare_values(old, outcome.result)
-    replace_file(opened[0] / "changes.csv", _changes_text(changes))
-    return Rerun(opened[0], new_request, outcome, old, changes)
+    moved = _compare_values(old, outcome.result)
+    replace_file(opened[0] / "changes.csv", _changes_text(moved))
+    return Rerun(opened[0], new_request, outcome, old, moved)
 
 
 def _read_old(folder: Path) -> FormulationResult:

@@ -147,8 +147,6 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
             innermost = trace
-        else:
-            innermost = innermost
         trace = trace.tb_next
     if innermost is None:
         return ""

@@ -80,8 +80,6 @@ class _FunctionModel:
                 reply = await asyncio.get_running_loop().run_in_executor(self._threads, self._call_in_thread, messages)
             if inspect.isawaitable(reply):
                 reply = await reply
-            else:
-                reply = reply
         except Exception as problem:
             reason = " ".join(f"{type(problem).__name__}: {problem}".split())
             raise ModelError(f"the model {self._name!r} failed: {reason[:200]}") from problem

@@ -180,8 +180,6 @@ async def open_models(
         raise ConfigError("no model is named: use --model or model.name")
     if prices is None:
         prices = project_prices()
-    else:
-        prices = prices
     opened: dict[ModelSettings, Model] = {}
     checks: list[Reply] = []
     async with AsyncExitStack() as stack:

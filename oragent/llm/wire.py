@@ -168,8 +168,6 @@ def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, 
         function, call_id = _as_object(fields.get("function")), read_text(fields.get("id"))[:LONGEST_ID]
         if call_id in taken:
             call_id = f"{call_id}_"
-        else:
-            call_id = call_id
         while not call_id or call_id in taken:
             number += 1
             call_id = f"call_{number}"

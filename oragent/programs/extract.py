@@ -97,8 +97,6 @@ def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str]
         if name not in home:
             if name in FAMILIAR:
                 familiar |= {FAMILIAR[name]}
-            else:
-                familiar |= set()
         elif home[name] not in chosen:
             chosen.add(home[name])
             missing_names |= statements[home[name]].needs - bound_names

@@ -73,9 +73,7 @@ def spread_program(source: str, frame: Sequence[str]) -> list[str]:
     blocks: list[list[str]] = [[] for _ in frame[1::2]]
     index = next((home for home, _ in reversed(statements) if home is not None), 0)
     for home, text in reversed(statements):
-        if home is None:
-            index = index
-        else:
+        if home is not None:
             index = home
         blocks[index].insert(0, text)
     return ["\n\n\n".join(block) + "\n" if block else "" for block in blocks]

@@ -73,8 +73,6 @@ def postorder_tree(program: ast.Module) -> PostorderTree:
             leftmost_leaf = add_node(child)
             if position == 0:
                 leaf = leftmost_leaf
-            else:
-                leaf = leaf
         labels.append(_label_node(node))
         leftmost.append(leaf)
         return leaf

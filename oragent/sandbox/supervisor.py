@@ -159,9 +159,7 @@ class _WatchedChild:
     def _seconds_until_limit(self, used: float, now: float) -> float:
         limits = self._limits
         remaining = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
-        if limits.wall_s is None:
-            remaining += []
-        else:
+        if limits.wall_s is not None:
             remaining += [limits.wall_s - (now - self.begun)]
         if self._watches_memory:
             remaining += [MEMORY_LOOK_S]

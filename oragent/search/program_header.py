@@ -35,8 +35,6 @@ def describe_program(
     named = [parent for parent in parents if "." in parent]
     if named:
         lines += [f"parents: {', '.join(named)}"]
-    else:
-        lines += []
     lines += [f"idea: {idea}"] if (idea := _find_idea(elite.source, notes)) else []
     return lines
 

@@ -374,8 +374,6 @@ class ActLog:
             part.keep_only(keep)
             if part.elites():
                 archive = part
-            else:
-                archive = archive
         return archive
 
     def _filters(self) -> Iterator[Callable[[str], bool]]:

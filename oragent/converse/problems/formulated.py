@@ -203,8 +203,6 @@ class FormulatedProblem:
         hidden = len(values) - MOST_SHOWN
         if hidden > 0:
             lines += [f"({hidden} more variables are not 0.)"]
-        else:
-            lines += []
         rest = len(self.base.variables) - len(values)
         lines += ["", *([f"Every other variable is 0 ({rest} of them)."] if rest else [])]
         objectives = [

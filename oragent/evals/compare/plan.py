@@ -93,9 +93,7 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
             f"{source}: key 'name' must be up to 40 letters, digits, '.', '-' and '_', with a letter or digit first, "
             f"not {name!r}"
         )
-    if isinstance(variant, Path):
-        source = source
-    else:
+    if not isinstance(variant, Path):
         source = f"variant {name!r}"
     settings = _read_settings(described, source)
     if described.strategy.endswith(".py"):

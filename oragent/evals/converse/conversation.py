@@ -201,8 +201,6 @@ class Conversation:
         shown = [decision for turn in self.turns for decision in turn.presented]
         if end is ConversationEnd.LIMIT and self._has_reached_maximum:
             end = ConversationEnd.MAXIMUM
-        else:
-            end = end
         if self.judge is None:
             return ConversationResult(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
         judged = {decision: self.judge(decision) for decision in shown or [self.problem.default]}

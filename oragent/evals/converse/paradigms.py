@@ -210,16 +210,10 @@ def name_of(settings: Mapping[str, Any]) -> str:
     parts = [f"{settings['agent']} {settings['paradigm']}"]
     if settings["model"]:
         parts += [settings["model"]]
-    else:
-        parts += []
     if settings["tools"] != PAPER:
         parts += [f"{settings['tools']} tools"]
-    else:
-        parts += []
     if settings["without"]:
         parts += [f"without {settings['without']}"]
-    else:
-        parts += []
     return ", ".join(parts)
 
 

@@ -82,8 +82,6 @@ def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
     for title, table in titled:
         if table.rows:
             tables += [(title, table)]
-        else:
-            tables += []
     return tables
 
 

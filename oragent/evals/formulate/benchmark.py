@@ -139,12 +139,8 @@ def list_contestants(
                 label = options_of(contestant, FormulateBenchSettings()).label
                 if len(models) > 1:
                     label += f", {model}"
-                else:
-                    label += ""
                 if len(temperatures) > 1:
                     label += f", temperature {temperature:g}"
-                else:
-                    label += ""
                 settings_of[label] = contestant
     return settings_of
 

@@ -359,8 +359,6 @@ def _problem_text(record: dict[str, Any]) -> str:
     ]
     if usable:
         parts += ["\nParameters:", *told_of]
-    else:
-        parts += []
     for name in ("constraints", "objective"):
         content = record.get(name)
         if isinstance(content, list):

@@ -191,8 +191,6 @@ class BatchJobs:
         words = self._system.listing
         if self._where.kind is ClusterKind.SLURM:
             words += (",".join(self._jobs),)
-        else:
-            words += ()
         listing = self._call_command(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
         known_jobs = set(NUMBER.findall(listing))
         return [number for number in self._jobs if NUMBER.findall(number)[0] not in known_jobs]

@@ -313,8 +313,6 @@ class WorkerRegistry:
             worker.running.pop(number, None)
             if well:
                 worker.troubles = 0
-            else:
-                worker.troubles = worker.troubles
             self._update_free(worker)
 
     def _update_free(self, worker: WorkerEntry) -> None:

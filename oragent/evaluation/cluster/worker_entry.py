@@ -135,9 +135,7 @@ def read_evaluation(plain: object) -> Evaluation:
     ):
         raise MalformedAnswer("an evaluation whose features are not numbers")
     numbers = [plain[name] for name in TIMES]
-    if plain["score"] is None:
-        numbers += []
-    else:
+    if plain["score"] is not None:
         numbers += [abs(plain["score"]) if _is_number(plain["score"]) else None]
     if not all(_is_number(value) and value >= 0 for value in numbers):
         raise MalformedAnswer("an evaluation whose figures are not numbers")

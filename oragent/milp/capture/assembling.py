@@ -98,8 +98,16 @@ def _further_objective(goal: FurtherObjective[int], count: int) -> IndexedObject
     for column, value in goal.terms.items():
         cost[column] = value
     numbers = LinkedVector.of_numbers(cost)
-    ranks = {"weight": goal.weight, "priority": goal.priority, "slack": goal.slack, "slack_amount": goal.slack_amount}
-    return IndexedObjective(goal.name, goal.sense, numbers, goal.constant, **ranks)
+    return IndexedObjective(
+        goal.name,
+        goal.sense,
+        numbers,
+        goal.constant,
+        weight=goal.weight,
+        priority=goal.priority,
+        slack=goal.slack,
+        slack_amount=goal.slack_amount,
+    )
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:

@@ -26,20 +26,28 @@ class PulpWriter(SourceWriter):
 
     def begin(self) -> str:
         """Write the empty problem."""
-        sense = "pulp.LpMaximize" if self.structure.is_maximized else "pulp.LpMinimize"
+        if self.structure.is_maximized:
+            sense = "pulp.LpMaximize"
+        else:
+            sense = "pulp.LpMinimize"
         return f"m = pulp.LpProblem({self.structure.name or 'model'!r}, {sense})"
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write variables with ``LpVariable.dicts``. Bounds that differ are set one by one."""
         name = self.variable(family.name)
-        category = "pulp.LpInteger" if family.is_integer else "pulp.LpContinuous"
+        if family.is_integer:
+            category = "pulp.LpInteger"
+        else:
+            category = "pulp.LpContinuous"
         sides = (("lowBound", family.low), ("upBound", family.high))
         bounds = ", ".join(f"{side}={self.figure(figure)}" for side, figure in sides if not figure.table)
         options = f"{bounds}{', ' if bounds else ''}cat={category}"
         if not family.dims:
             bounds = ", ".join(f"{side}={self.figure(figure)}" for side, figure in sides)
             made = f"{name} = pulp.LpVariable({family.name!r}, {bounds}, cat={category})"
-            return f"{made}\nm.addVariable({name})" if family.has_unused else made
+            if family.has_unused:
+                return f"{made}\nm.addVariable({name})"
+            return made
         if family.keys is not None:
             keys = self.keys_name(family)
         elif len(family.dims) == 1:
@@ -64,7 +72,10 @@ class PulpWriter(SourceWriter):
     def rows_text(self, rows: LoopRows) -> str:
         """Write rows in loops, with names."""
         labels = "".join(f"_{{{self.name('loop', dim.variable)}}}" for dim in rows.dims)
-        title = repr(rows.name) if not labels else "f" + repr(rows.name.replace("{", "{{").replace("}", "}}") + labels)
+        if not labels:
+            title = repr(rows.name)
+        else:
+            title = "f" + repr(rows.name.replace("{", "{{").replace("}", "}}") + labels)
         return self.nested(rows, f"m += {self.relation(rows)}, {title}")
 
     def end(self) -> str:
@@ -92,7 +103,9 @@ class PyomoWriter(SourceWriter):
 
     def begin(self) -> str:
         """Write the model."""
-        return f"m.name = {self.structure.name!r}" if self.structure.name else ""
+        if self.structure.name:
+            return f"m.name = {self.structure.name!r}"
+        return ""
 
     def set_text(self, name: str, labels: tuple[str, ...] | list[str]) -> str:  # type: ignore[override]  # one of them
         """Write the labels of a set as a list, and as a set of the model."""
@@ -104,7 +117,10 @@ class PyomoWriter(SourceWriter):
         """Write data as a mutable parameter."""
         identifier = self.name("data", name)
         sets = "".join(f"m.{self.name('set', part)}, " for part in self.structure.parameter_sets[name])
-        initial = self.dict_text(values) if sets else number(values[()])
+        if sets:
+            initial = self.dict_text(values)
+        else:
+            initial = number(values[()])
         return f"m.{identifier} = pe.Param({sets}initialize={initial}, mutable=True)"
 
     def variable(self, name: str) -> str:
@@ -114,11 +130,16 @@ class PyomoWriter(SourceWriter):
     def data(self, name: str) -> str:
         """Return the expression for data. Parameters belong to the model."""
         identifier = super().data(name)
-        return f"m.{identifier}" if name in self.structure.parameters else identifier
+        if name in self.structure.parameters:
+            return f"m.{identifier}"
+        return identifier
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write a component of variables."""
-        domain = "pe.Integers" if family.is_integer else "pe.Reals"
+        if family.is_integer:
+            domain = "pe.Integers"
+        else:
+            domain = "pe.Reals"
         low, high = self.figure(family.low), self.figure(family.high)
         bounds = f"({low}, {high})"
         if family.low.table or family.high.table:
@@ -133,7 +154,10 @@ class PyomoWriter(SourceWriter):
 
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
-        sense = "pe.maximize" if self.structure.is_maximized else "pe.minimize"
+        if self.structure.is_maximized:
+            sense = "pe.maximize"
+        else:
+            sense = "pe.minimize"
         return f"m.{self.name('objective', self.structure.objective)} = pe.Objective(expr={expression}, sense={sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
@@ -147,7 +171,10 @@ class PyomoWriter(SourceWriter):
         """Write the solve and the output."""
         objective = self.name("objective", self.structure.objective)
         # Pyomo's interface to HiGHS supports neither quadratic terms nor sets.
-        solver = "gurobi_direct" if self.has_features else "appsi_highs"
+        if self.has_features:
+            solver = "gurobi_direct"
+        else:
+            solver = "appsi_highs"
         return (
             f'result = pe.SolverFactory("{solver}").solve(m)\n'
             f"print(result.solver.termination_condition, pe.value(m.{objective}))"
@@ -177,7 +204,10 @@ class GurobiWriter(SourceWriter):
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write variables with ``addVars``."""
-        kind = "gp.GRB.INTEGER" if family.is_integer else "gp.GRB.CONTINUOUS"
+        if family.is_integer:
+            kind = "gp.GRB.INTEGER"
+        else:
+            kind = "gp.GRB.CONTINUOUS"
         options = f"lb={self._bound(family, family.low)}, ub={self._bound(family, family.high)}, vtype={kind}"
         name = self.variable(family.name)
         if not family.dims:
@@ -200,7 +230,10 @@ class GurobiWriter(SourceWriter):
 
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
-        sense = "gp.GRB.MAXIMIZE" if self.structure.is_maximized else "gp.GRB.MINIMIZE"
+        if self.structure.is_maximized:
+            sense = "gp.GRB.MAXIMIZE"
+        else:
+            sense = "gp.GRB.MINIMIZE"
         return f"m.setObjective({expression}, {sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
@@ -264,7 +297,10 @@ class MathOptWriter(SourceWriter):
         # OR-Tools' HiGHS crashes in processes that load other copies of SCIP or HiGHS.
         families = self.structure.variables
         is_mixed = any(family.is_integer or family.integer_keys for family in families)
-        solver = "GSCIP" if is_mixed or self.has_features else "GLOP"
+        if is_mixed or self.has_features:
+            solver = "GSCIP"
+        else:
+            solver = "GLOP"
         return (
             f"result = mathopt.solve(m, mathopt.SolverType.{solver})\n"
             "has_point = result.has_primal_feasible_solution()\n"

@@ -82,9 +82,7 @@ def lower_limits(limits: Mapping[int, int]) -> None:
     """Set limits on this process and its children; limits that are already lower stay."""
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
-        if hard == resource.RLIM_INFINITY:
-            value = value
-        else:
+        if hard != resource.RLIM_INFINITY:
             value = min(value, hard)
         try:
             resource.setrlimit(limit, (value, value))

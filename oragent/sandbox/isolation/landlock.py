@@ -91,8 +91,6 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
     files, net, scoped = RIGHTS[version]
     if read is None:
         files = 0
-    else:
-        files = files
     handled = _Ruleset(files, 0 if network else net, scoped)
     size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else 16 if version >= 4 else 8)
     descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(handled), size, ctypes.c_uint(0))

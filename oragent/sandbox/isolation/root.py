@@ -168,8 +168,6 @@ def _follow_links(path: Path, link_targets: dict[str, str]) -> str:
             ahead += [name for name in reversed(Path(target).parts) if name != "/"]
             if target.startswith("/"):
                 here = ""
-            else:
-                here = here
     return here
 
 

@@ -276,8 +276,6 @@ class NameFacts:
                 is_elementwise = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in signed
                 if name == "where":
                     operands = operands[1:]
-                else:
-                    operands = operands
                 return name in _POSITIVE or (
                     is_elementwise and name != "negative" and all(map(self.nonnegative, operands))
                 )
@@ -316,9 +314,7 @@ class NameFacts:
                 shape = 0
         if name in self._kinds:
             kind = _join_kinds(self._kinds[name], kind)
-            if self._shapes.get(name) == shape:
-                shape = shape
-            else:
+            if self._shapes.get(name) != shape:
                 shape = None
         elif kind is ExpressionKind.NEUTRAL:
             kind = ExpressionKind.NUMBER

@@ -276,8 +276,6 @@ def _fill_form(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
         text = form.text.replace(" ** {k}", "")
     if draft.torch:
         text = text.replace("np.", "torch.")
-    else:
-        text = text
     coefficients = {"c": draft.number(form.centre, 0.8), "d": draft.number(1, 0.5)}
     return build_expression(
         text,

@@ -70,8 +70,6 @@ async def ask_for_program(
     parent_ids = [parent.id for parent in parents]
     if parents and base is None:
         base = parents[-1].source
-    else:
-        base = base
     answer = await ask_and_read(
         run, role, messages, lambda text: read_program(run, text, base), partial(repair_request, run), temperature
     )

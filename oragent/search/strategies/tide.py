@@ -252,8 +252,6 @@ async def play_round(run: RoundContext) -> None:
     words = [event.insight or island.insight]
     if operator in INFORMED:
         words += [event.lent or island.lent]
-    else:
-        words += []
     insights = [*filter(None, words)]
     if insights:
         told = "\n\n".join(["", "What seems to make programs here good or bad:", *insights])

@@ -49,9 +49,7 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
     if queries.dtype is torch.bfloat16 and torch.is_grad_enabled():
         # On CPUs in bfloat16, the backward pass of the fused kernel takes ten times as long as this code.
         scores = queries @ keys.transpose(-1, -2) * HEAD_WIDTH**-0.5
-        if mask is None:
-            scores = scores
-        else:
+        if mask is not None:
             scores = scores + mask.to(scores.dtype)
         return merged(scores.softmax(-1, dtype=torch.float32).to(values.dtype) @ values)
     # The forward pass of the fused kernel in bfloat16 is slower than in float32.
@@ -89,8 +87,6 @@ class Layer(nn.Module):
         x = x + self.multi_head_combine(looked)
         if self.normalised:
             x = self.addAndNormalization1(x)
-        else:
-            x = x
         x = x + self.feedForward(x)
         if self.normalised:
             return self.addAndNormalization2(x)

@@ -88,8 +88,6 @@ class LehdDecoder(nn.Module):
         """Prepare nodes ``(batch, k, 128)``: their projections in the first layer are the same in all steps."""
         if names is None:
             names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1)
-        else:
-            names = names
         return Left(nodes, names, self._entry.project(nodes), shut)
 
     @property
@@ -262,9 +260,7 @@ class TspLehd(nn.Module):
         def score(candidates: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
             logits: Tensor = self.decoder(first[rows], candidates, last).squeeze(-1).float()
-            if candidates.shut is None:
-                logits = logits
-            else:
+            if candidates.shut is not None:
                 logits = logits + candidates.shut
             if bias is None:
                 return logits
@@ -276,8 +272,6 @@ class TspLehd(nn.Module):
             tour.append(current)
         if end != start:
             tour += [torch.full_like(batch, end)]
-        else:
-            tour += []
         return torch.stack(tour, 1), choose
 
     def first_scores(self, coordinates: Tensor) -> Tensor:
@@ -360,9 +354,7 @@ class CvrpLehd(nn.Module):
         def score(left: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
             logits = self._scores(encoded[rows, :1], left, last, room[rows])
-            if left.shut is None:
-                logits = logits
-            else:
+            if left.shut is not None:
                 logits = logits + left.shut[..., None]
             if bias is not None:
                 logits = logits + bias[batch[rows], current[rows]].gather(1, left.names)[..., None]

@@ -78,9 +78,7 @@ class PomoDecoder(nn.Module):
     def point(self, queries: Tensor, memory: DecoderMemory, closed: Tensor, bias: Tensor | None) -> Tensor:
         """Convert scores to logits ``(batch, m, n)``, -inf for closed nodes."""
         scores = self.score(queries, memory, closed)
-        if bias is None:
-            scores = scores
-        else:
+        if bias is not None:
             scores = scores + bias
         return scores.mul(WIDTH**-0.5).tanh().mul(CLIP) + closed
 

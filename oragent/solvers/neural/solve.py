@@ -133,8 +133,6 @@ def _cut(routes: list[list[int]], count: int) -> tuple[list[list[int]], list[int
     for route in routes:
         if count_kept > 0:
             beginnings += [route[:count_kept]]
-        else:
-            beginnings += []
         count_kept -= len(route)
     return beginnings, [node for route in routes for node in route][-count:]
 

@@ -59,8 +59,6 @@ class Optimiser:
         on = parameters[0].device.type
         if together is None:
             together = on != "cpu"
-        else:
-            together = together
         fused = together and on in FUSED
         if rates.matrices is None:
             alone = _adamw(parameters, fused)
@@ -142,8 +140,6 @@ def _orthogonal(matrices: Tensor) -> Tensor:
     tall = x.shape[1] > x.shape[2]
     if tall:
         x = x.transpose(1, 2)
-    else:
-        x = x
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(5):
         gram = x @ x.transpose(1, 2)
@@ -196,8 +192,6 @@ def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
     sitting = _Sitting(now, task, optimiser, request, yardsticks if measure else {})
     if device.type == "cuda":
         now.gpu = torch.cuda.get_device_name(device)
-    else:
-        now.gpu = now.gpu
     sitting.run(StepContext(device, request.precise, now.batch))
     return now
 

@@ -68,8 +68,6 @@ class RulesAgent:
                 reply = self._run_command(command)
                 if reply:
                     lines += [reply]
-                else:
-                    lines += []
             if not self._changed:
                 return lines
             return [*lines, self._describe_solved(self._call_tool("call_solver", {}))]

@@ -3,7 +3,7 @@
 import math
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,7 +149,10 @@ def _solve_products(pulp: Any, problem: Any, snapshot: Snapshot, recorder: Recor
             factors = [factor.name for factor in products.factors.get(variable.name, ())] or [variable.name]
             variable.varValue = math.prod(value_of.get(name, 0.0) for name in factors)
     codes = {"infeasible": pulp.LpStatusInfeasible, "unbounded": pulp.LpStatusUnbounded}
-    status = pulp.LpStatusOptimal if solution.status in WITH_POINT else codes.get(solution.status, 0)
+    if solution.status in WITH_POINT:
+        status = pulp.LpStatusOptimal
+    else:
+        status = codes.get(solution.status, 0)
     if hasattr(problem, "assignStatus"):
         problem.assignStatus(status)
     problem.status = status
@@ -168,7 +171,9 @@ def _limits(solver: Any, recorder: Recorder) -> dict[str, Any]:
     seconds = recorder.remaining_s()
     if isinstance(requested, int | float) and not isinstance(requested, bool):
         seconds = min(seconds, float(requested))
-    gap = recorder.gap if recorder.gap is not None else (getattr(solver, "optionsDict", None) or {}).get("gapRel")
+    gap: Any = recorder.gap
+    if gap is None:
+        gap = (getattr(solver, "optionsDict", None) or {}).get("gapRel")
     return {"timeLimit": seconds} | ({} if gap is None else {"gapRel": gap})
 
 
@@ -199,7 +204,10 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
             made = original(self, name, indices, *arguments, **named)
         if not recorder.is_quiet:
             family = name.partition("%")[0].rstrip("_")
-            lists = indices if isinstance(indices, tuple) else (indices,)
+            if isinstance(indices, tuple):
+                lists = indices
+            else:
+                lists = (indices,)
             _note_members(family, made, lists, (), keys)
         return made
 
@@ -211,7 +219,9 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
 
 
 def _as_list(index: Any) -> Any:
-    return index if index is None or isinstance(index, list | range | Mapping) else list(index)
+    if index is None or isinstance(index, list | range | Mapping):
+        return index
+    return list(index)
 
 
 def _note_members(family: str, made: Any, lists: Any, key: tuple[Any, ...], keys: dict[str, MemberKey]) -> None:
@@ -235,7 +245,10 @@ def _watch_single_variables(pulp: Any, recorder: Recorder) -> None:
 
     def make(self: Any, *arguments: Any, **named: Any) -> None:
         original(self, *arguments, **named)
-        place = None if recorder.is_quiet else recorder.places.current_place()
+        if recorder.is_quiet:
+            place = None
+        else:
+            place = recorder.places.current_place()
         if place is not None:
             places[self.name] = place
 
@@ -263,8 +276,14 @@ class _ProblemReader:
         problem = self.problem
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            plain = problem.to_dict() if hasattr(problem, "to_dict") else problem.toDict()
-        constant = 0.0 if problem.objective is None else float(getattr(problem.objective, "constant", 0.0) or 0.0)
+            if hasattr(problem, "to_dict"):
+                plain = problem.to_dict()
+            else:
+                plain = problem.toDict()
+        if problem.objective is None:
+            constant = 0.0
+        else:
+            constant = float(getattr(problem.objective, "constant", 0.0) or 0.0)
         snapshot = Snapshot(self.version, str(problem.name or ""), problem.sense == -1, constant)
         snapshot.objective = str(plain["objective"]["name"] or "")
         column_of = self._add_columns(snapshot, plain["variables"])
@@ -278,8 +297,14 @@ class _ProblemReader:
         for at, row in enumerate(plain["constraints"]):
             terms, quadratic = self._split(row["coefficients"], column_of)
             rhs = -float(row["constant"] or 0.0)
-            low = -math.inf if row["sense"] == LESS else rhs
-            high = math.inf if row["sense"] == GREATER else rhs
+            if row["sense"] == LESS:
+                low = -math.inf
+            else:
+                low = rhs
+            if row["sense"] == GREATER:
+                high = math.inf
+            else:
+                high = rhs
             name = str(row["name"] or f"_C{at + 1}")
             if quadratic:
                 snapshot.add_quadratic_row(name, terms, quadratic, low, high)
@@ -291,8 +316,14 @@ class _ProblemReader:
         column_of: dict[str, int] = {}
         extra = [_describe(factor) for factor in _extra_factors(self.problem, self.products)]
         for entry in [*entries, *extra]:
-            low = -math.inf if entry["lowBound"] is None else entry["lowBound"]
-            high = math.inf if entry["upBound"] is None else entry["upBound"]
+            if entry["lowBound"] is None:
+                low = -math.inf
+            else:
+                low = entry["lowBound"]
+            if entry["upBound"] is None:
+                high = math.inf
+            else:
+                high = entry["upBound"]
             if entry["name"] == DUMMY or entry["name"] in self.products.factors:
                 continue
             if entry["cat"] == "Binary":
@@ -324,9 +355,13 @@ def _describe(variable: Any) -> dict[str, Any]:
 
 def _add_sets(snapshot: Snapshot, sets: Any, kind: int, column_of: Mapping[str, int]) -> None:
     """Add special ordered sets, which PuLP stores as lists or dicts of weights by variable."""
-    entries = sets.items() if isinstance(sets, dict) else enumerate(sets or ())
+    entries: Iterable[tuple[Any, Any]] = enumerate(sets or ())
+    if isinstance(sets, dict):
+        entries = sets.items()
     for name, members in entries:
-        weights = members.items() if isinstance(members, dict) else ()
+        weights: Iterable[tuple[Any, Any]] = ()
+        if isinstance(members, dict):
+            weights = members.items()
         by_column = {column_of[getattr(key, "name", str(key))]: float(weight) for key, weight in weights}
         snapshot.add_feature("ordered_sets", name=f"sos_{name}", kind=kind, members=by_column)
 
@@ -344,7 +379,9 @@ def _with_keys(
     }
 
     def find_column(value: Any) -> int | None:
-        return column_of.get(value.name) if type(value).__name__ == "LpVariable" else None
+        if type(value).__name__ == "LpVariable":
+            return column_of.get(value.name)
+        return None
 
     given = {column: keys[name] for name, column in column_of.items() if name in keys}
     return recorder.fill_keys(snapshot, problem, find_column, None, (given, {}))
@@ -357,5 +394,8 @@ def _claim(pulp: Any, problem: Any, products: _Products) -> tuple[str, float | N
     status = pulp.LpStatus.get(problem.status, str(problem.status))
     if any(value is None for value in values):
         return status, None, None
-    objective = None if problem.objective is None else pulp.value(problem.objective)
+    if problem.objective is None:
+        objective = None
+    else:
+        objective = pulp.value(problem.objective)
     return status, objective, values

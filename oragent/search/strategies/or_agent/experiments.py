@@ -341,9 +341,7 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
     if after is not None and better:
         session.best = after
         # The last probe measured a different program.
-        if kind == "sweep":
-            session.measured = session.measured
-        else:
+        if kind != "sweep":
             session.measured = ""
     if after is not None:
         session.changes[after.source] = [*session.changes.get(base.source, []), f"{kind}: {words}"]
@@ -389,8 +387,6 @@ def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
         time = f", {row.seconds:.3g} s"
     if time and expected_s is not None:
         time += f" (about {expected_s:.3g} s when scored)"
-    else:
-        time += ""
     return f"- {setting_words(row)}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 
