@@ -21,7 +21,8 @@ SEARCHES = ("run", "resume")
 
 def commands(page: Path) -> list[list[str]]:
     """Return the oragent commands in a page's unlabelled code blocks, without comments and shell parts."""
-    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```(.*?)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = [block for label, block in fenced if not label]
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     split = [
         shlex.split(line.split("&&")[0], comments=True) for line in lines if re.match(r"(\w+=\S+ )*oragent ", line)

@@ -173,7 +173,7 @@ def check_known(name: str, names: Iterable[str], what: str) -> str:
         meant = f"did you mean {near[0]!r}?"
     else:
         meant = f"expected one of {', '.join(names)}"
-    raise ConfigError(f"{name!r} is not a {what}: {meant}")
+    raise ConfigError(f"no {what} {name!r}: {meant}")
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def no_direction(folder: Path) -> Path:
         (no_database, StoreError, "run.db expected"),
         (parent_of_runs, StoreError, "the latest is"),
         (garbled_database, StoreError, "corrupted"),
-        (empty_database, StoreError, "cannot use"),
+        (empty_database, StoreError, "has no format number"),
         (nothing_scored, StoreError, "no candidate"),
         (no_yaml, ConfigError, "is not YAML"),
         (other_yaml, ConfigError, "is not the configuration of a run"),

@@ -57,7 +57,7 @@ def test_several_modes_are_graded_from_one_file() -> None:
     ("line", "complaint"),
     [
         ("oops", "predictions.jsonl:1 is not JSON"),
-        ("[1]", "holds a list"),
+        ("[1]", "contains a list"),
         ("{}", "workspace_id"),
         ('{"workspace_id": 7}', "workspace_id"),
         ('{"workspace_id": "a"}', "status"),

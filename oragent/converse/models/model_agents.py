@@ -1,6 +1,5 @@
 """Agents for a model: one for lines of operations, and one with a language model that calls operations as tools."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,7 +20,7 @@ from oragent.milp.brief_results import brief_result
 from oragent.milp.operations.registry import CHANGES, QUERIES, STATES
 from oragent.milp.operations.requests import WhatIfRequest
 from oragent.milp.operations.results import AnyResult
-from oragent.milp.operations.slices import fold
+from oragent.milp.operations.slices import LabelError, fold
 from oragent.milp.operations.syntax import is_comment, parse_line
 from oragent.milp.operations.tokens import split_tokens
 from oragent.milp.reference_text import quote
@@ -36,7 +35,6 @@ MOST_EARLIER, MOST_EARLIER_RESULTS = 20, 30
 # Maximum number of characters of the results of one call.
 CALL_ROOM = 12_000
 CLOSING = "The limit of calls for this message is reached: answer now, with the results that you have."
-AMBIGUOUS = re.compile(r"'(?P<name>[^']+)' (?:fits \"|is no label)")
 # Commands of a conversation that are not operations.
 COMMANDS = {
     "help": "help [OPERATION]: list the lines, or say what one does",
@@ -100,7 +98,8 @@ class LinesAgent:
                 for line in _join_changes(lines):
                     self._run_line(line, results, notes)
         except OragentError as problem:
-            self._remember_pending(line, str(problem))
+            if isinstance(problem, LabelError):
+                self.pending = (line, problem.label)
             kept = "; the lines before it changed nothing" if len(lines) > 1 else ""
             return record_message(self.workbench, message, note=f"{problem}{kept}", refused=1, pending=self.pending)
         return record_message(self.workbench, message, results=results, note="\n".join(notes))
@@ -133,10 +132,6 @@ class LinesAgent:
                 if fold(token.text) == fold(name):
                     return f"{line[: token.start]}{quote(label)} {line[following.start :]}"
         return message
-
-    def _remember_pending(self, line: str, problem: str) -> None:
-        found = AMBIGUOUS.match(problem)
-        self.pending = (line, found["name"]) if found else None
 
 
 def _is_change(line: str) -> bool:

@@ -243,8 +243,20 @@ def _label_places(index_set: IndexSet, index: Index) -> list[int]:
     return list(range(first, last + 1))
 
 
+class LabelError(MilpError):
+    """A label is unknown or ambiguous.
+
+    Attributes:
+        label: The label as it was written.
+    """
+
+    def __init__(self, message: str, label: str) -> None:
+        super().__init__(message)
+        self.label = label
+
+
 def find_label(index_set: IndexSet, label: str) -> int:
-    """Return the position of a label. An unknown or ambiguous label raises ``MilpError``."""
+    """Return the position of a label. An unknown or ambiguous label raises ``LabelError``."""
     exact = index_set.position_of.get(label)
     if exact is not None:
         return exact
@@ -253,7 +265,6 @@ def find_label(index_set: IndexSet, label: str) -> int:
         return places[0]
     if places:
         options = " or ".join(f'"{index_set.labels[position]}"' for position in places)
-        raise MilpError(f"{quoted(label)} can mean {options}: write one of them exactly")
-    raise MilpError(
-        f"{quoted(label)} is not a label of the set {quoted(index_set.name)}: {nearest_names(label, index_set.labels)}"
-    )
+        raise LabelError(f"{quoted(label)} can mean {options}: write one of them exactly", label)
+    expected = nearest_names(label, index_set.labels)
+    raise LabelError(f"{quoted(label)} is not a label of the set {quoted(index_set.name)}: {expected}", label)

@@ -188,7 +188,7 @@ BAD = {
     "a setting of its own": (["toy", "seed=3"], "gp", "'seed=3': a comparison sets this by --seeds"),
     "a setting that nobody knows": (["toy", "budget.evaluation=3"], "gp", "did you mean 'evaluations'?"),
     "no problem": ([], "gp", "name the problems to compare on"),
-    "nothing that was begun": ([], None, "no comparison at"),
+    "nothing that was begun": ([], None, "is not a comparison"),
 }
 
 
@@ -221,7 +221,7 @@ def test_the_folder_of_another_comparison_is_left_alone(
     assert "is another comparison: it has strategy 'random'" in refused(root, ["toy", "budget.evaluations=8"], **given)
     assert (folder / "comparison.yaml").read_text() == kept
     stray = refused(root, ["toy"], **given, outputs=root / "problems")
-    assert "problems is no comparison: it has files but no comparison.yaml" in stray
+    assert "problems is not a comparison: it has files but no comparison.yaml" in stray
 
 
 def test_more_seeds_and_another_number_of_workers_are_the_same_comparison(toy: Path, tmp_path: Path) -> None:
