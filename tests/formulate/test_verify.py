@@ -253,12 +253,18 @@ def test_the_solver_and_its_threads_are_chosen(story: Path) -> None:
     assert "SCIP" in json.loads((folder / "solution.json").read_text())["solver"]
 
 
-def test_an_unknown_solver_is_refused_and_an_unable_one_gives_no_answer(story: Path) -> None:
+def test_an_unknown_solver_is_refused(story: Path) -> None:
     given = story.parent / "m.json"
     write(pharmacy_milp(), given)
     with pytest.raises(MilpError, match="highz") as caught:
         verify(story, given, speaking(), options={"solver": "highz"})
     assert "\n" not in str(caught.value)
+
+
+def test_a_solver_that_cannot_serve_the_model_gives_no_answer(story: Path) -> None:
+    pytest.importorskip("ortools")
+    given = story.parent / "m.json"
+    write(pharmacy_milp(), given)
     model = speaking()
     code, text = verify(story, given, model, options={"solver": "glop"})
     assert (code, model.calls) == (3, 0), text
