@@ -61,7 +61,7 @@ ALL = "all extras"  # folder of the clone that has them
 FEW = 3  # tests that may be tried again
 README_TESTS = "tests/test_readme.py"
 TESTED = ("converse", "figures", "formulate", "models", "test")  # extras of the default tests
-ALL_EXTRAS = ("EXTRAS=test,all,browser,gurobi,tracking", "TORCH=torch==2.13.0")
+ALL_EXTRAS = ("EXTRAS=test,all,ci,gurobi,tracking", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
 EXCEPTED = (
     (r"^tests/gpu", "needs a GPU"),

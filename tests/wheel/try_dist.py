@@ -166,7 +166,7 @@ def try_core(program: Path, place: Path, version: str) -> None:
         # No model was solved.
         tried("workspace run shop", f"{NAME}[workspace] @ file://", code=3)
     tried("problems --copy tsp_constructive", "copied to")
-    tried("problems --copy tsp_constructive", "exists already", code=1)
+    tried("problems --copy tsp_constructive", "already exists", code=1)
     expect((place / "problems" / "tsp_constructive" / "eval.py").is_file(), "no copy of tsp_constructive")
 
 
