@@ -174,7 +174,11 @@ def _limits(solver: Any, recorder: Recorder) -> dict[str, Any]:
     gap: Any = recorder.gap
     if gap is None:
         gap = (getattr(solver, "optionsDict", None) or {}).get("gapRel")
-    return {"timeLimit": seconds} | ({} if gap is None else {"gapRel": gap})
+    # HiGHS measures wall time and the sandbox CPU time, so each thread gets its share of the seconds.
+    threads = getattr(solver, "threads", None)
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        threads = 1
+    return {"timeLimit": seconds / threads, "threads": threads} | ({} if gap is None else {"gapRel": gap})
 
 
 def _subclasses(owner: Any) -> list[Any]:
