@@ -22,6 +22,7 @@ from oragent.milp.capture.reading import read_model
 from oragent.milp.capture.snapshot import Snapshot
 from oragent.milp.indexed import IndexedModel
 from oragent.sandbox.sandbox import Sandbox
+from tests.milp.hard_programs import DATA, PROGRAMS
 from tests.milp.programs import LIBRARIES
 
 OPTIMUM = 678.3  # by scipy's milp, from the data alone: see test_the_optimum_is_that_of_an_independent_model
@@ -396,3 +397,15 @@ def test_families_without_names_take_those_of_variables_and_lines(tmp_path: Path
     assert families["variables"] == {"x": ["P", "T"], "y": ["y_index1", "y_index2"]}
     assert families["rows"] == {"line_7": ["P"], "caps": ["T"], "all y": [], "line_11": ["P"]}
     assert solved.model.index_set("y_index2").labels == ("0", "1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PROGRAMS)
+def test_a_hard_model_ends_with_a_plan_within_the_cpu_limit(tmp_path: Path, sandbox: Sandbox, package: str) -> None:
+    if not has(package):
+        pytest.skip(f"{package} is not installed")
+    limits = replace(PROGRAM_LIMITS, cpu_s=14.0)
+    captured = run(tmp_path, DATA + PROGRAMS[package], limits=limits, solve_s=None, sandbox=sandbox)
+    assert captured.outcome is ProgramOutcome.ENDED, captured.reason
+    assert captured.code == 0, captured.stderr
+    assert float(captured.stdout.split()[-1]) >= 0

@@ -81,10 +81,18 @@ class Recorder:
         finally:
             self._depth -= 1
 
-    def remaining_s(self) -> float:
-        """CPU seconds for a solve that starts now: at least a second, or a tenth of a shorter limit."""
+    def remaining_s(self, threads: int = 1) -> float:
+        """Seconds by the clock for a solve that starts now.
+
+        Solvers measure time by the clock and the sandbox measures CPU time, so each thread gets its share. The total is
+        at least a CPU second, or a tenth of a shorter limit.
+
+        Args:
+            threads: Number of threads of the solver. 0 means one for each processor.
+        """
         least = min(1.0, 0.1 * self._limit_s)
-        return max(least, 0.9 * (self._limit_s - time.process_time()))
+        left_s = max(least, 0.9 * (self._limit_s - time.process_time()))
+        return left_s / (threads or os.cpu_count() or 1)
 
     def record(self, framework: str, make: Callable[[], Snapshot]) -> int:
         """Write a snapshot, or the reason why it failed. Return its number."""

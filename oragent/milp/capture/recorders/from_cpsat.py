@@ -1,6 +1,7 @@
 """Recorder of CP-SAT. Linear, Boolean and scheduling constraints become rows; others are reported as missing."""
 
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from oragent.milp.capture.snapshot import Snapshot
 
 # Larger limits of a domain count as unbounded.
 UNBOUNDED = 10**15
+# Maximum number of threads if the program does not choose one.
+MOST_WORKERS = 8
 KIND_NAMES = """
     bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element circuit
     routes table automaton inverse reservoir interval no_overlap no_overlap_2d cumulative dummy_constraint
@@ -48,11 +51,14 @@ def install(module: Any, recorder: Recorder) -> None:
 def _limit(solver: Any, recorder: Recorder) -> None:
     """Limit a solve to the remaining time and the gap of the run, and to one thread if others may not start."""
     parameters = solver.parameters
-    parameters.max_time_in_seconds = min(parameters.max_time_in_seconds, recorder.remaining_s())
-    if recorder.gap is not None:
-        parameters.relative_gap_limit = recorder.gap
     if recorder.is_confined:
         parameters.num_workers = 1
+    elif not parameters.num_workers:
+        parameters.num_workers = min(MOST_WORKERS, os.cpu_count() or 1)
+    seconds = recorder.remaining_s(parameters.num_workers)
+    parameters.max_time_in_seconds = min(parameters.max_time_in_seconds, seconds)
+    if recorder.gap is not None:
+        parameters.relative_gap_limit = recorder.gap
 
 
 def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: list[Case]) -> Snapshot:

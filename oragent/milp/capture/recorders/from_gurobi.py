@@ -32,7 +32,8 @@ def install(gurobipy: Any, recorder: Recorder) -> None:
         recorder.last_model = self
         number = recorder.record(version, lambda: snapshot(self))
         with recorder.quiet():
-            self.Params.TimeLimit = min(self.Params.TimeLimit, recorder.remaining_s())
+            self.Params.Threads = self.Params.Threads or 1
+            self.Params.TimeLimit = min(self.Params.TimeLimit, recorder.remaining_s(self.Params.Threads))
             if recorder.gap is not None:
                 self.Params.MIPGap = recorder.gap
             result = model_class.optimize(self, *arguments)

@@ -64,9 +64,11 @@ def _take_banner(engine: Any) -> None:
 
 
 def _limit(model: Any, recorder: Recorder) -> None:
-    """Limit a solve to the remaining time, and to the gap of the run."""
+    """Limit a solve to the remaining time, to one thread if the program chose none, and to the gap of the run."""
+    threads = model.getOptionValue("threads")[1] or 1
+    model.setOptionValue("threads", threads)
     requested = model.getOptionValue("time_limit")[1]
-    model.setOptionValue("time_limit", float(min(requested, model.getRunTime() + recorder.remaining_s())))
+    model.setOptionValue("time_limit", float(min(requested, model.getRunTime() + recorder.remaining_s(threads))))
     if recorder.gap is not None:
         model.setOptionValue("mip_rel_gap", float(recorder.gap))
 

@@ -22,7 +22,7 @@ def install(module: Any, recorder: Recorder) -> None:
         number = recorder.record(version, lambda: _snapshot(self, version, recorder))
         options = {key: item for key, item in named.items() if key in ("io_api", "sanitize_zeros")}
         with recorder.quiet():
-            result = solve(self, "highs", time_limit=recorder.remaining_s(), **options)
+            result = solve(self, "highs", time_limit=recorder.remaining_s(), threads=1, **options)
         recorder.claim(number, lambda: _claim(self))
         return result
 

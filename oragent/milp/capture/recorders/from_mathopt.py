@@ -1,5 +1,7 @@
 """Recorder of OR-Tools' MathOpt."""
 
+from copy import copy
+from datetime import timedelta
 from typing import Any
 
 from oragent.milp.capture.recorder import Recorder, package_version
@@ -32,29 +34,37 @@ def install(module: Any, recorder: Recorder) -> None:
     def claim(result: Any, model: Any, *arguments: Any, **named: Any) -> tuple[str, float | None, Any]:
         return _claim(result, model)
 
-    if recorder.is_confined:
-        _confine(module)
+    _limit_solves(module, recorder)
     recorder.watch_solve(module, ("solve",), version, snapshot, claim)
     incremental = getattr(module, "IncrementalSolver", None)
     if incremental is not None:
         _watch_incremental(incremental, version, recorder)
 
 
-def _confine(module: Any) -> None:
-    """Make solves use one thread, and SCIP instead of HiGHS, which conflicts with highspy in one process."""
+def _limit_solves(module: Any, recorder: Recorder) -> None:
+    """Limit solves to the remaining time.
+
+    If other threads may not start, solves use one, and SCIP replaces HiGHS, which conflicts with highspy in one
+    process.
+    """
     from ortools.math_opt.python import parameters
 
     solve = module.solve
+    threaded = (parameters.SolverType.CP_SAT, parameters.SolverType.GSCIP)
 
-    def solve_confined(opt_model: Any, solver_type: Any, **named: Any) -> Any:
-        given = named.pop("params", None) or parameters.SolveParameters()
-        if solver_type is parameters.SolverType.HIGHS:
+    def solve_limited(opt_model: Any, solver_type: Any, **named: Any) -> Any:
+        given = copy(named.pop("params", None)) or parameters.SolveParameters()
+        if recorder.is_confined and solver_type is parameters.SolverType.HIGHS:
             solver_type = parameters.SolverType.GSCIP
-        if solver_type in (parameters.SolverType.CP_SAT, parameters.SolverType.GSCIP):
+        if solver_type in threaded and (recorder.is_confined or not given.threads):
             given.threads = 1
+        remaining = timedelta(seconds=recorder.remaining_s(given.threads or 1))
+        given.time_limit = remaining if given.time_limit is None else min(given.time_limit, remaining)
+        if recorder.gap is not None:
+            given.relative_gap_tolerance = recorder.gap
         return solve(opt_model, solver_type, params=given, **named)
 
-    module.solve = solve_confined
+    module.solve = solve_limited
 
 
 def _watch_incremental(incremental: Any, version: str, recorder: Recorder) -> None:

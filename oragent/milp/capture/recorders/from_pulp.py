@@ -167,18 +167,17 @@ def _extra_factors(problem: Any, products: _Products) -> list[Any]:
 
 
 def _limits(solver: Any, recorder: Recorder) -> dict[str, Any]:
+    threads = getattr(solver, "threads", None)
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        threads = 1
     requested = getattr(solver, "timeLimit", None)
-    seconds = recorder.remaining_s()
+    seconds = recorder.remaining_s(threads)
     if isinstance(requested, int | float) and not isinstance(requested, bool):
         seconds = min(seconds, float(requested))
     gap: Any = recorder.gap
     if gap is None:
         gap = (getattr(solver, "optionsDict", None) or {}).get("gapRel")
-    # HiGHS measures wall time and the sandbox CPU time, so each thread gets its share of the seconds.
-    threads = getattr(solver, "threads", None)
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        threads = 1
-    return {"timeLimit": seconds / threads, "threads": threads} | ({} if gap is None else {"gapRel": gap})
+    return {"timeLimit": seconds, "threads": threads} | ({} if gap is None else {"gapRel": gap})
 
 
 def _subclasses(owner: Any) -> list[Any]:

@@ -136,12 +136,12 @@ class RecordingSolver:
             return result
         with self._recorder.quiet():
             solver = self._make()
-            solver.config.time_limit = seconds
+            # The interface has no setting for threads; the remaining time is that of one thread.
+            solver.highs_options["threads"] = 1
             for name in GAP_OPTIONS:
                 if name in given:
                     solver.config.mip_gap = float(given[name])
-            solver.config.load_solution = False
-            result = solver.solve(model, tee=bool(named.get("tee")), load_solutions=False)
+            result = solver.solve(model, tee=bool(named.get("tee")), load_solutions=False, timelimit=seconds)
             if len(result.solution) or _has_point(result):
                 if named.get("load_solutions", True):
                     solver.load_vars()

@@ -1,5 +1,6 @@
 """Recorder of OR-Tools' linear solver wrapper, ``pywraplp``."""
 
+import math
 from typing import Any
 
 from oragent.milp.capture.recorder import Recorder, package_version
@@ -12,6 +13,7 @@ def install(module: Any, recorder: Recorder) -> None:
     """Watch solves, variables and constraints."""
     version = package_version(module, "ortools")
     solver_class = module.Solver
+    set_limit, set_threads = solver_class.SetTimeLimit, solver_class.SetNumThreads
     recorder.watch_additions(
         solver_class, ("NumVar", "IntVar", "BoolVar", "Var"), "columns", lambda model: int(model.NumVariables())
     )
@@ -19,7 +21,17 @@ def install(module: Any, recorder: Recorder) -> None:
         solver_class, ("Add", "Constraint", "RowConstraint"), "rows", lambda model: int(model.NumConstraints())
     )
 
+    for name in ("SetTimeLimit", "set_time_limit"):
+        setattr(solver_class, name, _noted(getattr(solver_class, name), "_requested_ms"))
+    solver_class.SetNumThreads = _noted(set_threads, "_threads")
+
     def snapshot(model: Any, *arguments: Any) -> Snapshot:
+        threads = getattr(model, "_threads", 0)
+        if not threads:
+            threads = 1
+            set_threads(model, threads)
+        requested = getattr(model, "_requested_ms", 0) or math.inf
+        set_limit(model, int(min(requested, 1000 * recorder.remaining_s(threads))))
         taken = _snapshot(model, version)
 
         def find_column(value: Any) -> int | None:
@@ -35,6 +47,17 @@ def install(module: Any, recorder: Recorder) -> None:
         return recorder.fill_keys(taken, model, find_column, find_row)
 
     recorder.watch_solve(solver_class, ("Solve",), version, snapshot, _claim)
+
+
+def _noted(set_option: Any, name: str) -> Any:
+    """Return a method that sets an option and notes its value on the model, because it cannot be read back."""
+
+    def set_noted(model: Any, value: int) -> Any:
+        setattr(model, name, value)
+        return set_option(model, value)
+
+    set_noted.__doc__ = set_option.__doc__
+    return set_noted
 
 
 def _snapshot(model: Any, version: str) -> Snapshot:

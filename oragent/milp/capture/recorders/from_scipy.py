@@ -8,6 +8,9 @@ import numpy as np
 from oragent.milp.capture.recorder import Recorder, package_version
 from oragent.milp.capture.snapshot import Snapshot
 
+# Methods of ``linprog`` with a limit of time; ``milp`` has no method.
+TIMED_METHODS = ("highs", "highs-ds", "highs-ipm")
+
 
 def install(module: Any, recorder: Recorder) -> None:
     """Watch both functions."""
@@ -19,8 +22,26 @@ def install(module: Any, recorder: Recorder) -> None:
     def snapshot_mixed(*arguments: Any, **named: Any) -> Snapshot:
         return _of_milp(version, recorder, *arguments, **named)
 
+    for name in ("linprog", "milp"):
+        setattr(module, name, _limited(getattr(module, name), recorder))
     recorder.watch_solve(module, ("linprog",), version, snapshot_linear, _claim)
     recorder.watch_solve(module, ("milp",), version, snapshot_mixed, _claim)
+
+
+def _limited(solve: Any, recorder: Recorder) -> Any:
+    """Return a function that solves within the remaining time, if its method has a limit of time."""
+
+    def solve_limited(*arguments: Any, **named: Any) -> Any:
+        if named.get("method", "highs") in TIMED_METHODS:
+            options = dict(named.get("options") or {})
+            requested = options.get("time_limit")
+            remaining = recorder.remaining_s()
+            options["time_limit"] = remaining if requested is None else min(float(requested), remaining)
+            named["options"] = options
+        return solve(*arguments, **named)
+
+    solve_limited.__doc__ = solve.__doc__
+    return solve_limited
 
 
 def _of_linprog(
