@@ -10,6 +10,8 @@ from oragent._base.publishing import publish_result
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
+    ChosenGap,
+    ChosenThreads,
     LabelsReadable,
     ModelFile,
     ModelWords,
@@ -39,14 +41,10 @@ SOLVED, UNSOLVED = 0, 3
 ProgramSeconds = Annotated[
     float | None, typer.Option("--time", help="Seconds of a program and of each search (default: 20).")
 ]
-ProgramGap = Annotated[
-    float | None, typer.Option("--gap", help="Relative gap at which the search stops, such as 0.01 (default: 0).")
-]
 ProgramSolver = Annotated[
     str | None,
     typer.Option("--solver", help="highs, scip, cp-sat, gurobi or another back end (default: by the model's class)."),
 ]
-ProgramThreads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the solver (default: 1).")]
 
 
 def formulate(
@@ -84,9 +82,9 @@ def formulate(
         bool, typer.Option("--interactive", help="Show how the text was read, and ask before solving.")
     ] = False,
     time: ProgramSeconds = None,
-    gap: ProgramGap = None,
+    gap: ChosenGap = None,
     solver: ProgramSolver = None,
-    threads: ProgramThreads = None,
+    threads: ChosenThreads = None,
     module: Annotated[str, typer.Option("--from", help="Module whose output --edit replaces.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with that output.")] = None,
     replay: Annotated[
@@ -164,9 +162,9 @@ def verify(
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     replay: Annotated[Path | None, typer.Option(help="Repeat this verification from its replies.")] = None,
     time: ProgramSeconds = None,
-    gap: ProgramGap = None,
+    gap: ChosenGap = None,
     solver: ProgramSolver = None,
-    threads: ProgramThreads = None,
+    threads: ChosenThreads = None,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/verify"),
 ) -> None:
     """Check a given model against the text of its problem; exit code 4 contradicted, 5 unchecked."""
@@ -182,9 +180,9 @@ def rerun(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A finished formulation.")],
     data: Annotated[list[Path] | None, typer.Option(help="New data; each file replaces the data of its name.")] = None,
     time: ProgramSeconds = None,
-    gap: ProgramGap = None,
+    gap: ChosenGap = None,
     solver: ProgramSolver = None,
-    threads: ProgramThreads = None,
+    threads: ChosenThreads = None,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/rerun"),
 ) -> None:
     """Apply the program and the checker of a formulation to new data, without a model; compare both plans."""

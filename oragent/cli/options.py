@@ -56,6 +56,11 @@ SolverName = Annotated[
 ConfirmSolver = Annotated[
     str, typer.Option("--confirm", metavar="SOLVER", help="Solve with a second solver too, and compare.")
 ]
+ChosenGap = Annotated[
+    float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01 (default: 0).")
+]
+ChosenThreads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the solver (default: 1).")]
+ProgramMemory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
 SolveThreads = Annotated[int, typer.Option("--threads", min=1, help="Threads of the solver.")]
 # Options of every command that solves, with their defaults; the keys are the names of the options.
 SOLVE_OPTIONS: Mapping[str, tuple[object, object]] = {

@@ -12,9 +12,11 @@ from oragent.cli import workspace_verbs
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
+    ChosenGap,
     LabelsReadable,
     ModelFile,
     ModelWords,
+    ProgramMemory,
     ReplySeconds,
     ReplyTokens,
     Seeds,
@@ -48,8 +50,6 @@ def import_release(
 
 
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
-Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
-Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
 Calls = Annotated[int | None, typer.Option(min=1, help="Budget: model calls of all commands together.")]
 
 
@@ -61,8 +61,8 @@ def _shared_options(
     calls: Calls = None,
     replay: Annotated[Path | None, typer.Option(help="Reuse the replies of this workspace; no model.")] = None,
     time: Time = None,
-    gap: Gap = None,
-    memory: Memory = None,
+    gap: ChosenGap = None,
+    memory: ProgramMemory = None,
 ) -> VerbRequest:
     """Return the request of a verb that may call a model."""
     words = {"model.name": model or None, "budget.model_calls": calls}
@@ -200,8 +200,8 @@ def run(
     program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = "",
     at: Annotated[str, typer.Option(help="Revision of git, REVISION:FILE, or a model file (default: now).")] = "",
     time: Time = None,
-    gap: Gap = None,
-    memory: Memory = None,
+    gap: ChosenGap = None,
+    memory: ProgramMemory = None,
 ) -> None:
     """Run a program in the sandbox and solve its model again; exit code 3 without a solution.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oragent.cli.options import console, with_options
+from oragent.cli.options import ChosenGap, ChosenThreads, ProgramMemory, console, with_options
 
 if TYPE_CHECKING:
     from oragent.workspace.settings import EffortOptions
@@ -16,21 +16,18 @@ Old = Annotated[str, typer.Argument(help="Revision of git, REVISION:FILE, a mode
 New = Annotated[str, typer.Argument(help="As OLD (default: the working tree).")]
 At = Annotated[str, typer.Option("--at", help="Revision of git, REVISION:FILE, or a model file (default: now).")]
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program, seconds of a solve (120).")]
-Gap = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
 Solver = Annotated[str | None, typer.Option("--solver", help="Back end that solves models (default: highs).")]
 Confirm = Annotated[str | None, typer.Option("--confirm", metavar="SOLVER", help="Solve with a second solver too.")]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the solver (default: 1).")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the solver (default: 0).")]
-Memory = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 4096).")]
 
 # Options of verbs that solve. The settings of the workspace replace options that are not given.
 EFFORT_OPTIONS: dict[str, tuple[object, object]] = {
     "time": (Time, None),
-    "gap": (Gap, None),
-    "memory": (Memory, None),
+    "gap": (ChosenGap, None),
+    "memory": (ProgramMemory, None),
     "solver": (Solver, None),
     "confirm": (Confirm, None),
-    "threads": (Threads, None),
+    "threads": (ChosenThreads, None),
     "seed": (Seed, None),
 }
 

@@ -261,12 +261,14 @@ class Guest:
         self._compiled_file, self._first_start_s = file, 0.0
         if file is None:
             return None
-        if not file.is_file():
+        try:
+            seconds, _, content = file.read_text(encoding="ascii").partition("\n")
+            first_start_s, machine_code = float(seconds), base64.b64decode(content, validate=True)
+        except (OSError, ValueError):
+            # No run has written it yet, or it is damaged: this run compiles, and writes it.
             return b""
-        self._compiled_file = None
-        seconds, _, content = file.read_text(encoding="ascii").partition("\n")
-        self._first_start_s = float(seconds)
-        return base64.b64decode(content)
+        self._compiled_file, self._first_start_s = None, first_start_s
+        return machine_code
 
     def keep_compiled(self) -> None:
         """Write the candidate's machine code for later runs of the program, as bytes that this process does not read.

@@ -188,23 +188,7 @@ def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
         objective.meaning,
         quadratic=arrays.features.quadratic,
     )
-    return own, *(_further_objective(goal, len(arrays.cost)) for goal in arrays.features.goals)
-
-
-def _further_objective(goal: FurtherObjective[int], columns: int) -> IndexedObjective:
-    cost = np.zeros(columns)
-    for column, value in goal.terms.items():
-        cost[column] = value
-    return IndexedObjective(
-        goal.name,
-        goal.sense,
-        LinkedVector.of_numbers(cost),
-        goal.constant,
-        weight=goal.weight,
-        priority=goal.priority,
-        slack=goal.slack,
-        slack_amount=goal.slack_amount,
-    )
+    return own, *(IndexedObjective.from_further(goal, len(arrays.cost)) for goal in arrays.features.goals)
 
 
 def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:

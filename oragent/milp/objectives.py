@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oragent.milp.features import QuadraticTerm
+from oragent.milp.features import FurtherObjective, QuadraticTerm
 from oragent.milp.linked import LinkedVector
 from oragent.milp.model import Sense
 from oragent.milp.plain import number
@@ -34,6 +34,23 @@ class IndexedObjective:
     slack_amount: float = 0.0
     # Products of columns, added to the linear terms.
     quadratic: tuple[QuadraticTerm[int], ...] = ()
+
+    @classmethod
+    def from_further(cls, goal: FurtherObjective[int], columns: int) -> "IndexedObjective":
+        """Return a further objective of a model with a number of columns."""
+        cost = np.zeros(columns)
+        for column, value in goal.terms.items():
+            cost[column] = value
+        return cls(
+            goal.name,
+            goal.sense,
+            LinkedVector.of_numbers(cost),
+            goal.constant,
+            weight=goal.weight,
+            priority=goal.priority,
+            slack=goal.slack,
+            slack_amount=goal.slack_amount,
+        )
 
     def allowance(self, optimum: float) -> float:
         """Return the amount by which objectives of lower priority may worsen an optimum."""

@@ -138,3 +138,9 @@ def test_another_function_of_the_same_name_is_compiled_anew(guest_of: Any, tmp_p
     changed = COUNTING.replace("x ** k", "x ** k + 1")
     assert guest_of(changed, file)(2.0) == expected + 20
     assert guest_of(changed, None)(2.0) == expected + 20
+
+
+def test_a_damaged_file_counts_as_none(guest_of: Any, tmp_path: Path) -> None:
+    file = tmp_path / "compiled.txt"
+    file.write_bytes(b"soon\n\xff")
+    assert guest_of("def f(x):\n    return 2 * x\n", file)(1.5) == 3.0

@@ -11,7 +11,6 @@ from oragent._base.errors import MilpError
 from oragent.milp.capture.families import CapturedGroup, SetPool, group_members
 from oragent.milp.capture.matching import MatchedFigures, Matcher
 from oragent.milp.capture.reading import ReadLinks, ReadModel
-from oragent.milp.features import FurtherObjective
 from oragent.milp.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
 from oragent.milp.linked import LinkedVector, Links
 from oragent.milp.lp_reader import UNNAMED
@@ -70,13 +69,14 @@ def assemble(read: ReadModel) -> AssembledModel:
     if not name or UNNAMED.fullmatch(name) or name in {goal.name for goal in read.features.goals}:
         name = "objective"
     objective = IndexedObjective(name, sense, vectors["cost"], read.constant, unit, quadratic=quadratic)
+    further = (IndexedObjective.from_further(goal, len(read.columns)) for goal in read.features.goals)
     model = IndexedModel(
         name=read.name,
         sets=tuple(pool.used.values()),
         parameters=parameters,
         variables=variables,
         rows=row_families,
-        objectives=(objective, *(_further_objective(goal, len(read.columns)) for goal in read.features.goals)),
+        objectives=(objective, *further),
         features=replace(read.features, quadratic=(), goals=()),
         cells=cells,
         low=vectors["low"],
@@ -91,23 +91,6 @@ def assemble(read: ReadModel) -> AssembledModel:
         flat_rows=_flat(read.rows),
     )
     return AssembledModel(model.check(), matched)
-
-
-def _further_objective(goal: FurtherObjective[int], count: int) -> IndexedObjective:
-    cost = np.zeros(count)
-    for column, value in goal.terms.items():
-        cost[column] = value
-    numbers = LinkedVector.of_numbers(cost)
-    return IndexedObjective(
-        goal.name,
-        goal.sense,
-        numbers,
-        goal.constant,
-        weight=goal.weight,
-        priority=goal.priority,
-        slack=goal.slack,
-        slack_amount=goal.slack_amount,
-    )
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:
