@@ -200,14 +200,14 @@ def expect_room(folder: Path) -> None:
         StoreError: The folder, or the parent in which it would be made, is read-only, or its disk is full.
     """
     path = folder.absolute()
-    place = next(parent for parent in (path, *path.parents) if os.path.exists(parent))
-    if not os.access(place, os.W_OK):
-        raise StoreError(f"{place} cannot be written: make it writable, or name another folder")
-    disk = os.statvfs(place)
+    existing = next(parent for parent in (path, *path.parents) if os.path.exists(parent))
+    if not os.access(existing, os.W_OK):
+        raise StoreError(f"{existing} cannot be written: make it writable, or name another folder")
+    disk = os.statvfs(existing)
     free_mb = disk.f_bavail * disk.f_frsize / 2**20
     # Some file systems do not report their size.
     if disk.f_blocks and free_mb < ROOM_MB:
-        raise StoreError(f"the disk of {place} has {free_mb:.1f} MB of room, and {ROOM_MB} MB are needed: make room")
+        raise StoreError(f"the disk of {existing} has {free_mb:.1f} MB of room, and {ROOM_MB} MB are needed: make room")
 
 
 @contextmanager

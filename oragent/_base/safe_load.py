@@ -126,18 +126,18 @@ def _exceed(reason: str) -> yaml.YAMLError:
     return yaml.YAMLError(f"the file {reason}, more than oragent reads: {REMEDY}")
 
 
-def parse_json(text: str, most: int | None = None) -> Any:
+def parse_json(text: str, limit: int | None = None) -> Any:
     """Parse JSON of limited depth.
 
     Args:
         text: The JSON.
-        most: Maximum number of characters; None for no limit.
+        limit: Maximum number of characters; None for no limit.
 
     Raises:
         ValueError: It is not JSON, is nested too deeply, is too long, or contains an integer that is too long.
     """
-    if most is not None and len(text) > most:
-        raise ValueError(f"the JSON has {len(text):,} characters; the limit is {most:,}")
+    if limit is not None and len(text) > limit:
+        raise ValueError(f"the JSON has {len(text):,} characters; the limit is {limit:,}")
     try:
         tree = json.loads(text)
     except RecursionError:

@@ -57,13 +57,13 @@ def one_line(text: str, width: int = 200, mark: str = "…") -> str:
     return shorten(" ".join(escape_text(text).split()), width, mark)
 
 
-def join_some(texts: Sequence[str], most: int, separator: str = ", ", noun: str = "more") -> str:
-    """Join the first ``most`` texts, and state how many are left out."""
-    if len(texts) > most:
-        left_out = f" and {len(texts) - most} {noun}"
+def join_some(texts: Sequence[str], limit: int, separator: str = ", ", noun: str = "more") -> str:
+    """Join the first ``limit`` texts, and state how many are left out."""
+    if len(texts) > limit:
+        left_out = f" and {len(texts) - limit} {noun}"
     else:
         left_out = ""
-    return separator.join(texts[:most]) + left_out
+    return separator.join(texts[:limit]) + left_out
 
 
 def shorten_middle(text: str, head: int, tail: int) -> str:

@@ -65,9 +65,9 @@ def bench_skills(
 @skills.command(name="list")
 def list_all() -> None:
     """List the skills with their descriptions."""
-    found = list_skills()
-    publish_result([{"name": skill.name, "description": skill.description} for skill in found])
-    for skill in found:
+    bundled = list_skills()
+    publish_result([{"name": skill.name, "description": skill.description} for skill in bundled])
+    for skill in bundled:
         print_text(f"{skill.name}: {skill.description}")
 
 

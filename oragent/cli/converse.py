@@ -149,9 +149,9 @@ def bench_converse(
     is_continued = not changing and kind_of_folder(outputs) is FolderKind.CONVERSE_BENCH
     if is_continued:
         again = RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config)
-        given = read_problem_file(Path(problem)) if is_own else ""
+        own_problem = read_problem_file(Path(problem)) if is_own else ""
         request = ConverseBenchRequest(
-            outputs, given, workers=workers, words=again, is_continued=True, confirm=make_confirm(yes=yes)
+            outputs, own_problem, workers=workers, words=again, is_continued=True, confirm=make_confirm(yes=yes)
         )
         raise typer.Exit(run_bench(request, console))
     model_names = [*split_names(model), *split_names(models)]

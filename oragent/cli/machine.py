@@ -92,7 +92,7 @@ def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
     if isolation:
         missing = isolation["missing"]
     else:
-        missing = [str(one) for one in missing_guarantees(probe_mechanisms())]
+        missing = [str(guarantee) for guarantee in missing_guarantees(probe_mechanisms())]
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"

@@ -140,8 +140,8 @@ def evaluate_candidate(
         options |= {"problem_size": problem_size, "fresh_seed": fresh_seed}
         if uses_networks(resolved):
             options |= {"device": chosen.device}
-        own = [*context.args, CHECK] if check else context.args
-        raise typer.Exit(_run_directly(resolved, options, own))
+        arguments = [*context.args, CHECK] if check else context.args
+        raise typer.Exit(_run_directly(resolved, options, arguments))
     if warning := unguarded_warning(resolved):
         print_caution(warning)
     with EvaluationRunner() as run:
@@ -172,14 +172,17 @@ def discovered(
     """List the discovered programs of the package, with the evidence for each."""
     base = find_project_root(root)
     problems = [find_problem(problem, base)] if problem else list(list_problems(base))
-    found = {each.name: programs for each in problems if (programs := list_discovered(each))}
+    programs_of = {each.name: programs for each in problems if (programs := list_discovered(each))}
     publish_result(
-        {name: {title: asdict(evidence) for title, evidence in programs.items()} for name, programs in found.items()}
+        {
+            name: {title: asdict(evidence) for title, evidence in programs.items()}
+            for name, programs in programs_of.items()
+        }
     )
-    if not found:
+    if not programs_of:
         console.print("no discovered programs ship with " + (escape(problem) if problem else "these problems"))
         return
-    for name, programs in found.items():
+    for name, programs in programs_of.items():
         for title, evidence in programs.items():
             console.print(f"[bold]{escape(name)}[/] discovered/{escape(title)}", highlight=False)
             console.print(Padding(_discovered_table(evidence), (0, 0, 0, 2)))
@@ -241,8 +244,8 @@ def export_task(
     root: Root = None,
 ) -> None:
     """Make a task for another framework from a problem; its evaluator calls oragent."""
-    found = find_problem(problem, find_project_root(root))
-    exported = exporting.export_task(found, to, out or Path(f"{found.name}-{to}"))
+    source_problem = find_problem(problem, find_project_root(root))
+    exported = exporting.export_task(source_problem, to, out or Path(f"{source_problem.name}-{to}"))
     publish_result(exported)
     for name in exported.files:
         print_text(f"wrote {exported.folder / name}")
@@ -297,7 +300,7 @@ def _make_job(
     return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 
-def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], own: list[str]) -> int:
+def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], extra_arguments: list[str]) -> int:
     """Run an evaluator without a sandbox, so that it may write files and open windows; return its exit code."""
     script = problem.evaluator
     if script.suffix == ".py":
@@ -305,4 +308,4 @@ def _run_directly(problem: Problem, options: dict[str, Path | str | int | None],
     else:
         program = [str(script)]
     arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
-    return subprocess.run([*program, *arguments, *own], check=False).returncode
+    return subprocess.run([*program, *arguments, *extra_arguments], check=False).returncode

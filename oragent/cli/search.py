@@ -276,10 +276,10 @@ def _run_search(
     except KeyboardInterrupt:
         # Ctrl-C before the engine starts to handle it, or after it ended.
         if opened and opened[0].path.exists():
-            kept = f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}"
+            remark = f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}"
         else:
-            kept = "the seed heuristic had no score yet, so no run was kept"
-        console.print(f"{STOPPED}: {escape(kept)}", highlight=False, soft_wrap=True)
+            remark = "the seed heuristic had no score yet, so no run was kept"
+        console.print(f"{STOPPED}: {escape(remark)}", highlight=False, soft_wrap=True)
         raise typer.Exit(130) from None
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():

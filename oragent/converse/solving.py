@@ -87,13 +87,15 @@ def find_extreme(
     if not solution.status.has_point:
         return Solved(solution.status)
     values = solution.values
-    weighted = [place for place, weight in enumerate(state.weights) if weight]
+    weighted = [index for index, weight in enumerate(state.weights) if weight]
     if solution.status is SolveStatus.OPTIMAL and weighted not in ([], [position]):
         assert solution.objective is not None
         for room in (0.0, KEPT * max(1.0, abs(solution.objective))):
-            kept = _keep_objective(milp, solution.objective, room)
+            constraint = _keep_objective(milp, solution.objective, room)
             second = solve(
-                replace(kept, objective=in_force_model.objective, sense=in_force_model.sense), limit_s, duals=False
+                replace(constraint, objective=in_force_model.objective, sense=in_force_model.sense),
+                limit_s,
+                duals=False,
             )
             if second.status.has_point:
                 values = second.values

@@ -43,9 +43,9 @@ def wrap_line(line: str, width: int) -> str:
 def show_table(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], console: Console) -> None:
     """Print a table without the columns that are empty in every row."""
     rich = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    shown = [place for place in range(len(header)) if any(row[place].strip() for row in rows if place < len(row))]
-    for place in shown:
-        rich.add_column(Text(escape_text(header[place])))
+    shown = [column for column in range(len(header)) if any(row[column].strip() for row in rows if column < len(row))]
+    for column in shown:
+        rich.add_column(Text(escape_text(header[column])))
     for row in rows:
-        rich.add_row(*(Text(escape_text(row[place])) for place in shown if place < len(row)))
+        rich.add_row(*(Text(escape_text(row[column])) for column in shown if column < len(row)))
     console.print(rich)

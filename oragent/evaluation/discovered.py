@@ -112,8 +112,8 @@ def find_discovered(problem: Problem, title: str) -> Path:
     """
     titles = list_discovered(problem)
     if title not in titles:
-        known = ", ".join(titles) or "none"
-        raise ProblemError(f"{problem.name} has no discovered program {title!r}: known are {known}")
+        known_titles = ", ".join(titles) or "none"
+        raise ProblemError(f"{problem.name} has no discovered program {title!r}: known are {known_titles}")
     return _program_path(problem, title)
 
 

@@ -100,14 +100,14 @@ class Job:
         program = (PYTHON, name) if self.is_python else (name,)
         places = f"--root_dir={resolve_path(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
         files = {name: text, **split_files(self.source, self.names)}
-        own = self.arguments
+        arguments = self.arguments
         if self.is_python and is_guarded(text):
             # The candidate's process inherits the memory of the command line, but cannot read the folder.
-            seeds = [word for word in own if word.startswith(SEED) and word.removeprefix(SEED).isdecimal()]
+            seeds = [word for word in arguments if word.startswith(SEED) and word.removeprefix(SEED).isdecimal()]
             if seeds:
                 files[SEED_FILE] = seeds[-1].removeprefix(SEED)
-            own = tuple(f"{SEED}{FOLDER}{os.sep}{SEED_FILE}" if word in seeds else word for word in own)
-        words = (*program, *places, *options, *own)
+            arguments = tuple(f"{SEED}{FOLDER}{os.sep}{SEED_FILE}" if word in seeds else word for word in arguments)
+        words = (*program, *places, *options, *arguments)
         if self.observer:
             files[OBSERVER_FILE] = self.observer
             words += (f"--observer={FOLDER}{os.sep}{OBSERVER_FILE}",)

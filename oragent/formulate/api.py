@@ -139,11 +139,13 @@ def verify(
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=shortcuts).overrides), ROLES)
     run_options = choose_options("default", **{"metamorphic": True, **options})
     request = FormulationRequest(ProblemText(name, text, dict(data or {})), run_options, runtime)
-    given = read_given(Path(model), None if solution is None else Path(solution))
+    given_model = read_given(Path(model), None if solution is None else Path(solution))
     instance = None if isinstance(language_model, str) else _as_model(language_model)
     with tempfile.TemporaryDirectory(prefix="oragent-verify-") as passing:
         parent = Path(passing) if folder is None else folder
-        _, outcome = _run_outside_loop(lambda: verify_given(request, given, parent, checker=checker, model=instance))
+        _, outcome = _run_outside_loop(
+            lambda: verify_given(request, given_model, parent, checker=checker, model=instance)
+        )
     if outcome.result is None:
         raise ModelError(outcome.reason)
     return outcome.result

@@ -62,11 +62,11 @@ def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> l
                 f"{escape_text(name)} was read as a {escape_text(str(about['Kind']))}, and has {depth} indices"
             )
             continue
-        for axis, (told, size) in enumerate(_named_dimensions(str(about.get("Type")), data)):
+        for axis, (stated, size) in enumerate(_named_dimensions(str(about.get("Type")), data)):
             lengths = sorted(set(_lengths_at(data[name], axis)))
             if lengths and lengths != [size]:
                 each = " or ".join(map(str, lengths[:3]))
-                many = str(size) if told == str(size) else f"{escape_text(told)[:60]} = {size}"
+                many = str(size) if stated == str(size) else f"{escape_text(stated)[:60]} = {size}"
                 complaints.append(
                     f"{escape_text(name)} was read with {many} entries at index {axis + 1}, and has {each}"
                 )
@@ -115,15 +115,15 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
         data: Given data. Parameters in it are not read from the text.
     """
     figures = _figures_of(text)
-    known = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
-    known |= {round(abs(1 - part), 9) for figure in figures for part in (figure, figure / 100)} | {0.0, 1.0}
+    derivable = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
+    derivable |= {round(abs(1 - part), 9) for figure in figures for part in (figure, figure / 100)} | {0.0, 1.0}
     grouped = {float(token): token for token in GROUPED_IN_TEXT.findall(text) if token.count(".") == 1}
     grouped = grouped if _has_decimal_commas(text) else {}
     complaints = []
     for name, about in parameters.items():
         value = about.get("Value") if isinstance(about, Mapping) and name not in data else None
         leaves = [leaf for leaf in iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < LARGEST]
-        foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in known]
+        foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in derivable]
         if foreign:
             complaints.append(f"{escape_text(name)} has {foreign[0]:.10g}, and the text has no such figure")
         for token in (grouped[leaf] for leaf in leaves if leaf in grouped):
@@ -155,6 +155,6 @@ def _figures_of(text: str) -> set[float]:
     # Handles "twenty five", "three hundred" and "two thirds".
     for first, second in pairwise(words):
         if first in NUMBER_WORDS and second.removesuffix("s") in NUMBER_WORDS:
-            one, other = NUMBER_WORDS[first], NUMBER_WORDS[second.removesuffix("s")]
-            figures |= {one + other, one * other}
+            first_number, second_number = NUMBER_WORDS[first], NUMBER_WORDS[second.removesuffix("s")]
+            figures |= {first_number + second_number, first_number * second_number}
     return figures

@@ -152,14 +152,14 @@ def chart_families(families: Sequence[DecisionFamily]) -> tuple[TimeChart, ...]:
 def _chart_family(family: DecisionFamily, position: int, periods: tuple[str, ...]) -> TimeChart:
     amounts: dict[str, dict[str, float]] = {}
     for index, value in family.nonzero_values.items():
-        name = " ".join(label for place, label in enumerate(index) if place != position) or family.name
+        name = " ".join(label for axis, label in enumerate(index) if axis != position) or family.name
         amounts.setdefault(name, {})[index[position]] = value
     ranked = sorted(amounts, key=lambda name: -math.fsum(map(abs, amounts[name].values())))
     shown = [name for name in amounts if name in ranked[: MAX_SERIES if len(ranked) <= MAX_SERIES else MAX_SERIES - 1]]
     series = {name: tuple(amounts[name].get(period, 0.0) for period in periods) for name in shown}
     if len(shown) < len(ranked):
         rest = [amounts[name] for name in ranked if name not in shown]
-        series["others"] = tuple(math.fsum(one.get(period, 0.0) for one in rest) for period in periods)
+        series["others"] = tuple(math.fsum(values.get(period, 0.0) for values in rest) for period in periods)
     return TimeChart(family.name, family.unit, periods, series)
 
 
@@ -169,14 +169,14 @@ def _periods(family: DecisionFamily, position: int) -> tuple[str, ...]:
     keys = [_time_key(label) for label in labels]
     if not LEAST_PERIODS <= len(labels) <= MAX_PERIODS or None in keys:
         return ()
-    known = [key for key in keys if key is not None]
-    if len({key[0] for key in known}) > 1 or len(set(known)) < len(known):
+    sortable = [key for key in keys if key is not None]
+    if len({key[0] for key in sortable}) > 1 or len(set(sortable)) < len(sortable):
         return ()
-    ordered = sorted(known)
+    ordered = sorted(sortable)
     # Numbers are periods only without gaps, since sizes and codes have some.
     if ordered[0][0].startswith("number") and ordered[-1][1] - ordered[0][1] != len(ordered) - 1:
         return ()
-    by_key = dict(zip(known, labels, strict=True))
+    by_key = dict(zip(sortable, labels, strict=True))
     return tuple(by_key[key] for key in ordered)
 
 

@@ -28,7 +28,7 @@ def draw_chart(chart: TimeChart) -> Markup:
     axis = TOP + top * scale
     step = WIDTH / len(columns)
     parts = [AXIS.format(LEFT, LEFT + WIDTH, axis, axis)]
-    for place, (period, column) in enumerate(zip(chart.periods, columns, strict=True)):
+    for position, (period, column) in enumerate(zip(chart.periods, columns, strict=True)):
         above = below = axis
         for colour, name, value in zip(itertools.cycle(COLOURS), chart.series, column, strict=False):
             size = abs(value) * scale
@@ -39,11 +39,11 @@ def draw_chart(chart: TimeChart) -> Markup:
                 below += size
             if size:
                 words = (escape_text(period), escape_text(name), figure(value))
-                parts.append(BAR.format(LEFT + (place + 0.1) * step, y, 0.8 * step, size, colour, *words))
+                parts.append(BAR.format(LEFT + (position + 0.1) * step, y, 0.8 * step, size, colour, *words))
     every = math.ceil(len(columns) / MOST_TICKS)
-    for place, period in list(enumerate(chart.periods))[::every]:
+    for position, period in list(enumerate(chart.periods))[::every]:
         label = escape_text(period)[:12]
-        parts.append(TEXT.format(LEFT + (place + 0.5) * step, TOP + HEIGHT + 18, "middle", label))
+        parts.append(TEXT.format(LEFT + (position + 0.5) * step, TOP + HEIGHT + 18, "middle", label))
     parts.append(TEXT.format(LEFT - 8, TOP + 8, "end", figure(top)))
     if bottom < 0:
         parts.append(TEXT.format(LEFT - 8, TOP + HEIGHT, "end", figure(bottom)))

@@ -303,15 +303,17 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
     problem = read_problem(command.problem, command.data)
     for note in problem.notes:
         print_line(console, note, "yellow")
-    given = read_given(command.given, command.solution)
-    for note in given.notes:
+    given_model = read_given(command.given, command.solution)
+    for note in given_model.notes:
         print_line(console, note, "yellow")
     checker = "" if command.checker is None else read_text(command.checker, "a checker")
     runtime = command.runtime.read_runtime(ROLES)
     remember_demands(model_demands(runtime.every_model))
     options = choose_options("default", metamorphic=True, **command.options)
     request = FormulationRequest(problem, options, runtime)
-    folder, outcome = verify_given(request, given, command.outputs, checker=checker, model=model, replay=command.replay)
+    folder, outcome = verify_given(
+        request, given_model, command.outputs, checker=checker, model=model, replay=command.replay
+    )
     print_line(console, f"verification: {folder}")
     return finish(folder, request, outcome, console)
 

@@ -157,7 +157,7 @@ def find_alternative(
     limit = solution.objective - milp.objective.constant + sign * slack
     relation = Relation.AT_MOST if sign > 0 else Relation.AT_LEAST
     taken = {row.name for row in milp.rows}
-    name = next(name for name in (f"optimum {place}" for place in range(len(taken) + 1)) if name not in taken)
+    name = next(name for name in (f"optimum {number}" for number in range(len(taken) + 1)) if name not in taken)
     rows = (*milp.rows, Row(name, milp.objective.terms, relation, limit))
     rng = np.random.default_rng(0)
     weights = {variable.name: float(rng.uniform(1, 2)) for variable in milp.variables if variable.name in names}
@@ -167,10 +167,10 @@ def find_alternative(
             for variable in milp.variables
             if variable.name in weights
         }
-        other = solve_model(replace(milp, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s)
-        if not other.status.has_point:
+        alternative = solve_model(replace(milp, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s)
+        if not alternative.status.has_point:
             continue
-        changed = {key: value for key, value in other.values.items() if key in weights}
+        changed = {key: value for key, value in alternative.values.items() if key in weights}
         changed = {key: value for key, value in changed.items() if _differs(value, solution.values[key])}
         # Smaller changes may come from the tolerance of the objective.
         least = CLEAR * max((abs(solution.values[key]) for key in weights), default=0.0)
@@ -188,8 +188,8 @@ def _side(variable: Variable, value: float, direction: float) -> float:
     return direction
 
 
-def _differs(value: float, other: float) -> bool:
-    return abs(value - other) > DIFFERENT * max(1.0, abs(other))
+def _differs(value: float, reference: float) -> bool:
+    return abs(value - reference) > DIFFERENT * max(1.0, abs(reference))
 
 
 def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:

@@ -196,10 +196,10 @@ class _ChecksBuilder:
         name = self._name(entry.name)
         self.rows.append(Row(name, dict.fromkeys(switches, 1.0), Relation.AT_LEAST, 1, entry.sentence))
 
-    def _name(self, wanted: str) -> str:
-        name = wanted or "check"
+    def _name(self, proposed: str) -> str:
+        name = proposed or "check"
         while name in self.taken:
-            name = f"{wanted} ({len(self.taken) + 1})"
+            name = f"{proposed} ({len(self.taken) + 1})"
         self.taken.add(name)
         return name
 
@@ -254,13 +254,13 @@ def _choose_objective(
             raise MilpError("only the last of several objectives may have products")
         goals = tuple(
             FurtherObjective(
-                f"objective {place + 1}",
+                f"objective {position + 1}",
                 entry.terms,
                 SENSES[entry.relation],
                 -entry.rhs,
-                priority=len(stated) - place - 1,
+                priority=len(stated) - position - 1,
             )
-            for place, entry in enumerate(stated[:-1])
+            for position, entry in enumerate(stated[:-1])
         )
         features = ModelFeatures[str](quadratic=last.expression.quadratic, goals=goals)
         return Objective(last.terms, -last.rhs), SENSES[last.relation], features
@@ -331,8 +331,8 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
         # The program may allow a better point that its solver did not find.
         return ModelComparison(Ruling.UNDECIDED)
     if abs(gain) <= slack:
-        if other := _different_costs(milp, checks):
-            return ModelComparison(Ruling.OBJECTIVE, other[1], other[0], answer.values, answer.objective)
+        if costs := _different_costs(milp, checks):
+            return ModelComparison(Ruling.OBJECTIVE, costs[1], costs[0], answer.values, answer.objective)
         return ModelComparison(Ruling.AGREES, values=answer.values, objective=answer.objective)
     if gain > 0:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
@@ -396,9 +396,9 @@ def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> M
         names = _conflict_names(_fix_values(milp, answer.values))
         how = ", ".join(map(quoted, names[:MOST_NAMED]))
     point = _describe_point(answer.values)
-    if not names and (other := _different_costs(milp, checks)):
-        reason = f"the point {point} {why}; {other[1]}"
-        return ModelComparison(Ruling.OBJECTIVE, reason, other[0], answer.values, answer.objective)
+    if not names and (costs := _different_costs(milp, checks)):
+        reason = f"the point {point} {why}; {costs[1]}"
+        return ModelComparison(Ruling.OBJECTIVE, reason, costs[0], answer.values, answer.objective)
     reason = f"the point {point} {why}; the program forbids it: {how or 'its objective differs'}"
     return ModelComparison(Ruling.FORBIDS, reason, names, answer.values, answer.objective)
 
@@ -417,9 +417,9 @@ def _describe_point(values: Mapping[str, float]) -> str:
 
 def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
     variables = list(milp.variables)
-    for place, variable in enumerate(variables):
+    for position, variable in enumerate(variables):
         if variable.name in values:
-            variables[place] = replace(variable, low=values[variable.name], high=values[variable.name])
+            variables[position] = replace(variable, low=values[variable.name], high=values[variable.name])
     return replace(milp, variables=tuple(variables))
 
 

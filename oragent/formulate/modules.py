@@ -74,12 +74,12 @@ async def solve_readings(session: FormulationSession) -> None:
         session.readings.append(record | {"changed": _changed_decisions(answer.ran, ran)})
 
 
-def _changed_decisions(ran: ExecutionResult, other: ExecutionResult) -> list[str] | None:
+def _changed_decisions(ran: ExecutionResult, comparison: ExecutionResult) -> list[str] | None:
     """Return names of returned variables whose values differ; None if one reading has no solution."""
-    if ran.solution is None or other.solution is None or not other.solution.status.has_point:
+    if ran.solution is None or comparison.solution is None or not comparison.solution.status.has_point:
         return None
     names = column_names(ran.columns) or set(ran.solution.values)
-    before, after = ran.solution.values, other.solution.values
+    before, after = ran.solution.values, comparison.solution.values
     return sorted(
         name
         for name in names

@@ -126,7 +126,7 @@ def _index_name(family: DecisionFamily, position: int, columns: Mapping[str, fro
 
 
 def _distinct(heads: Sequence[str]) -> list[str]:
-    return [head if heads.index(head) == place else f"{head} {place + 1}" for place, head in enumerate(heads)]
+    return [head if heads.index(head) == position else f"{head} {position + 1}" for position, head in enumerate(heads)]
 
 
 def _label_columns(data: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:

@@ -191,18 +191,20 @@ def _question_lines(result: FormulationResult) -> list[str]:
     """Return open questions: sentences with two readings, and requirements left out."""
     lines = []
     for reading in result.readings:
-        sentence, used, other = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))
+        sentence, used, alternative = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))
         if reading["objective"] is None:
             second = reading["status"]
         else:
             second = figure(reading["objective"])
         lines.append(f"two readings of: {sentence}")
         if result.objective is None:
-            lines.append(f"  {used} (used here); or {other}")
+            lines.append(f"  {used} (used here); or {alternative}")
         elif has_same_optimum(reading, result.objective):
-            lines.append(f"  {used}; {other}: both {second}{describe_differences(reading)}")
+            lines.append(f"  {used}; {alternative}: both {second}{describe_differences(reading)}")
         else:
-            lines.append(f"  {used}: {figure(result.objective)}; {other}: {second}{describe_differences(reading)}")
+            lines.append(
+                f"  {used}: {figure(result.objective)}; {alternative}: {second}{describe_differences(reading)}"
+            )
     for sentence, why in result.unmodelled:
         lines.append(f"not in the model: {one_line(sentence, 120)}{f' ({one_line(why, 80)})' if why else ''}")
     lines += [f"odd, says the model: {one_line(remark, 200)}" for remark in result.remarks]

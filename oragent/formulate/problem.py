@@ -189,5 +189,5 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
                 raise ProblemError(f"{show_path(data_path)}: {name!r} is in another data file too: rename one of them")
             values[name] = value
     text = read_text(path, "a problem in words")
-    wanted = DEFAULT if interface is None else read_interface(interface)
-    return ProblemText(path.stem, text, values, wanted, notes=tuple(notes))
+    description = DEFAULT if interface is None else read_interface(interface)
+    return ProblemText(path.stem, text, values, description, notes=tuple(notes))

@@ -49,8 +49,10 @@ def list_readings(parsed: Any) -> list[Reading]:
 
 def has_same_optimum(reading: Mapping[str, Any], objective: float | None) -> bool:
     """Return True if the other reading of a sentence has the same optimum as the answer."""
-    other = reading["objective"]
-    return objective is not None and other is not None and math.isclose(other, objective, rel_tol=SAME_OPTIMUM)
+    alternative = reading["objective"]
+    return (
+        objective is not None and alternative is not None and math.isclose(alternative, objective, rel_tol=SAME_OPTIMUM)
+    )
 
 
 def list_unmodelled(parsed: Any) -> list[tuple[str, str]]:

@@ -64,7 +64,7 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **chan
         StoreError: The formulation has not finished or has no program.
     """
     request, old = read_request(folder), _read_old(folder)
-    given, notes = dict(request.problem.data), list[str]()
+    data, notes = dict(request.problem.data), list[str]()
     for path in paths:
         file = read_data(path)
         notes += file.notes
@@ -72,10 +72,10 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **chan
             if name not in old.data:
                 names = ", ".join(old.data) or "none: the figures are in the text"
                 raise ConfigError(f"{show_path(path)}: the formulation has no data {name!r}; it has {names}")
-            given[name] = value
+            data[name] = value
     if not paths:
         raise ConfigError("rerun needs new data: add --data FILE")
-    problem = replace(request.problem, data=given, notes=tuple(notes))
+    problem = replace(request.problem, data=data, notes=tuple(notes))
     changed: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     options = replace(request.options, metamorphic=False, review=False, **changed)
     new_request = FormulationRequest(problem, options, RuntimeSettings(), request.tolerance, "rerun")

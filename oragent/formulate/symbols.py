@@ -61,8 +61,8 @@ class Quadratic:
             raise TypeError(NOT_QUADRATIC.format(what="multiply more than two"))
         products: dict[tuple[str, str], float] = {}
         for name, value in self.terms.items():
-            for other, size in factor.terms.items():
-                pair = (min(name, other), max(name, other))
+            for monomial, size in factor.terms.items():
+                pair = (min(name, monomial), max(name, monomial))
                 products[pair] = products.get(pair, 0.0) + value * size
         linear = Quadratic(factor.terms, 0.0, factor.products) * self.constant
         return (

@@ -107,7 +107,7 @@ def nest_columns(model: IndexedModel) -> dict[str, Any]:
 
 def verify_given(
     request: FormulationRequest,
-    given: GivenModel,
+    given_model: GivenModel,
     outputs: Path,
     *,
     checker: str = "",
@@ -118,7 +118,7 @@ def verify_given(
 
     Args:
         request: Problem, options, and settings of the language model.
-        given: The model.
+        given_model: The model.
         outputs: Folder for the new folder.
         checker: Text of a checker; if it is empty, a language model writes one.
         model: Language model that replaces the one of the settings.
@@ -134,8 +134,8 @@ def verify_given(
     is_asking = not checker and replay is None
     if is_asking and model is None and request.runtime.model is None:
         raise ConfigError("verify needs a checker: add --model NAME to write one, or give one with --checker FILE")
-    if given.milp is not None and given.point is not None:
-        point_vector(given.milp, given.point)
+    if given_model.milp is not None and given_model.point is not None:
+        point_vector(given_model.milp, given_model.point)
     request = replace(request, origin="verify")
     opened: list[Path] = []
 
@@ -144,51 +144,51 @@ def verify_given(
         return opened[0]
 
     async def work(case: LedgerCase, runner: FormulationRunner) -> FormulationResult:
-        return await verify_case(case, request, given, runner, checker)
+        return await verify_case(case, request, given_model, runner, checker)
 
     outcome = run_in_folder(open_folder, request, work, model=model, replay=replay, is_asking=is_asking)
     return opened[0], outcome
 
 
 async def verify_case(
-    case: LedgerCase, request: FormulationRequest, given: GivenModel, runner: FormulationRunner, checker: str = ""
+    case: LedgerCase, request: FormulationRequest, given_model: GivenModel, runner: FormulationRunner, checker: str = ""
 ) -> FormulationResult:
     """Verify a model as a case of a study."""
     session = FormulationSession(case, request.problem, request.options, runner, CommentPool())
-    ran = await asyncio.to_thread(_run_given, given, request.problem, runner)
-    session.attempts.append(FormulationAttempt(0, GIVEN, given.source, ran, gap=request.options.gap))
-    session.pool.append(PoolEntry(GIVEN, "; ".join(given.notes) or "the model that is verified", author=ORAGENT))
+    ran = await asyncio.to_thread(_run_given, given_model, request.problem, runner)
+    session.attempts.append(FormulationAttempt(0, GIVEN, given_model.source, ran, gap=request.options.gap))
+    session.pool.append(PoolEntry(GIVEN, "; ".join(given_model.notes) or "the model that is verified", author=ORAGENT))
     if ran.milp is not None and checker:
         session.checker = checker
         await session.check_newest()
     elif ran.milp is not None:
         await modules.write_checker(session)
     answer = session.newest
-    if ran.milp is not None and given.point is not None:
+    if ran.milp is not None and given_model.point is not None:
         assert ran.solution is not None
         answer = replace(answer, checked=_check_point(ran.milp, ran.solution, answer.checked))
     session.attempts[-1] = answer
-    if request.options.metamorphic and _reads_data(given, request.problem) and not answer.has_failed:
+    if request.options.metamorphic and _reads_data(given_model, request.problem) and not answer.has_failed:
         await session.test_newest()
     return collect_result(session, session.newest)
 
 
-def _run_given(given: GivenModel, problem: ProblemText, runner: FormulationRunner) -> ExecutionResult:
+def _run_given(given_model: GivenModel, problem: ProblemText, runner: FormulationRunner) -> ExecutionResult:
     """Solve the model, and name its values in the checker's form."""
-    if given.milp is None:
-        ran = runner.run_program(given.source, problem.interface, problem.data)
-        if ran.milp is None or ran.solution is None or given.point is None:
+    if given_model.milp is None:
+        ran = runner.run_program(given_model.source, problem.interface, problem.data)
+        if ran.milp is None or ran.solution is None or given_model.point is None:
             return ran
-        solution = place_point(ran.milp, given.point, ran.solution)
+        solution = place_point(ran.milp, given_model.point, ran.solution)
         return replace(ran, solution=solution, values=_fill(ran.columns, solution.values))
-    milp = given.milp
+    milp = given_model.milp
     # CP-SAT solves logic over integers, such as that of its own programs, and HiGHS or SCIP solve the rest.
     is_logical = not milp.is_linear and all(variable.is_integer for variable in milp.variables)
     bounds = runner.bounds
     solution = solve_model(milp, bounds.program_s, bounds.gap, bounds.solver, bounds.threads, is_schedule=is_logical)
-    if given.point is not None:
-        solution = place_point(milp, given.point, solution)
-    columns = given.columns or {variable.name: variable.name for variable in milp.variables}
+    if given_model.point is not None:
+        solution = place_point(milp, given_model.point, solution)
+    columns = given_model.columns or {variable.name: variable.name for variable in milp.variables}
     return ExecutionResult(None, milp=milp, solution=solution, values=_fill(columns, solution.values), columns=columns)
 
 
@@ -244,5 +244,5 @@ def _check_point(milp: Milp, solution: Solution, checked: Checked | None) -> Che
     return replace(checked, state=CheckStatus.FAILED, findings=(*findings, *checked.findings))
 
 
-def _reads_data(given: GivenModel, problem: ProblemText) -> bool:
-    return bool(given.source and problem.data)
+def _reads_data(given_model: GivenModel, problem: ProblemText) -> bool:
+    return bool(given_model.source and problem.data)

@@ -70,8 +70,8 @@ class _FunctionModel:
         text = await self._call_function(messages)
         return wire.make_reply(text, request, messages, time.monotonic() - begin, self._name)
 
-    async def _call_function(self, asked: list[Message]) -> str:
-        messages = [{"role": message.role, "content": message.content} for message in asked]
+    async def _call_function(self, request_messages: list[Message]) -> str:
+        messages = [{"role": message.role, "content": message.content} for message in request_messages]
         reply: object
         try:
             if self._is_async:

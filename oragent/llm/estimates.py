@@ -73,10 +73,10 @@ class SpendingEstimate:
     @property
     def money(self) -> float | None:
         """US dollars, at most the bound of all runs. None if no price is known."""
-        known = [role.money for role in self.roles if role.money is not None]
-        if not known:
+        amounts = [role.money for role in self.roles if role.money is not None]
+        if not amounts:
             return None
-        total = sum(known)
+        total = sum(amounts)
         if self.bound is None:
             return total
         return min(total, self.bound * self.runs)
@@ -140,19 +140,19 @@ def add_estimates(estimates: Sequence[SpendingEstimate]) -> SpendingEstimate:
     """Return the sum of the estimates of several runs, by role and model."""
     sums: dict[tuple[str, str], RoleCost] = {}
     for role in (role for estimate in estimates for role in estimate.roles):
-        known = sums.get((role.role, role.model))
-        if known is None:
+        added = sums.get((role.role, role.model))
+        if added is None:
             sums[role.role, role.model] = role
             continue
-        if known.money is None or role.money is None:
+        if added.money is None or role.money is None:
             money = None
         else:
-            money = known.money + role.money
+            money = added.money + role.money
         sums[role.role, role.model] = replace(
-            known,
-            calls=known.calls + role.calls,
-            tokens_in=known.tokens_in + role.tokens_in,
-            tokens_out=known.tokens_out + role.tokens_out,
+            added,
+            calls=added.calls + role.calls,
+            tokens_in=added.tokens_in + role.tokens_in,
+            tokens_out=added.tokens_out + role.tokens_out,
             money=money,
         )
     bounds = {estimate.bound for estimate in estimates if estimate.roles}

@@ -183,7 +183,7 @@ async def open_models(
     opened: dict[ModelSettings, Model] = {}
     checks: list[Reply] = []
     async with AsyncExitStack() as stack:
-        named = [one.api_key_env for one in runtime.every_model if one.api_key_env]
+        named = [settings.api_key_env for settings in runtime.every_model if settings.api_key_env]
         if key is None:
             keys = stack.enter_context(hide_keys(named))
         else:
@@ -203,11 +203,11 @@ async def open_models(
                 checks.append(await client.check())
             return opened[settings]
 
-        by_role = {role: await open_model(one) for role, one in runtime.models.items()}
+        by_role = {role: await open_model(settings) for role, settings in runtime.models.items()}
         for role, played in (fallback_roles or {}).items():
             if played in by_role:
                 by_role.setdefault(role, by_role[played])
-        first, *others = [await open_model(one) for one in (runtime.model, *runtime.ensemble)]
+        first, *others = [await open_model(settings) for settings in (runtime.model, *runtime.ensemble)]
         yield Models(Ensemble([first, *others]) if others else first, by_role, tuple(checks))
 
 

@@ -202,8 +202,8 @@ class RuntimeWords:
         """Check the settings of a benchmark's contestant, whose model is named by the benchmark."""
         if any(word.startswith("model.name=") for word in self.words):
             raise ConfigError("model.name cannot be set for a benchmark: name contestants with --models")
-        given = {key: value for key, value in self.shortcuts.items() if value is not None}
-        named = {**(shortcuts or {}), **given, "model.name": name}
+        stated = {key: value for key, value in self.shortcuts.items() if value is not None}
+        named = {**(shortcuts or {}), **stated, "model.name": name}
         return replace(self, shortcuts=named).read_runtime(roles)
 
 

@@ -316,11 +316,11 @@ def _read_block(block: str) -> Iterator[_TextCall]:
     if not (KEYED.search(block) and block.lstrip().startswith(("{", "["))):
         return
     text = block.strip()
-    place, count = 0, 0
-    while place < len(text) and count <= MOST_CALLS:
-        value, place = _read_value(text, place)
+    position, count = 0, 0
+    while position < len(text) and count <= MOST_CALLS:
+        value, position = _read_value(text, position)
         if isinstance(value, ReplyError):
-            named = NAMED.search(text, place)
+            named = NAMED.search(text, position)
             yield _TextCall(replace_surrogates(named[1]) if named else "", problem=f"{value}")
             return
         for call in filter(None, map(_read_call, value if isinstance(value, list) else [value])):
@@ -328,10 +328,10 @@ def _read_block(block: str) -> Iterator[_TextCall]:
             yield call
 
 
-def _read_value(text: str, place: int) -> tuple[Any, int]:
+def _read_value(text: str, position: int) -> tuple[Any, int]:
     """Return the JSON value at a position of a text and the position after it, or the error and the same position."""
     try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text, place)
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, position)
         # The rest is not copied, so the time for many small values is proportional to the text.
         separator = SEPARATORS.match(text, end)
         return value, separator.end() if separator else end
@@ -339,9 +339,9 @@ def _read_value(text: str, place: int) -> tuple[Any, int]:
         pass
     try:
         # This parser is more tolerant.
-        return extract_json(text[place:]), len(text)
+        return extract_json(text[position:]), len(text)
     except ReplyError as problem:
-        return problem, place
+        return problem, position
 
 
 def _read_call(value: object) -> _TextCall | None:
@@ -349,21 +349,21 @@ def _read_call(value: object) -> _TextCall | None:
     if not isinstance(value, dict):
         return None
     name = value.get("tool")
-    given = next((value[key] for key in ("arguments", "parameters") if key in value), None)
-    if name is None and given is not None:
+    call_arguments = next((value[key] for key in ("arguments", "parameters") if key in value), None)
+    if name is None and call_arguments is not None:
         name = value.get("name")
     if name is None:
         return None
     if not (isinstance(name, str) and name):
         return _TextCall("", problem=NAMELESS)
-    arguments, problem = read_arguments(given)
+    arguments, problem = read_arguments(call_arguments)
     return _TextCall(replace_surrogates(name), arguments, problem)
 
 
 def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCall]]:
-    decoder, wishes, pieces, place = json.JSONDecoder(strict=False), [], [], 0
+    decoder, wishes, pieces, position = json.JSONDecoder(strict=False), [], [], 0
     for brace in [match.start() for match in re.finditer(r"\{", text)][:MOST_BRACES]:
-        if brace < place:
+        if brace < position:
             continue
         try:
             value, end = decoder.raw_decode(text, brace)
@@ -372,9 +372,9 @@ def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCal
         wish = _read_call(value)
         if wish and wish.name in names:
             wishes.append(wish)
-            pieces.append(text[place:brace])
-            place = end
-    return TAGS.sub("", "".join([*pieces, text[place:]])) if wishes else text, wishes
+            pieces.append(text[position:brace])
+            position = end
+    return TAGS.sub("", "".join([*pieces, text[position:]])) if wishes else text, wishes
 
 
 def _close_braces(text: str, decoder: json.JSONDecoder) -> object:

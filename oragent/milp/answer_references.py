@@ -111,8 +111,8 @@ class _Reader:
         result = self._results[identifier]
         part: object = result
         while True:
-            if place := self._match(PLACE):
-                part = _item(part, int(place[1]))
+            if step_match := self._match(PLACE):
+                part = _item(part, int(step_match[1]))
             elif self._peek() == ".":
                 self._at += 1
                 name = self._match(NAME)
@@ -135,23 +135,23 @@ class _Reader:
         if self._peek() != "(":
             return None
         depth, is_quoted = 0, False
-        for place in range(self._at, len(self._text)):
-            letter = self._text[place]
-            if letter == '"' and self._text[place - 1] != "\\":
+        for position in range(self._at, len(self._text)):
+            letter = self._text[position]
+            if letter == '"' and self._text[position - 1] != "\\":
                 is_quoted = not is_quoted
             elif not is_quoted:
                 depth += (letter == "(") - (letter == ")")
             if not depth and not is_quoted:
-                argument = self._text[self._at + 1 : place].strip()
-                self._at = place + 1
+                argument = self._text[self._at + 1 : position].strip()
+                self._at = position + 1
                 return argument
         raise self._error("')'")
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        found = pattern.match(self._text, self._at)
-        if found:
-            self._at = found.end()
-        return found
+        match = pattern.match(self._text, self._at)
+        if match:
+            self._at = match.end()
+        return match
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -179,11 +179,11 @@ def _field(part: object, name: str) -> object:
     return getattr(part, name)
 
 
-def _item(part: object, place: int) -> object:
-    if not isinstance(part, tuple) or place >= len(part):
+def _item(part: object, index: int) -> object:
+    if not isinstance(part, tuple) or index >= len(part):
         size = len(part) if isinstance(part, tuple) else 0
-        raise MilpError(f"no part [{place}] in a list of {size}; the first one is [0]")
-    return part[place]
+        raise MilpError(f"no part [{index}] in a list of {size}; the first one is [0]")
+    return part[index]
 
 
 def _main_part(part: object) -> object:
@@ -220,15 +220,15 @@ def _of_member(part: object, field: str, name: str, model: IndexedModel) -> obje
         entries = [entry for family in moved for entry in family.largest]
         values = {name: Figure.exact(old if field == "before" else new) for name, old, new in entries}
         return _find_named(values, _canonical(name, model), "value that moved")
-    wanted = _canonical(name, model)
+    canonical = _canonical(name, model)
     members = _members(part)
     if field == "binding":
-        return _binds(part, members, wanted)
+        return _binds(part, members, canonical)
     if field not in MemberFigures.model_fields:
         raise MilpError(f"no field {quoted(field)} of a member: {nearest_names(field, MemberFigures.model_fields)}")
-    member = next((member for member in members if fold(member.name) == fold(wanted)), None)
-    if member is None and field in ("value", "contribution") and _lists_all_but_zeros(part, wanted):
-        unit = next((getattr(other, field).unit for other in members if getattr(other, field)), "")
+    member = next((member for member in members if fold(member.name) == fold(canonical)), None)
+    if member is None and field in ("value", "contribution") and _lists_all_but_zeros(part, canonical):
+        unit = next((getattr(field_name, field).unit for field_name in members if getattr(field_name, field)), "")
         return Figure.exact(0.0, unit)
     if member is None:
         raise MilpError(f"no member {quoted(name)} in this result: {nearest_names(name, (m.name for m in members))}")
@@ -250,16 +250,16 @@ def _canonical(name: str, model: IndexedModel) -> str:
     return find_one(model, request.reference).names[0]
 
 
-def _lists_all_but_zeros(part: object, wanted: str) -> bool:
+def _lists_all_but_zeros(part: object, name: str) -> bool:
     """Return True if a list omits only zeros, and the member belongs to the family of the request."""
     request, members = getattr(part, "request", None), getattr(part, "members", ())
     if not isinstance(request, ops.ValueRequest) or len(members) >= COMPLETE or request.reference.indices is not None:
         return False
-    return fold(wanted.partition("[")[0].strip('"')) == fold(request.reference.name)
+    return fold(name.partition("[")[0].strip('"')) == fold(request.reference.name)
 
 
-def _binds(part: object, members: tuple[MemberFigures, ...], wanted: str) -> str:
-    member = next((member for member in members if fold(member.name) == fold(wanted)), None)
+def _binds(part: object, members: tuple[MemberFigures, ...], name: str) -> str:
+    member = next((member for member in members if fold(member.name) == fold(name)), None)
     request = getattr(part, "request", None)
     if isinstance(request, ops.BindingRequest):
         if member is not None:
@@ -267,7 +267,7 @@ def _binds(part: object, members: tuple[MemberFigures, ...], wanted: str) -> str
         if request.reference is None and len(members) < COMPLETE:
             return "does not bind"
     if member is None or member.slack is None or member.slack.value is None:
-        raise MilpError(f"this result does not say whether {quoted(wanted)} binds: ask 'binding' or 'slack'")
+        raise MilpError(f"this result does not say whether {quoted(name)} binds: ask 'binding' or 'slack'")
     size = max(1.0, abs(member.value.value or 0.0)) if member.value else 1.0
     return "binds" if member.slack.value <= TIGHT * size else "does not bind"
 

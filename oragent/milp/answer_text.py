@@ -63,14 +63,14 @@ def split_references(text: str) -> Iterator[tuple[bool, str]]:
 def _closing_brace(text: str, begin: int) -> int:
     """Return the position of the matching closing brace; 0 without one."""
     depth, is_quoted = 0, False
-    for place in range(begin, min(len(text), begin + 800)):
-        letter = text[place]
+    for position in range(begin, min(len(text), begin + 800)):
+        letter = text[position]
         if letter == '"':
             is_quoted = not is_quoted
         elif not is_quoted:
             depth += (letter == "{") - (letter == "}")
             if not depth:
-                return place
+                return position
     return 0
 
 
@@ -133,14 +133,14 @@ class SupportedNumbers:
         skipped += [match.span() for match in MEMBER.finditer(text) if self._is_family(match[0])]
         skipped += [match.span() for match in SIGNED_LABEL.finditer(text) if self._is_signed_label(match[0])]
         parts, at = [], 0
-        for found in NUMBER.finditer(text):
-            begin, end = found.span()
-            if any(low <= begin < high for low, high in skipped) or self._is_supported(found[0]):
+        for number_match in NUMBER.finditer(text):
+            begin, end = number_match.span()
+            if any(low <= begin < high for low, high in skipped) or self._is_supported(number_match[0]):
                 continue
-            before, after = text[max(0, begin - 80) : begin], text[end : end + 80]
-            if self._is_label(before, found[0], after) or self._is_in_name(before, found[0]):
+            preceding, after = text[max(0, begin - 80) : begin], text[end : end + 80]
+            if self._is_label(preceding, number_match[0], after) or self._is_in_name(preceding, number_match[0]):
                 continue
-            parts += [AnswerPart(text=text[at:begin]), AnswerPart(kind="unsupported", text=found[0])]
+            parts += [AnswerPart(text=text[at:begin]), AnswerPart(kind="unsupported", text=number_match[0])]
             at = end
         return [*parts, AnswerPart(text=text[at:])]
 
@@ -150,18 +150,18 @@ class SupportedNumbers:
     def _is_signed_label(self, text: str) -> bool:
         return fold(text) in self._labels and NUMBER.fullmatch(text) is None
 
-    def _is_label(self, before: str, number: str, after: str) -> bool:
+    def _is_label(self, preceding: str, number: str, after: str) -> bool:
         """Return True for a label that follows the name of its set, such as ``week 3``, or a year without a unit."""
         following = NEXT_WORD.match(after)
         if len(number) >= YEAR and number in self._labels and not (following and fold(following[1]) in self._units):
             return True
-        word = LAST_WORD.search(before)
+        word = LAST_WORD.search(preceding)
         index_set = self._sets.get(fold(word[1])) if word else None
         return index_set is not None and number in index_set.position_of
 
-    def _is_in_name(self, before: str, number: str) -> bool:
+    def _is_in_name(self, preceding: str, number: str) -> bool:
         """Return True for digits that end a name, such as those of ``wk3`` or ``CO2``."""
-        word = WORD_BEFORE.search(before)
+        word = WORD_BEFORE.search(preceding)
         if word is None:
             return False
         is_long = len(number) >= LONG_NUMBER or not number.isdigit()
@@ -173,8 +173,8 @@ class SupportedNumbers:
     def _has(self, value: float, decimals: int) -> bool:
         """Return True if a supported figure rounds to a value."""
         room = 0.5 * 10.0**-decimals * (1 + 1e-9)
-        place = bisect_left(self._figures, value - room)
-        return place < len(self._figures) and self._figures[place] <= value + room
+        position = bisect_left(self._figures, value - room)
+        return position < len(self._figures) and self._figures[position] <= value + room
 
 
 def _readings(text: str) -> list[float]:

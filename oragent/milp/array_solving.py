@@ -291,14 +291,14 @@ def _stage_arrays(current: Arrays, linear: Arrays, stage: int) -> Arrays:
     return replace(current, sense=Sense.MINIMIZE, cost=cost, constant=constant, features=features)
 
 
-def _with_stage_kept(current: Arrays, staged: Arrays, most: float) -> Arrays:
+def _with_stage_kept(current: Arrays, staged: Arrays, limit: float) -> Arrays:
     used = np.flatnonzero(staged.cost)
     row = Sparse.from_entries(np.zeros(len(used)), used, staged.cost[used], (1, len(staged.cost)))
     return replace(
         current,
         matrix=current.matrix.stack_rows(row),
         row_low=np.append(current.row_low, -np.inf),
-        row_high=np.append(current.row_high, most - staged.constant),
+        row_high=np.append(current.row_high, limit - staged.constant),
     )
 
 

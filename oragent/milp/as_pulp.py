@@ -87,7 +87,9 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
             raise MilpError("the problem has special ordered sets; expected only rows: use binary variables instead")
         variables = tuple(read_variable(entry) for entry in data["variables"])
         if len(variables) > 1:
-            variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
+            variables = tuple(
+                variable for variable in variables if (variable.name, variable.low, variable.high) != (DUMMY, 0.0, 0.0)
+            )
         names, parameters = {variable.name for variable in variables}, data["parameters"]
         objective = Objective(_read_terms(data["objective"]["coefficients"], names), constant)
         rows = tuple(_read_rows(data["constraints"], names))

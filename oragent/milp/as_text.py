@@ -253,13 +253,13 @@ def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
         yield f"objective {json.dumps(milp.objective.name)}"
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
     used = {name for terms in every for name, value in terms.items() if value}
-    for own in (variable.name for variable in milp.variables):
+    for name in (variable.name for variable in milp.variables):
         # The LP format cannot state a variable without terms.
-        is_lost = form == "lp" and own not in used
-        if own in naming.variables or is_lost:
-            yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
-    for own, stand_in in naming.rows.items():
-        yield f"row {stand_in} {json.dumps(own)}"
+        is_lost = form == "lp" and name not in used
+        if name in naming.variables or is_lost:
+            yield f"variable {naming.variables.get(name, name)} {json.dumps(name)}"
+    for name, stand_in in naming.rows.items():
+        yield f"row {stand_in} {json.dumps(name)}"
 
 
 def _read_notes(text: str) -> dict[str, dict[str, str]]:
@@ -318,11 +318,11 @@ def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
     is_triangle = hessian.format_ == highspy.HessianFormat.kTriangular
     terms = []
     for column in range(hessian.dim_):
-        for place in range(starts[column], starts[column + 1]):
-            row = rows[place]
+        for entry in range(starts[column], starts[column + 1]):
+            row = rows[entry]
             factor = 0.5 if row == column or not is_triangle else 1.0
-            if values[place]:
-                terms.append(QuadraticTerm(names[column], names[row], factor * values[place]))
+            if values[entry]:
+                terms.append(QuadraticTerm(names[column], names[row], factor * values[entry]))
     return tuple(terms)
 
 
@@ -454,8 +454,8 @@ class _MpsCheck:
 
     def _column(self, words: list[str]) -> str:
         if len(words) >= 3 and words[1].strip("'\"").upper() == "MARKER":
-            known = words[2].strip("'\"").upper() in ("INTORG", "INTEND", "SOSORG", "SOSEND")
-            if known:
+            is_marker = words[2].strip("'\"").upper() in ("INTORG", "INTEND", "SOSORG", "SOSEND")
+            if is_marker:
                 return ""
             return "expected INTORG or INTEND"
         if len(words) not in (3, 5):

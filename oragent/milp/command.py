@@ -190,7 +190,7 @@ def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     # Nonzero variables come first.
-    order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)
+    order = sorted(milp.variables, key=lambda variable: solution.values[variable.name] == 0.0)
     lines = []
     for variable in order[:SHOWN_ROWS]:
         name = variable.name

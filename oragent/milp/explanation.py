@@ -170,8 +170,12 @@ def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
     prices = solution.relaxation or solution.sensitivity
     if prices is None:
         return
-    at_bound = [one for one in milp.variables if prices.reduced_costs[one.name] and one.name in prices.bound_ranges]
-    for variable in sorted(at_bound, key=lambda one: -abs(prices.reduced_costs[one.name])):
+    at_bound = [
+        variable
+        for variable in milp.variables
+        if prices.reduced_costs[variable.name] and variable.name in prices.bound_ranges
+    ]
+    for variable in sorted(at_bound, key=lambda variable: -abs(prices.reduced_costs[variable.name])):
         value, cost = solution.values[variable.name], prices.reduced_costs[variable.name]
         if value not in (variable.low, variable.high) or variable.low == variable.high:
             continue
@@ -280,8 +284,8 @@ def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
 def _part_text(milp: Milp, part: ModelPart) -> str:
     if part.side is not Side.ROW:
         variable = milp.variable(part.name)
-        least, most = f"at least {number(variable.low)}", f"at most {number(variable.high)}"
-        return f"{quoted(part.name)} is {least if part.side is Side.LOW else most}."
+        least, at_most = f"at least {number(variable.low)}", f"at most {number(variable.high)}"
+        return f"{quoted(part.name)} is {least if part.side is Side.LOW else at_most}."
     row = milp.row(part.name)
     few = list(row.terms.items())[:TERMS]
     terms = " ".join(f"{'-' if value < 0 else '+'} {number(abs(value))} {quoted(name)}" for name, value in few)

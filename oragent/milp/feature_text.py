@@ -67,13 +67,13 @@ def split_features(milp: Milp, form: str) -> Milp:
     Raises:
         MilpError: A part cannot be written in either way.
     """
-    kept = {name: getattr(milp.features, name) for name in NATIVE[form]}
+    native = {name: getattr(milp.features, name) for name in NATIVE[form]}
     if any(goal.priority < 0 for goal in milp.features.goals):
         raise MilpError("another objective has a lower priority than the model's own one, which a file cannot express")
-    rest = {part.name: getattr(milp.features, part.name) for part in fields(milp.features) if part.name not in kept}
+    rest = {part.name: getattr(milp.features, part.name) for part in fields(milp.features) if part.name not in native}
     if any(rest.values()):
         milp, _ = linearise_milp(replace(milp, features=ModelFeatures(**rest)))
-    return replace(milp, features=ModelFeatures(**kept))
+    return replace(milp, features=ModelFeatures(**native))
 
 
 def add_extra_rows(milp: Milp) -> tuple[Milp, ExtraRows]:
@@ -100,16 +100,16 @@ def mps_with_features(body: str, extra: ExtraRows, sets: Iterable[OrderedSet[str
     body = re.sub(r"^ N  idle_row\s*\n", "", body, count=1, flags=re.MULTILINE)
     body = re.sub(
         r"^    (\S+)\s+idle_row\s+1\n",
-        lambda found: "" if costs.get(found[1]) else f"    {found[1]}  Obj  0\n",
+        lambda match: "" if costs.get(match[1]) else f"    {match[1]}  Obj  0\n",
         body,
         flags=re.MULTILINE,
     )
     # Gurobi reads SOS only before quadratic terms.
     if "\nQUADOBJ" in body:
-        place = "\nQUADOBJ"
+        marker = "\nQUADOBJ"
     else:
-        place = "\nENDATA"
-    body = body.replace(place, "\n" + "".join(_mps_sets(sets)) + place[1:], 1)
+        marker = "\nENDATA"
+    body = body.replace(marker, "\n" + "".join(_mps_sets(sets)) + marker[1:], 1)
     return "".join(notes) + body.replace("\nENDATA", "\n" + "".join(_mps_sections(extra)) + "ENDATA", 1)
 
 
@@ -174,7 +174,7 @@ def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tup
     """
     known_columns, known_rows = set(columns), set(rows)
     reader = _SectionReader(known_columns, known_rows)
-    kept = []
+    remaining = []
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
@@ -182,7 +182,7 @@ def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tup
         if is_header:
             section = words[0].upper()
         if section not in SECTIONS or line.startswith("*") or not words:
-            kept.append(line)
+            remaining.append(line)
             continue
         if is_header:
             complaint = reader.begin(words)
@@ -190,7 +190,7 @@ def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tup
             complaint = reader.read(section, words)
         if complaint:
             raise MilpError(f"line {number}: {complaint}: {quoted(line.strip())}; not a model in MPS form")
-    return "\n".join(kept) + "\n", reader.result()
+    return "\n".join(remaining) + "\n", reader.result()
 
 
 class _SectionReader:
@@ -313,7 +313,7 @@ def lp_with_features(body: str, milp: Milp) -> str:
     features = milp.features
     rows = [_lp_row(part) for part in features.quadratic_rows] + [_lp_indicator(part) for part in features.indicators]
     if rows:
-        body = LP_ROWS.sub(lambda found: found[0] + "\n" + "\n".join(rows), body, count=1)
+        body = LP_ROWS.sub(lambda match: match[0] + "\n" + "\n".join(rows), body, count=1)
     ends = []
     if features.ordered_sets:
         ends += ["SOS", *map(_lp_set, features.ordered_sets)]
@@ -345,13 +345,15 @@ def _lp_products(terms: Iterable[QuadraticTerm[str]]) -> str:
 
 
 def _lp_row(row: QuadraticRow[str]) -> str:
-    left = " ".join(part for part in (_lp_terms(row.terms), "+ " + _lp_products(row.quadratic)) if part)
-    return f" {_word(row.name)}: {left} {row.relation} {_number(row.rhs)}"
+    expression = " ".join(part for part in (_lp_terms(row.terms), "+ " + _lp_products(row.quadratic)) if part)
+    return f" {_word(row.name)}: {expression} {row.relation} {_number(row.rhs)}"
 
 
 def _lp_indicator(part: Indicator[str]) -> str:
-    left = _lp_terms(part.terms) or f"0 {part.binary}"
-    return f" {_word(part.name)}: {part.binary} = {int(part.active)} -> {left} {part.relation} {_number(part.rhs)}"
+    expression = _lp_terms(part.terms) or f"0 {part.binary}"
+    return (
+        f" {_word(part.name)}: {part.binary} = {int(part.active)} -> {expression} {part.relation} {_number(part.rhs)}"
+    )
 
 
 def _lp_set(ordered: OrderedSet[str]) -> str:
@@ -408,9 +410,9 @@ def _lp_objectives(milp: Milp) -> str:
     used = {name for row in milp.rows for name in row.terms}
     costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}
     costs |= milp.objective.terms
-    own = FurtherObjective(milp.objective.name or "obj", costs, milp.sense, milp.objective.constant)
+    first = FurtherObjective(milp.objective.name or "obj", costs, milp.sense, milp.objective.constant)
     taken: set[str] = set()
-    for goal in (own, *milp.features.goals):
+    for goal in (first, *milp.features.goals):
         if goal.sense is milp.sense:
             weight = goal.weight
         else:

@@ -286,7 +286,7 @@ class Extreme(Generic[Key]):
 
     def violation(self, value: Lookup[Key]) -> float:
         """Return the difference, relative to the value."""
-        values = [value(one) for one in self.inputs] + ([] if self.constant is None else [self.constant])
+        values = [value(name) for name in self.inputs] + ([] if self.constant is None else [self.constant])
         expected = max(values) if self.largest else min(values)
         return abs(value(self.output) - expected) / max(1.0, abs(expected))
 
@@ -318,7 +318,7 @@ class BinaryProduct(Generic[Key]):
 
     def violation(self, value: Lookup[Key]) -> float:
         """Return the difference."""
-        return abs(value(self.output) - math.prod(value(one) for one in self.inputs))
+        return abs(value(self.output) - math.prod(value(name) for name in self.inputs))
 
 
 @dataclass(frozen=True)

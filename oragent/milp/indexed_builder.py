@@ -236,9 +236,9 @@ class IndexedModelBuilder:
             places = keys.astype(np.int64)
         else:
             place_of = {key: position for position, key in enumerate(map(tuple, family.keys.tolist()))}
-            wanted = self._place_keys(parameter, family.sets, keys, {}, unique=False)
+            cell_keys = self._place_keys(parameter, family.sets, keys, {}, unique=False)
             try:
-                places = np.array([place_of[key] for key in map(tuple, wanted.tolist())], dtype=np.int64)
+                places = np.array([place_of[key] for key in map(tuple, cell_keys.tolist())], dtype=np.int64)
             except KeyError as missing:
                 labels = [self._sets[name].labels[at] for name, at in zip(family.sets, missing.args[0], strict=True)]
                 raise MilpError(f"parameter {quoted(parameter)} has no cell for {', '.join(labels)}") from None
@@ -248,11 +248,9 @@ class IndexedModelBuilder:
         """Return the keys of a family's members. Variables are looked up first, then rows, then parameters."""
         for kind in (self._variables, self._rows, self._parameters):
             if family in kind:
-                found = kind[family]
-                labels = [self._sets[name].labels for name in found.sets]
-                return [
-                    tuple(of_set[at] for of_set, at in zip(labels, key, strict=True)) for key in found.keys.tolist()
-                ]
+                keys = kind[family]
+                labels = [self._sets[name].labels for name in keys.sets]
+                return [tuple(of_set[at] for of_set, at in zip(labels, key, strict=True)) for key in keys.keys.tolist()]
         raise MilpError(f"unknown family {quoted(family)}: add it first")
 
     def build(self) -> IndexedModel:
@@ -321,8 +319,8 @@ class IndexedModelBuilder:
         lookups = [self._sets[index_set].position_of for index_set in sets]
         if keys is None:
             return product_keys([len(lookup) for lookup in lookups])
-        found = [self._place_key(name, sets, key, lookups) for key in keys]
-        places = np.array(found, dtype=np.int32).reshape(len(found), len(sets))
+        positions = [self._place_key(name, sets, key, lookups) for key in keys]
+        places = np.array(positions, dtype=np.int32).reshape(len(positions), len(sets))
         if unique and len(np.unique(places, axis=0)) < len(places):
             raise MilpError(f"{quoted(name)} has a key twice: keys must be unique")
         return places
@@ -337,28 +335,30 @@ class IndexedModelBuilder:
         return tuple(lookup[label] for label, lookup in zip(labels, lookups, strict=True))
 
     def _figures(
-        self, name: str, given: Given, places: Keys, sets: tuple[str, ...], is_bound: bool = False
+        self, name: str, figures: Given, places: Keys, sets: tuple[str, ...], is_bound: bool = False
     ) -> LinkedVector:
         count = len(places)
-        if isinstance(given, LinkedFigures):
-            if len(given) == 1 and count != 1:
-                one = np.zeros(count, dtype=np.int64)
-                given = LinkedFigures(given.parameter, given.cells[one], given.factors[one], given.base[one])
-            if len(given) != count:
-                raise MilpError(f"{quoted(name)}: {len(given)} cells for {count} figures; expected equal numbers")
-            offset = int(self._parameters[given.parameter].positions[0]) if len(given) else 0
-            linked = np.flatnonzero(given.cells >= 0)
+        if isinstance(figures, LinkedFigures):
+            if len(figures) == 1 and count != 1:
+                zeros = np.zeros(count, dtype=np.int64)
+                figures = LinkedFigures(
+                    figures.parameter, figures.cells[zeros], figures.factors[zeros], figures.base[zeros]
+                )
+            if len(figures) != count:
+                raise MilpError(f"{quoted(name)}: {len(figures)} cells for {count} figures; expected equal numbers")
+            offset = int(self._parameters[figures.parameter].positions[0]) if len(figures) else 0
+            linked = np.flatnonzero(figures.cells >= 0)
             return LinkedVector(
-                given.base.astype(float), Links(linked, given.cells[linked] + offset, given.factors[linked])
+                figures.base.astype(float), Links(linked, figures.cells[linked] + offset, figures.factors[linked])
             )
-        if isinstance(given, Mapping):
+        if isinstance(figures, Mapping):
             by_key = {
                 self._place_key(name, sets, key, [self._sets[s].position_of for s in sets]): value
-                for key, value in given.items()
+                for key, value in figures.items()
             }
             values = np.array([by_key.get(key, 0.0) for key in map(tuple, places.tolist())], dtype=float)
         else:
-            values = np.asarray(given, dtype=float)
+            values = np.asarray(figures, dtype=float)
         if values.ndim == 0 or (values.shape == (1,) and count != 1):
             values = np.full(count, float(values.reshape(-1)[0]))
         values = values.reshape(-1)

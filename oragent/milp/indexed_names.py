@@ -179,7 +179,7 @@ def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
 def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
     """Return the objective and the further ones, with their weights and priorities."""
     objective = milp.objective
-    own = IndexedObjective(
+    main_objective = IndexedObjective(
         objective.name or "objective",
         milp.sense,
         LinkedVector.of_numbers(arrays.cost),
@@ -188,14 +188,14 @@ def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
         objective.meaning,
         quadratic=arrays.features.quadratic,
     )
-    return own, *(IndexedObjective.from_further(goal, len(arrays.cost)) for goal in arrays.features.goals)
+    return main_objective, *(IndexedObjective.from_further(goal, len(arrays.cost)) for goal in arrays.features.goals)
 
 
 def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:
     """Return features by name. Linear objectives other than that of the flat model become further objectives."""
     if len(model.objectives) == 1 and model.is_linear:
         return ModelFeatures()
-    own = flat_objective(model.objectives)
+    objective = flat_objective(model.objectives)
     goals = []
     for goal in further_objectives(model.objectives):
         if goal.quadratic:
@@ -206,7 +206,7 @@ def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[
         terms = {int(column): float(cost[column]) for column in np.flatnonzero(cost)}
         others = (goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount)
         goals.append(FurtherObjective(goal.name, terms, goal.sense, *others))
-    features = replace(model.features, quadratic=own.quadratic, goals=tuple(goals))
+    features = replace(model.features, quadratic=objective.quadratic, goals=tuple(goals))
     return features.rekey(columns.__getitem__, rows.__getitem__)
 
 
@@ -250,7 +250,7 @@ def _split_rest(
     by_stem: dict[str, list[tuple[int, list[str]]]] = {}
     if candidates:
         counts = {sign: sum(sign in names[position] for position in rest) for sign in candidates}
-        sign = max(counts, key=lambda one: counts[one])
+        sign = max(counts, key=lambda candidate: counts[candidate])
         by_stem = defaultdict(list)
         for position in rest:
             parts = names[position].split(sign)
@@ -324,7 +324,9 @@ class _SetPool:
         sets = [self._set_at[number, position] for position in range(width)]
         lookups = [index_set.position_of for index_set in sets]
         keys = [[lookup[label] for lookup, label in zip(lookups, labels, strict=True)] for labels in group.labels]
-        return tuple(one.name for one in sets), np.array(keys, dtype=np.int32).reshape(len(group.labels), width)
+        return tuple(index_set.name for index_set in sets), np.array(keys, dtype=np.int32).reshape(
+            len(group.labels), width
+        )
 
     @staticmethod
     def _holder(labels: tuple[str, ...], chosen: Sequence[tuple[str, ...]]) -> int | None:
@@ -354,18 +356,18 @@ class _SetPool:
     def _correct(self, index_set: IndexSet) -> IndexSet:
         correction = self._corrections.sets.get(index_set.name)
         if correction is None:
-            made = index_set
+            corrected = index_set
         elif isinstance(correction, str):
-            made = replace(index_set, name=correction, is_guessed=False)
+            corrected = replace(index_set, name=correction, is_guessed=False)
         else:
             ordered = correction.ordered
             if ordered is None:
                 ordered = correction.time or index_set.is_ordered
-            made = replace(
+            corrected = replace(
                 index_set, name=correction.name, is_ordered=ordered, is_time=correction.time, is_guessed=False
             )
-        self.sets.append(made)
-        return made
+        self.sets.append(corrected)
+        return corrected
 
 
 def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:

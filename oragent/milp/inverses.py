@@ -102,15 +102,15 @@ def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, r
 
     The columns before them have no cost and are ``free`` between their bounds.
     """
-    before, width = len(free[0]), matrix.width
-    count = (width - before) // 2
+    free_count, width = len(free[0]), matrix.width
+    count = (width - free_count) // 2
     low = np.concatenate([free[0], np.zeros(2 * count)])
     high = np.concatenate([free[1], np.full(2 * count, np.inf)])
-    cost, integer = np.where(np.arange(width) < before, 0.0, 1.0), np.zeros(width, dtype=bool)
+    cost, integer = np.where(np.arange(width) < free_count, 0.0, 1.0), np.zeros(width, dtype=bool)
     solved = run_highs(Arrays(Sense.MINIMIZE, cost, 0.0, low, high, integer, matrix, row_low, row_high))
     if solved.values is None or solved.claim is not SolverClaim.OPTIMAL:
         return None
-    return solved.values[before : before + count] - solved.values[before + count :]
+    return solved.values[free_count : free_count + count] - solved.values[free_count + count :]
 
 
 def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:

@@ -102,13 +102,13 @@ def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
     """Return a linearised model with the names of the original one."""
     arrays = linear.arrays
     taken = {variable.name for variable in milp.variables}
-    own, variables = len(milp.variables), []
+    count, variables = len(milp.variables), []
     for index, (low, high) in enumerate(zip(arrays.low.tolist(), arrays.high.tolist(), strict=True)):
         kind = VariableKind.INTEGER if arrays.integer[index] else VariableKind.CONTINUOUS
-        if index < own:
+        if index < count:
             variables.append(replace(milp.variables[index], low=low, high=high, kind=kind))
         else:
-            variables.append(Variable(free_name(linear.columns[index - own], taken), low, high, kind))
+            variables.append(Variable(free_name(linear.columns[index - count], taken), low, high, kind))
     columns = [variable.name for variable in variables]
     row_names = [row.name for row in milp.rows] + list(linear.rows)
     taken, rows = set(row_names), []
@@ -163,9 +163,9 @@ class _Builder:
 
     def name_of(self, column: int) -> str:
         """Return the name of a column for messages."""
-        own = len(self.arrays.cost)
-        if column >= own:
-            return self.column_names[column - own]
+        count = len(self.arrays.cost)
+        if column >= count:
+            return self.column_names[column - count]
         return self.names[column] if self.names else f"column {column}"
 
     def add_column(self, name: str, low: float, high: float, *, integer: bool = False, cost: float = 0.0) -> int:
@@ -267,14 +267,14 @@ class _Builder:
             self.semi.append(column)
             return
         name = self.name_of(column)
-        most, least = (high, low) if low > 0 else (low, high)
-        if not abs(most) <= LARGEST_CONSTANT:
+        largest, least = (high, low) if low > 0 else (low, high)
+        if not abs(largest) <= LARGEST_CONSTANT:
             raise self._no_bound(f"semi-continuous variable {quoted(name)}", [column], Ability.SEMI_CONTINUOUS)
         used = self.add_binary(f"{name} is used")
         self.low[column] = self.tight_low[column] = min(0.0, low)
         self.high[column] = self.tight_high[column] = max(0.0, high)
         up, down = (Relation.AT_MOST, Relation.AT_LEAST) if low > 0 else (Relation.AT_LEAST, Relation.AT_MOST)
-        self.add_row(f"{name} at most if used", [(column, 1.0), (used, -most)], up, 0.0)
+        self.add_row(f"{name} at most if used", [(column, 1.0), (used, -largest)], up, 0.0)
         self.add_row(f"{name} at least if used", [(column, 1.0), (used, -least)], down, 0.0)
         self.notes.append(f"semi-continuous {quoted(name)}: 1 binary variable, 2 rows")
 
@@ -312,12 +312,12 @@ class _Builder:
         self.notes.append(f"indicator {quoted(part.name)}: a constant from the bounds")
 
     def _add_side(self, part: Indicator[int], relation: Relation, sign: float) -> None:
-        most = 0.0
+        largest = 0.0
         for column, value in part.terms.items():
             if value:
                 end = self.tight_high[column] if sign * value > 0 else self.tight_low[column]
-                most += sign * value * end
-        constant = most - sign * part.rhs
+                largest += sign * value * end
+        constant = largest - sign * part.rhs
         if not constant <= LARGEST_CONSTANT:
             raise self._no_bound(f"indicator {quoted(part.name)}", part.terms, Ability.INDICATORS)
         # The row always holds.
@@ -387,8 +387,8 @@ class _Builder:
         product = self.add_column(name, min(low, 0.0), max(high, 0.0))
         self.add_row(f"{name} at most if 1", [(product, 1.0), (binary, -high)], Relation.AT_MOST, 0.0)
         self.add_row(f"{name} at least if 1", [(product, 1.0), (binary, -low)], Relation.AT_LEAST, 0.0)
-        most = [(product, 1.0), (column, -1.0), (binary, -low)]
-        self.add_row(f"{name} at most", most, Relation.AT_MOST, -low)
+        terms = [(product, 1.0), (column, -1.0), (binary, -low)]
+        self.add_row(f"{name} at most", terms, Relation.AT_MOST, -low)
         least = [(product, 1.0), (column, -1.0), (binary, -high)]
         self.add_row(f"{name} at least", least, Relation.AT_LEAST, -high)
         self.notes.append(f"product {quoted(name)}: 1 variable, 4 rows")

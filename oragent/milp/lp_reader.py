@@ -259,7 +259,7 @@ class _LpReader:
         return expression
 
     def _quadratic(self, expression: _Expression, sign: float) -> None:
-        found = []
+        products = []
         while self._peek().text != "]":
             factor = sign
             while self._peek().text in ("+", "-"):
@@ -276,13 +276,13 @@ class _LpReader:
                 second = self._variable(self._take())
             else:
                 raise self._error(operator, "^2 or *")
-            found.append(QuadraticTerm(first, second, factor))
+            products.append(QuadraticTerm(first, second, factor))
         self.at += 1
         half = 1.0
         if self._peek().text == "/":
             self.at += 1
             half = 1.0 / self._number()
-        expression.quadratic += [QuadraticTerm(term.first, term.second, half * term.value) for term in found]
+        expression.quadratic += [QuadraticTerm(term.first, term.second, half * term.value) for term in products]
 
     def _read_objectives(self, lines: list[tuple[int, str]], multi: bool) -> None:
         if not multi:
@@ -311,40 +311,44 @@ class _LpReader:
             binary, _, value, _ = self._variable(self._take()), self._take(), self._number(), self._take()
             self.low[binary], self.high[binary] = max(self.low[binary], 0.0), min(self.high[binary], 1.0)
             self.integer.add(binary)
-            left = self._expression()
+            expression = self._expression()
             relation, rhs = RELATIONS.get(self._peek().text), 0.0
             if relation is None:
                 raise self._error(self._peek(), "<=, >= or =")
             self.at += 1
-            rhs = self._number() - left.constant
-            self.indicators.append(Indicator(name, binary, value > 0.5, left.terms, relation, rhs))
+            rhs = self._number() - expression.constant
+            self.indicators.append(Indicator(name, binary, value > 0.5, expression.terms, relation, rhs))
             return
-        left = self._expression()
+        expression = self._expression()
         first = RELATIONS.get(self._peek().text)
         if first is None:
             raise self._error(self._peek(), "<=, >= or =")
         self.at += 1
-        if not left.terms and not left.quadratic:
+        if not expression.terms and not expression.quadratic:
             # Number, relation, terms, and optionally a second relation.
             middle = self._expression()
-            self._add_row(name, middle, MIRRORED[first], left.constant, two=self._peek().text in RELATIONS)
+            self._add_row(name, middle, MIRRORED[first], expression.constant, two=self._peek().text in RELATIONS)
             if self._peek().text in RELATIONS:
                 second = RELATIONS[self._take().text]
                 self._add_row(name, middle, second, self._number(), two=True)
             return
-        self._add_row(name, left, first, self._number())
+        self._add_row(name, expression, first, self._number())
 
-    def _add_row(self, name: str, left: _Expression, relation: Relation, rhs: float, *, two: bool = False) -> None:
+    def _add_row(
+        self, name: str, expression: _Expression, relation: Relation, rhs: float, *, two: bool = False
+    ) -> None:
         if two:
             name = f"{name} {'least' if relation is Relation.AT_LEAST else 'most'}"
         if not math.isfinite(rhs):
             return
         unique = free_name(name, self.row_names)
-        if left.quadratic:
-            quadratic = tuple(left.quadratic)
-            self.quadratic_rows.append(QuadraticRow(unique, left.terms, quadratic, relation, rhs - left.constant))
+        if expression.quadratic:
+            quadratic = tuple(expression.quadratic)
+            self.quadratic_rows.append(
+                QuadraticRow(unique, expression.terms, quadratic, relation, rhs - expression.constant)
+            )
         else:
-            self.rows.append(Row(unique, left.terms, relation, rhs - left.constant))
+            self.rows.append(Row(unique, expression.terms, relation, rhs - expression.constant))
 
     def _read_bound(self) -> None:
         token = self._peek()

@@ -36,7 +36,7 @@ def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> objec
     return part
 
 
-def _step(part: object, name: str, place: str, reference: str) -> object:
+def _step(part: object, name: str, name_path: str, reference: str) -> object:
     where = f"{quoted(reference)}: "
     if name:
         if not isinstance(part, BaseModel) or name not in type(part).model_fields:
@@ -44,10 +44,10 @@ def _step(part: object, name: str, place: str, reference: str) -> object:
             raise MilpError(f"{where}no field {quoted(name)}: {nearest_names(name, fields)}")
         return getattr(part, name)
     if not isinstance(part, tuple):
-        raise MilpError(f"{where}[{place}] of a part that has no list")
-    if int(place) >= len(part):
-        raise MilpError(f"{where}[{place}] of a list of {len(part)}; the first one is [0]")
-    return part[int(place)]
+        raise MilpError(f"{where}[{name_path}] of a part that has no list")
+    if int(name_path) >= len(part):
+        raise MilpError(f"{where}[{name_path}] of a list of {len(part)}; the first one is [0]")
+    return part[int(name_path)]
 
 
 def format_part(part: object) -> str:

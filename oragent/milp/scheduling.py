@@ -119,12 +119,12 @@ class SchedulingModel:
         if not self.intervals:
             raise MilpError("the schedule has no interval: expected at least one")
         check_unique((interval.name for interval in self.intervals), "intervals")
-        known = {interval.name for interval in self.intervals}
+        names = {interval.name for interval in self.intervals}
         used = [name for machine in self.machines for name in machine.intervals]
         used += [name for resource in self.resources for name in resource.demands]
         used += [name for pair in self.precedences for name in (pair.before, pair.after)]
         for name in used:
-            if name not in known:
+            if name not in names:
                 raise MilpError(
                     f"the schedule uses {quoted(name)}, which is not an interval of it: declare or rename it"
                 )

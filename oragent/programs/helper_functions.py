@@ -35,15 +35,15 @@ def copy_helpers(source: str, names: Iterable[str], libraries: Mapping[str, str]
         CandidateError: With status ``rejected``: a name is in no library, or a program cannot be parsed.
     """
     tree = parse_tree(source)
-    own = {name for node in tree.body for name in _bound_names(node)}
+    own_names = {name for node in tree.body for name in _bound_names(node)}
     parts: dict[str, None] = {}
     for name in names:
-        if name in own:
+        if name in own_names:
             continue
         if name not in libraries:
-            known = ", ".join(sorted(libraries)) or "none"
-            raise CandidateError(f"no earlier program has a function {name!r}: known are {known}", "rejected")
-        for part in _collect_parts(libraries[name], name, own):
+            library_names = ", ".join(sorted(libraries)) or "none"
+            raise CandidateError(f"no earlier program has a function {name!r}: known are {library_names}", "rejected")
+        for part in _collect_parts(libraries[name], name, own_names):
             parts[part] = None
     copied = "\n\n\n".join(parts)
     if not copied:
@@ -54,20 +54,20 @@ def copy_helpers(source: str, names: Iterable[str], libraries: Mapping[str, str]
     return "\n\n".join(part for part in (head, copied, rest.lstrip("\n")) if part)
 
 
-def _collect_parts(library: str, name: str, own: Collection[str]) -> list[str]:
+def _collect_parts(library: str, name: str, own_names: Collection[str]) -> list[str]:
     """Return the texts of a function and of all that it uses, in the order of its program."""
     tree = parse_tree(library)
     lines = library.split("\n")
     bound = {bound_name: node for node in tree.body for bound_name in _bound_names(node)}
-    wanted, seen = [name], set[str]()
+    needed, seen = [name], set[str]()
     nodes: set[ast.stmt] = set()
-    while wanted:
-        current = wanted.pop()
-        if current in seen or current not in bound or (current in own and current != name):
+    while needed:
+        current = needed.pop()
+        if current in seen or current not in bound or (current in own_names and current != name):
             continue
         seen.add(current)
         nodes.add(bound[current])
-        wanted += [node.id for node in ast.walk(bound[current]) if isinstance(node, ast.Name)]
+        needed += [node.id for node in ast.walk(bound[current]) if isinstance(node, ast.Name)]
     return [_text_of(node, lines) for node in tree.body if node in nodes]
 
 

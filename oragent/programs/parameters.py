@@ -136,7 +136,7 @@ def write_values(source: str, values: Mapping[str, float]) -> str:
         for declaration in text.declarations:
             match = _match_spec(declaration.spec)
             if match and match["name"] == name and match["value"]:
-                start, end = (declaration.start + place for place in match.span("value"))
+                start, end = (declaration.start + offset for offset in match.span("value"))
                 changes.append((start, end, number))
     for start, end, number in sorted(changes, reverse=True):
         source = f"{source[:start]}{number}{source[end:]}"
@@ -288,6 +288,6 @@ class _ProgramText:
         return self._starts[line - 1] + len(prefix.decode(errors="replace"))
 
     def _is_in_string(self, line: int, column: int) -> bool:
-        place = line, len(self._lines[line - 1][:column].encode(errors="surrogatepass"))
-        begun = bisect_right(self._string_starts, place)
-        return begun > 0 and self._string_ends[begun - 1] > place
+        position = line, len(self._lines[line - 1][:column].encode(errors="surrogatepass"))
+        begun = bisect_right(self._string_starts, position)
+        return begun > 0 and self._string_ends[begun - 1] > position

@@ -104,17 +104,17 @@ class Sets:
             sentences.append(f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}")
         return sentences
 
-    def _compare_pair(self, name: str, other: str) -> str:
+    def _compare_pair(self, name: str, fresh_name: str) -> str:
         """Compare the gain on a set with that on a set to which the search cannot have fitted its programs."""
-        reference, fresh = self.scores[name], self.scores[other]
-        first, second = self.sizes.get(name, ()), self.sizes.get(other, ())
+        reference, fresh = self.scores[name], self.scores[fresh_name]
+        first, second = self.sizes.get(name, ()), self.sizes.get(fresh_name, ())
         # Scores can be compared if distribution, sizes and number of instances are equal.
         if name == "test" and first == second:
             chance = score_probability(self.direction, reference[1], fresh[1])
         else:
             chance = gain_probability(self.direction, reference, fresh)
         gains = [measure_gain(self.direction, seed.score, best.score) for seed, best in (reference, fresh)]
-        text = f"on {name} the best is {gains[0].sentence}, on {PLACES[other]} {gains[1].sentence}"
+        text = f"on {name} the best is {gains[0].sentence}, on {PLACES[fresh_name]} {gains[1].sentence}"
         if first != second and first and second:
             text += f" (sizes {', '.join(first)} and {', '.join(second)})"
         if gains[0].amount > 0 > gains[1].amount:

@@ -208,9 +208,9 @@ def _draw_solutions(scorer: HeldOutScorer, best: str, run: Run | None) -> tuple[
     values: dict[str, Mapping[str, float]] = {}
     images: dict[str, Mapping[str, bytes]] = {}
     for program, source in zip(PROGRAMS, (best, scorer.seed), strict=True):
-        outcome, found = _run_option(scorer, source, DRAW, (SVG,), run)
+        outcome, drawn = _run_option(scorer, source, DRAW, (SVG,), run)
         values[program] = _read_values(outcome.metrics.get(DRAWN))
-        images[program] = {Path(name).stem: data for name, data in found.items() if is_plain_svg(data)}
+        images[program] = {Path(name).stem: data for name, data in drawn.items() if is_plain_svg(data)}
     shared = [
         name for name in values["best"] if all(name in values[each] and name in images[each] for each in PROGRAMS)
     ]

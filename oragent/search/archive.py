@@ -71,9 +71,9 @@ class Grid:
     def chosen(self, first: Sequence[Features]) -> "Grid":
         """Return the grid with bounds from the first candidates, unless they are declared."""
         bounds = list(self.bounds)
-        for axis, (is_measured, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
+        for axis, (is_measured, axis_bounds) in enumerate(zip(self.measured, self.bounds, strict=True)):
             values = [features[axis] for features in first if len(features) > axis]
-            if is_measured and known is None and values:
+            if is_measured and axis_bounds is None and values:
                 bounds[axis] = _choose_bounds(values)
         return replace(self, bounds=tuple(bounds))
 

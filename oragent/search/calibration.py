@@ -80,7 +80,7 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
         if point.seconds is not None and CLOSE[0] * limit_s <= point.seconds <= CLOSE[1] * limit_s:
             break
         following = _next_value(parameter, points, limit_s)
-        if following in [known.value for known in points]:
+        if following in [earlier.value for earlier in points]:
             break
         value = following
     return _choose(source, parameter, points, limit_s)
@@ -136,17 +136,17 @@ def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: 
     # With one point, the time is assumed to be proportional to the value.
     constant, slope = 0.0, seconds / value if value > 0 else 0.0
     if len(measured) > 1:
-        before, earlier = measured[-2]
-        slope = (seconds - earlier) / (value - before)
+        previous, earlier = measured[-2]
+        slope = (seconds - earlier) / (value - previous)
         constant = seconds - slope * value
     if slope <= 0.0:
-        wanted = value * LARGEST_STEP
+        proposed = value * LARGEST_STEP
     else:
-        wanted = (SHARE * limit_s - constant) / slope
-    wanted = min(max(wanted, value / LARGEST_STEP), value * LARGEST_STEP)
-    if wanted >= too_large:
-        wanted = (value + too_large) / 2
-    return _fit(parameter, wanted)
+        proposed = (SHARE * limit_s - constant) / slope
+    proposed = min(max(proposed, value / LARGEST_STEP), value * LARGEST_STEP)
+    if proposed >= too_large:
+        proposed = (value + too_large) / 2
+    return _fit(parameter, proposed)
 
 
 def _fit(parameter: ProgramParameter, value: float) -> float:
@@ -161,14 +161,14 @@ def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], 
     if not points or (not measured and points[-1].value > parameter.low):
         return Calibration(source)
     name = parameter.name
-    told = "; ".join(
+    measurements = "; ".join(
         f"{name} = {point.value:g}: "
         + ("out of time" if point.seconds is None else f"about {point.seconds:.3g} s when it is scored")
         for point in points
     )
-    report = f"Measured on practice instances, with {limit_s:g} s allowed: {told}."
+    report = f"Measured on practice instances, with {limit_s:g} s allowed: {measurements}."
     fitting = [point for point in measured if (point.seconds or 0.0) <= CLOSE[1] * limit_s]
     if not fitting:
-        return Calibration(source, report, f"no value of {name} that was measured fits the time limit: {told}")
+        return Calibration(source, report, f"no value of {name} that was measured fits the time limit: {measurements}")
     best = max(fitting, key=lambda point: point.value)
     return Calibration(write_values(source, {name: best.value}), f"{report} {name} = {best.value:g} is scored.")

@@ -122,9 +122,9 @@ class CmaEs:
             stalled = 0.0
         squares = np.sum((inverse_root @ steps.T) ** 2, axis=0) + EPSILON
         weights = np.where(self._weights >= 0, self._weights, self._weights * dimensions / squares)
-        kept = 1 + self._rank_one * stalled - self._rank_one - self._rank_mu * float(np.sum(self._weights))
+        retained = 1 + self._rank_one * stalled - self._rank_one - self._rank_mu * float(np.sum(self._weights))
         self._covariance = (
-            kept * self._covariance
+            retained * self._covariance
             + self._rank_one * np.outer(self._path, self._path)
             + self._rank_mu * (steps.T * weights) @ steps
         )

@@ -199,10 +199,10 @@ def config_schema() -> type[Config]:
 
 @lru_cache
 def _compose_schema(sections: tuple[tuple[str, type[Any]], ...]) -> type[Config]:
-    told = "".join(f"\n    {name}: Settings of the strategy ``{name}``." for name, _ in sections)
+    attributes = "".join(f"\n    {name}: Settings of the strategy ``{name}``." for name, _ in sections)
     content = {name: field(default_factory=model) for name, model in sections} | {
         "__annotations__": dict(sections),
-        "__doc__": f"{inspect.getdoc(Config)}{told}",
+        "__doc__": f"{inspect.getdoc(Config)}{attributes}",
         "__module__": __name__,
     }
     return cast(type[Config], dataclass(frozen=True, config=STRICT)(type("Config", (Config,), content)))

@@ -101,8 +101,10 @@ class ExperimentRunner:
 
     async def _measure(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))
-        own = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
-        job = self._problem.make_job(source, self._root, limits, subset.mode, size, (*self._options, *own), observer)
+        arguments = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
+        job = self._problem.make_job(
+            source, self._root, limits, subset.mode, size, (*self._options, *arguments), observer
+        )
         return await self._pool.evaluate(share_compiled(job, self._offers))
 
     def _check(self, subset: Subset) -> Subset:

@@ -503,8 +503,8 @@ class _Sweep:
         for generation in range(0, settings, size):
             places = [search.ask() for _ in range(size)]
             points = [
-                {axis.name: _parameter_value(axis, float(at)) for axis, at in zip(ranges, place, strict=True)}
-                for place in places
+                {axis.name: _parameter_value(axis, float(at)) for axis, at in zip(ranges, index, strict=True)}
+                for index in places
             ]
             rows = await self.run_all(points[: settings - generation])
             if len(rows) < size or None in rows:

@@ -71,27 +71,27 @@ class Journal:
         self._moments = store.moments()
         self._latest: tuple[str, int, Moment] | None = None
 
-    def add_program(self, place: str, number: int, candidate: Candidate) -> None:
+    def add_program(self, label: str, number: int, candidate: Candidate) -> None:
         """Store a program, unless it is stored already, as in a resumed run."""
         values: dict[str, Any] = {"status": str(candidate.evaluation.status)}
         values |= {name: getattr(candidate.evaluation, name) for name in OF_EVALUATION}
         values |= {name: getattr(candidate, name) for name in OF_CANDIDATE}
-        self._append(place, number, PROGRAM, json.dumps(values, default=repr))
+        self._append(label, number, PROGRAM, json.dumps(values, default=repr))
 
-    def add_note(self, place: str, note: RoundNote) -> None:
+    def add_note(self, label: str, note: RoundNote) -> None:
         """Store a note of an unfinished round."""
-        self._append(place, note.round, NOTE, json.dumps(asdict(note)))
+        self._append(label, note.round, NOTE, json.dumps(asdict(note)))
 
     def reject_program(self, number: int, fingerprint: str) -> None:
         """Record that a program failed its check."""
         self._append(f"{REJECTED} {fingerprint}", number, REJECTED, fingerprint)
 
-    def _append(self, place: str, number: int, kind: str, text: str) -> None:
-        if self._texts.get(place) == text:
+    def _append(self, label: str, number: int, kind: str, text: str) -> None:
+        if self._texts.get(label) == text:
             return
-        row = JournalRow(len(self._rows), place, number, kind, text)
+        row = JournalRow(len(self._rows), label, number, kind, text)
         self._store.add_to_journal(row)
-        self._texts[place] = text
+        self._texts[label] = text
         self._rows.append(row)
         self._read.append(_read_row(row))
 
@@ -131,5 +131,5 @@ def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     evaluation = Evaluation(
         Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
     )
-    made = {name: values[name] for name in OF_CANDIDATE}
-    return Finding(row.round, row.place, Candidate(**made, parents=(), call=None, evaluation=evaluation))
+    created = {name: values[name] for name in OF_CANDIDATE}
+    return Finding(row.round, row.place, Candidate(**created, parents=(), call=None, evaluation=evaluation))

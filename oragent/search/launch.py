@@ -260,7 +260,9 @@ async def search(
                         chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
                     else:
                         chosen = []
-                    for message in (prices.describe_price(one.name, server_address(one)) for one in chosen):
+                    for message in (
+                        prices.describe_price(settings.name, server_address(settings)) for settings in chosen
+                    ):
                         if message and store.remark(message):
                             tell(message)
                     recorded = ReplayModel(store.replies)
@@ -277,8 +279,8 @@ async def search(
                         if lack and store.remark(lack):
                             tell(lack)
                     try:
-                        known = filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")])
-                        learned = replace(folder, problem=replace(folder.problem, knowledge="\n\n".join(known)))
+                        lessons = filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")])
+                        learned = replace(folder, problem=replace(folder.problem, knowledge="\n\n".join(lessons)))
                         offers = await _ask_offers(learned, store, pool)
                         check_protocol(folder.config.protocol, offers)
                         engine = Engine(

@@ -59,12 +59,12 @@ class LeaderCheck:
     async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
         if not self._measures:
             return
-        place = next(at for at, program in enumerate(run.candidates) if program is leader)
+        position = next(at for at, program in enumerate(run.candidates) if program is leader)
         view = self._make_view(run, leader)
         measuring = self._context.scoring.measure(view, leader.source, None, run.experiments.instances, CPU_S, "")
         measured = await self._context.in_time(measuring)
         if measured.score is not None and leader.score is not None:
-            score = PracticeScore(f"{run.number}.{place}", leader.score, measured.score)
+            score = PracticeScore(f"{run.number}.{position}", leader.score, measured.score)
             run.notes.append(score.to_note(run.number))
 
     def _find_leader(self, run: RoundContext) -> Candidate | None:

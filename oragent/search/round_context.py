@@ -235,10 +235,10 @@ class RoundContext:
         self.notes.append(RoundNote(self.number, kind, text))
         self.publish(kind, text, f"n{len(self.notes)}")
 
-    def publish(self, kind: str, text: str, place: str) -> None:
-        """Publish a text to other rounds at once, without a note; ``place`` names it in the branch."""
+    def publish(self, kind: str, text: str, label: str) -> None:
+        """Publish a text to other rounds at once, without a note; ``label`` names it in the branch."""
         if self.context.journal is not None:
-            name = f"{self.number}.{self.case.branch}{place}"
+            name = f"{self.number}.{self.case.branch}{label}"
             self.context.journal.add_note(name, RoundNote(self.number, kind, text))
 
     def recall(self, kind: str) -> list[RoundNote]:
@@ -448,8 +448,8 @@ class RoundContext:
         if scored.evaluation.status is Status.SCREENED:
             self._met.add(ended_race_text(scored.name))
         if self.context.journal is not None and origin != PROBE:
-            place = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
-            self.context.journal.add_program(place, self.number, self.candidates[-1])
+            label = f"{self.number}.{self.case.branch}p{len(self.candidates)}"
+            self.context.journal.add_program(label, self.number, self.candidates[-1])
         if origin != PROBE:
             self.context.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

@@ -130,20 +130,20 @@ class RoundExperiments:
 
         The value depends only on committed rounds and on this round, not on the number of workers.
         """
-        each, left = self._run.settings.strategy.experiment_s, self._run.experiment_share
+        each, remaining = self._run.settings.strategy.experiment_s, self._run.experiment_share
         if each is None:
             return math.inf
-        if left is None:
+        if remaining is None:
             committed = sum(float(note.text) for note in self._run.recall(EXPERIMENT_S))
-            left = (each * (FREE_EXPERIMENTS + self._run.spent.evaluations) - committed) / self._run.window
-        return max(0.0, left - sum(float(note.text) for note in self._run.notes if note.kind == EXPERIMENT_S))
+            remaining = (each * (FREE_EXPERIMENTS + self._run.spent.evaluations) - committed) / self._run.window
+        return max(0.0, remaining - sum(float(note.text) for note in self._run.notes if note.kind == EXPERIMENT_S))
 
     def _limit_experiment(self, cpu_s: float) -> float:
-        if (left := self.cpu_s_left) < LEAST_S:
+        if (remaining := self.cpu_s_left) < LEAST_S:
             raise ConfigError(
                 "the CPU seconds of this run for sweeps and probes are used up; each evaluation adds some"
             )
-        return min(cpu_s, left)
+        return min(cpu_s, remaining)
 
     def _count_experiment(self, cpu_s: float) -> None:
         if self._run.settings.strategy.experiment_s is not None:
@@ -188,8 +188,8 @@ class RoundExperiments:
         key, begun = object(), time.monotonic()
 
         def notice(ended: int, planned: int, used_s: float) -> None:
-            told = f"setting {ended + 1} of {planned}, {used_s:.0f} of {limit_s:.0f} CPU s"
-            self._context.sweeping[key] = RunningJob(f"sweep, round {self._run.number}: {told}", begun)
+            progress = f"setting {ended + 1} of {planned}, {used_s:.0f} of {limit_s:.0f} CPU s"
+            self._context.sweeping[key] = RunningJob(f"sweep, round {self._run.number}: {progress}", begun)
 
         sweeping = run_sweep(
             self._measure("sweep"),

@@ -54,7 +54,7 @@ def count_replies(candidates: Sequence[Candidate]) -> ReplyCounts:
     written = [candidate for candidate in candidates if candidate.call is not None]
     firsts = [candidate for candidate in written if candidate.origin != "repair"]
     usable = [candidate for candidate in firsts if candidate.evaluation.status is not Status.REJECTED]
-    ran = [one for one in written if one.score is not None or one.evaluation.status is Status.TIMEOUT]
+    ran = [record for record in written if record.score is not None or record.evaluation.status is Status.TIMEOUT]
     return ReplyCounts(len(written), len(usable), len(ran))
 
 
@@ -137,8 +137,8 @@ class RunContext:
         if not hints:
             return self.problem
         about = self.problem.about
-        told = "\n\n".join((about.description.strip(), *(f"A hint from the user: {text}" for text in hints)))
-        return replace(self.problem, about=replace(about, description=told))
+        description = "\n\n".join((about.description.strip(), *(f"A hint from the user: {text}" for text in hints)))
+        return replace(self.problem, about=replace(about, description=description))
 
     @property
     def replies(self) -> Replies:

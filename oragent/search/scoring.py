@@ -185,9 +185,11 @@ class Scoring:
             return Evaluation(Status.REJECTED, message=inspected.problem)
         limit = min(self._limits.cpu_s, cpu_s)
         key = EvaluationKey.of_experiment(inspected.fingerprint, size, subset.instances, observer, subset.mode)
-        own = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
+        arguments = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
         limits = replace(self._limits, cpu_s=limit)
-        job = self._problem.make_job(source, self._root, limits, subset.mode, size, (*self._options, *own), observer)
+        job = self._problem.make_job(
+            source, self._root, limits, subset.mode, size, (*self._options, *arguments), observer
+        )
         job = share_compiled(job, self._offers)
         while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:
             if key not in self._flying:
@@ -399,8 +401,8 @@ class Scoring:
         if not threshold:
             return None
         tried = [candidate for candidate in seen.tried if candidate.score is not None and not candidate.is_probe]
-        known: list[Elite | Candidate] = [*seen.archive.elites(), *tried]
-        programs = [(program.id, program.source) for program in known]
+        compared: list[Elite | Candidate] = [*seen.archive.elites(), *tried]
+        programs = [(program.id, program.source) for program in compared]
         return await asyncio.to_thread(too_near, source, programs, threshold, self._problem.signature)
 
     def _store_as(self, name: str, evaluation: Evaluation) -> ScoredProgram:

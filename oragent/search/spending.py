@@ -71,14 +71,14 @@ def estimate_search(config: Config, problem: Problem, prices: Prices) -> Spendin
     if not strategy.asks_model or config.model is None:
         return SpendingEstimate()
     system = estimate_tokens(f"{problem.brief}{problem.documentation}") + 150
-    known = estimate_tokens(problem.knowledge)
+    knowledge = estimate_tokens(problem.knowledge)
     growth = max(1.0, estimate_tokens(problem.seed) / MEASURED_SEED)
     evaluations = config.budget.evaluations or UNBOUNDED
     planned = []
     for profile in _list_profiles(config):
         model = _model_of(config, profile.role)
         if model is not None:
-            tokens_in = system + known + profile.request * growth
+            tokens_in = system + knowledge + profile.request * growth
             planned.append(PlannedCalls(profile.role, model, evaluations * profile.calls, tokens_in, profile.reply))
     return price_calls(planned, prices, config.budget)
 

@@ -79,19 +79,19 @@ class PersonModel:
     async def __call__(self, request: Request, /) -> Reply:
         """Return the user's reply, or the model's if the user passes the prompt to it."""
         begun = time.monotonic()
-        asked, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
+        question, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
         values = {"key": request.key, "role": request.role, "prompt": request.prompt}
         try:
-            make_plain_folder(asked.parent)
+            make_plain_folder(question.parent)
             answer.unlink(missing_ok=True)
-            replace_file(asked, json.dumps(values))
+            replace_file(question, json.dumps(values))
         except OSError as problem:
-            raise StoreError(f"cannot write the prompt for a person to {asked}: {problem}") from None
+            raise StoreError(f"cannot write the prompt for a person to {question}: {problem}") from None
         try:
             while (text := _read_answer(answer)) is None:
                 await asyncio.sleep(POLL_S)
         finally:
-            for path in (asked, answer):
+            for path in (question, answer):
                 with suppress(OSError):
                     path.unlink()
         if not text:
@@ -111,12 +111,12 @@ def read_messages(prompt: str) -> list[tuple[str, str]]:
 
 def list_open_prompts(folder: Path) -> list[OpenPrompt]:
     """List the open prompts of a run, oldest first. ``folder`` is the folder of actions."""
-    place = folder / ASKED
-    if folder.is_symlink() or place.is_symlink() or not place.is_dir():
+    prompt_folder = folder / ASKED
+    if folder.is_symlink() or prompt_folder.is_symlink() or not prompt_folder.is_dir():
         return []
     prompts = []
     with suppress(OSError):
-        for path in sorted(place.glob("[!.]*.json"), key=lambda path: path.stat().st_mtime_ns)[:100]:
+        for path in sorted(prompt_folder.glob("[!.]*.json"), key=lambda path: path.stat().st_mtime_ns)[:100]:
             if path.is_symlink():
                 continue
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -144,13 +144,13 @@ def answer_prompt(folder: Path, text: str, key: str = "") -> str:
     return chosen
 
 
-def write_message(place: Path, name: str, values: Mapping[str, str]) -> None:
+def write_message(directory: Path, name: str, values: Mapping[str, str]) -> None:
     """Write values as a file for the engine. Raise StoreError if the folder is a link or cannot be written."""
     try:
-        make_plain_folder(place)
-        replace_file(place / name, json.dumps(values))
+        make_plain_folder(directory)
+        replace_file(directory / name, json.dumps(values))
     except OSError as problem:
-        raise StoreError(f"cannot write to {place}: {problem}") from None
+        raise StoreError(f"cannot write to {directory}: {problem}") from None
 
 
 def clear_prompts(folder: Path) -> None:
@@ -242,11 +242,11 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     checked = check_act(act, value)
     if act in ("pin", "ban") and checked.value:
         _expect_candidate(folder, checked.value)
-    place = folder / FOLDER
-    write_message(place, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
+    directory = folder / FOLDER
+    write_message(directory, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
     # A round that waits for a user does not end by itself.
     if act in ("model", "pause", "stop"):
-        release_prompts(place)
+        release_prompts(directory)
     if is_running(folder):
         when = "before the next round begins"
     else:
@@ -258,9 +258,9 @@ def _expect_candidate(folder: Path, name: str) -> None:
     """Raise ConfigError if a run has no committed candidate with this id."""
     number = name.partition(".")[0]
     with Store(folder / "run.db", readonly=True) as store:
-        known = [record.id for record in store.records(int(number[:9]))]
-    if name not in known:
-        hint = f"round {number} has {', '.join(known[:8])}" if known else f"no round {number} is committed"
+        ids = [record.id for record in store.records(int(number[:9]))]
+    if name not in ids:
+        hint = f"round {number} has {', '.join(ids[:8])}" if ids else f"no round {number} is committed"
         raise ConfigError(f"no candidate {name} in this run: {hint}")
 
 
@@ -269,10 +269,10 @@ def list_waiting_acts(folder: Path) -> list[Act]:
     return [act for path in _list_files(folder / FOLDER)[:MAX_WAITING] if (act := _read_act(path)) is not None]
 
 
-def _list_files(place: Path) -> Sequence[Path]:
-    if place.is_symlink() or not place.is_dir():
+def _list_files(directory: Path) -> Sequence[Path]:
+    if directory.is_symlink() or not directory.is_dir():
         return ()
-    return sorted(path for path in place.glob("[!.]*.json") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in directory.glob("[!.]*.json") if path.is_file() and not path.is_symlink())
 
 
 def _read_act(path: Path) -> Act | None:

@@ -86,10 +86,11 @@ def rank_programs(programs: Mapping[str, Path]) -> list[str]:
         imported = Path(path).stem
         is_imported = any(
             re.search(rf"^\s*(?:from|import)\s+(?:[\w.]+\.)?{re.escape(imported)}\b", text, re.MULTILINE)
-            for other, text in (
-                (one, read_bytes(two)[:SEARCHED].decode("utf-8", "replace")) for one, two in programs.items()
+            for importing_name, text in (
+                (name, read_bytes(program_path)[:SEARCHED].decode("utf-8", "replace"))
+                for name, program_path in programs.items()
             )
-            if other != path and not TESTS.search(other)
+            if importing_name != path and not TESTS.search(importing_name)
         )
         order = (
             bool(TESTS.search(path)),

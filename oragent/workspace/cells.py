@@ -118,12 +118,12 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     """Find the one cell that a reference names."""
     if cell.path.casefold().endswith(JSON):
         cell = CellReference(cell.path, "", (", ".join((*cell.row, cell.column)),), "value")
-    found = read_text_tables(cell.path, content)
-    if not found:
+    tables = read_text_tables(cell.path, content)
+    if not tables:
         raise WorkspaceError(f"{shorten_path(cell.path)} has no table; expected CSV, a workbook or a database")
     sheets = {
         title: ([name.strip() for name in table.header], [tuple(map(str.strip, row)) for row in table.rows])
-        for title, table in found.items()
+        for title, table in tables.items()
     }
     name = _choose(cell.table, list(sheets), cell.path, "table") if cell.table else next(iter(sheets))
     if not cell.table and len(sheets) > 1 and Path(cell.path).suffix.casefold() in DATABASES:
@@ -131,14 +131,14 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     header, rows = sheets[name]
     column = header.index(_choose(cell.column, header, cell.path, "column"))
     keys = tuple(map(fold_text, cell.row))
-    places = [place for place, row in enumerate(rows) if tuple(map(fold_text, row[: len(keys)])) == keys]
+    places = [position for position, row in enumerate(rows) if tuple(map(fold_text, row[: len(keys)])) == keys]
     if not places:
         # Columns of numbers, such as a row number, may precede the labels.
-        places = [place for place, row in enumerate(rows) if _has_in_order(row, keys)]
+        places = [position for position, row in enumerate(rows) if _has_in_order(row, keys)]
     labels = ", ".join(cell.row)
     if not places:
-        known = [", ".join(row[: len(keys)]) for row in rows]
-        near = get_close_matches(labels, known, n=3, cutoff=0.3) or known[:MOST_NAMED]
+        row_names = [", ".join(row[: len(keys)]) for row in rows]
+        near = get_close_matches(labels, row_names, n=3, cutoff=0.3) or row_names[:MOST_NAMED]
         raise WorkspaceError(f"{shorten_path(cell.path)} has no row {shorten(labels)!r}; there are {'; '.join(near)}")
     if len(places) > 1:
         more = f"{len(places)} rows begin with {shorten(labels)!r}"
@@ -155,12 +155,12 @@ def _has_in_order(row: tuple[str, ...], keys: tuple[str, ...]) -> bool:
 def _choose(name: str, names: list[str], path: str, noun: str) -> str:
     """Return the only matching name; case, spaces, and a unit in brackets are ignored."""
     for fold in (str.strip, fold_text, lambda text: fold_text(tables.BRACKETED.sub("", text))):
-        same = [known for known in names if fold(known) == fold(name)]
+        same = [candidate for candidate in names if fold(candidate) == fold(name)]
         if len(same) == 1:
             return same[0]
         if same:
             raise WorkspaceError(f"{shorten_path(path)} has {len(same)} {noun}s named {shorten(name)!r}")
-    listed = ", ".join(plain(known, 40) for known in names[:MOST_NAMED])
+    listed = ", ".join(plain(candidate, 40) for candidate in names[:MOST_NAMED])
     raise WorkspaceError(f"{shorten_path(path)} has no {noun} {shorten(name)!r}; there are {listed}")
 
 
@@ -183,11 +183,11 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
 
 def undo_edits(content: bytes, path: str, edits: Iterable[CellEdit]) -> bytes:
     """Return a data file with the former texts in cells that were changed."""
-    found = read_text_tables(path, content) or {}
+    table_of = read_text_tables(path, content) or {}
     placed: dict[str, dict[tuple[int, int], str]] = {}
     for edit in edits:
-        title = edit.table or next(iter(found), "")
-        table = found.get(title)
+        title = edit.table or next(iter(table_of), "")
+        table = table_of.get(title)
         names = tables.name_rows(table) if table else []
         header = [name.strip() for name in table.header] if table else []
         if edit.row not in names or edit.column not in header:

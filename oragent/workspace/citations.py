@@ -162,9 +162,9 @@ def read_citation_list(value: object) -> tuple[Citation, ...]:
 
 
 def _read_object(entry: object) -> Citation:
-    known = {"path", "line", "quote", "row", "column", "value", "table", "keys"}
+    allowed = {"path", "line", "quote", "row", "column", "value", "table", "keys"}
     unclear = UnclearCitation(json.dumps(entry, ensure_ascii=False)[:300])
-    if not isinstance(entry, dict) or not entry.keys() <= known or not isinstance(entry.get("path"), str):
+    if not isinstance(entry, dict) or not entry.keys() <= allowed or not isinstance(entry.get("path"), str):
         return unclear
     path, value = entry["path"], str(entry.get("value", ""))
     if isinstance(entry.get("line"), int):
@@ -179,7 +179,7 @@ def _read_object(entry: object) -> Citation:
 def check_citations(text: str, files: Mapping[str, Path]) -> tuple[ResolvedCitation, ...]:
     """Return the citations of an answer that do not hold. ``files`` maps workspace paths to files."""
     resolved = (resolve_citation(citation, files) for citation in dict.fromkeys(find_citations(text)))
-    return tuple(one for one in resolved if one.reason)
+    return tuple(entry for entry in resolved if entry.reason)
 
 
 def resolve_citation(citation: Citation, files: Mapping[str, Path]) -> ResolvedCitation:
@@ -217,12 +217,12 @@ def _look_up_cell(citation: CitedCell, content: bytes) -> tuple[str | None, str]
     reason = ""
     for row in labels:
         try:
-            found = locate_cell(content, CellReference(citation.path, citation.table, row, citation.column))
+            located = locate_cell(content, CellReference(citation.path, citation.table, row, citation.column))
         except WorkspaceError as problem:
             reason = str(problem)
             continue
-        is_same = _is_same_cell(citation.value, found.text, tables.column_unit(found.heading) or "")
-        return found.text, "" if is_same else f"it is {shorten(found.text, 40) or 'empty'}"
+        is_same = _is_same_cell(citation.value, located.text, tables.column_unit(located.heading) or "")
+        return located.text, "" if is_same else f"it is {shorten(located.text, 40) or 'empty'}"
     return None, reason
 
 

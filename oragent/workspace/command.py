@@ -184,12 +184,12 @@ def restore_version(folder: Path, version: str, path: str, console: Console) -> 
 
 def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Console) -> int:
     require_workspace(folder)
-    made = reversal(Versions(folder))
-    for text in made.describe():
+    version = reversal(Versions(folder))
+    for text in version.describe():
         print_line(console, text)
     write_page(folder)
-    untouched = [path for path, _ in made.untouched]
-    publish_result({"version": made.version, "reason": made.reason, "untouched": untouched})
+    untouched = [path for path, _ in version.untouched]
+    publish_result({"version": version.version, "reason": version.reason, "untouched": untouched})
     return 0
 
 
@@ -233,11 +233,11 @@ def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> i
     home.open_workspace()
     result, reason, question = asyncio.run(_perform_verb(request, home, pending))
     if question:
-        asked = replace(pending, question=question)
-        save_pending(request.folder, asked)
+        open_question = replace(pending, question=question)
+        save_pending(request.folder, open_question)
         print_line(console, f"the agent asks: {one_line(question, 1000)}", style="bold yellow")
         print_line(console, "answer with 'oragent workspace answer DIR TEXT'; no call is repeated")
-        publish_result(_describe_pending(asked))
+        publish_result(_describe_pending(open_question))
         return FAILED
     if result is None:
         print_line(console, f"not finished: {one_line(reason, 400)}; the same command goes on", "bold yellow")

@@ -49,10 +49,10 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
         if old is None or new is None:
             edits.append(CellEdit(path=path))
             continue
-        for place in dict.fromkeys([*old, *new]):
-            first, second = old.get(place), new.get(place)
+        for cell_key in dict.fromkeys([*old, *new]):
+            first, second = old.get(cell_key), new.get(cell_key)
             if not is_same_text(first, second):
-                table, row, column = place
+                table, row, column = cell_key
                 edits.append(CellEdit(path=path, table=table, row=row, column=column, before=first, after=second))
     return edits
 
@@ -73,16 +73,16 @@ def is_same_text(old: str | None, new: str | None) -> bool:
 def _read_cells(path: str, content: bytes | None) -> dict[tuple[str, str, str], str] | None:
     """Return the text of each cell by table, row and column, without those that name the rows; None without a table."""
     try:
-        found = {} if content is None else read_text_tables(path, content)
+        read_tables = {} if content is None else read_text_tables(path, content)
     except (WorkspaceError, TableError):
         return None
-    if found is None:
+    if read_tables is None:
         return None
     cells: dict[tuple[str, str, str], str] = {}
-    for title, table in found.items():
+    for title, table in read_tables.items():
         for row, key in zip(table.rows, tables.name_rows(table), strict=True):
             for head, cell in list(zip(table.header, row, strict=False))[1:]:
-                cells[title if len(found) > 1 else "", key, head.strip()] = cell.strip()
+                cells[title if len(read_tables) > 1 else "", key, head.strip()] = cell.strip()
     return cells
 
 

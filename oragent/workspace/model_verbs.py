@@ -136,8 +136,8 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
         return ask_lines(state, "whatif", [f"whatif {'; '.join(changes)}"], tell)
     if not all(are_cells):
         raise ConfigError("changes of cells and changes of the model cannot be mixed; give one kind")
-    wanted = [read_change(change) for change in changes]
-    contents, cells = _changed_contents(state, wanted)
+    changes_read = [read_change(change) for change in changes]
+    contents, cells = _changed_contents(state, changes_read)
     before = open_state_model(state, tell)
     after = _open_changed(state, contents, tell)
     study, first, second = _solve_both(before.model, after.model, solve_limits(state))

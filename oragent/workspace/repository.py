@@ -87,7 +87,7 @@ class Repository:
 
     def list_blobs(self, commit: str) -> dict[str, str]:
         """Return the ids of blobs by path below the folder, without links and submodules."""
-        found = {}
+        blobs = {}
         tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else f"{commit}^{{tree}}"
         if _run_git(self.folder, ("rev-parse", "--verify", "--quiet", tree)).returncode:
             return {}
@@ -95,15 +95,15 @@ class Repository:
             head, _, path = entry.partition(b"\t")
             mode, _, blob = head.decode().partition(" blob ")
             if blob and mode.startswith("100"):
-                found[os.fsdecode(path)] = blob
-        return found
+                blobs[os.fsdecode(path)] = blob
+        return blobs
 
     def read_blobs(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the contents of blobs by id."""
-        wanted = list(dict.fromkeys(blobs))
-        output = self.git("cat-file", "--batch", content="".join(f"{blob}\n" for blob in wanted).encode())
+        unique = list(dict.fromkeys(blobs))
+        output = self.git("cat-file", "--batch", content="".join(f"{blob}\n" for blob in unique).encode())
         contents, start = {}, 0
-        for blob in wanted:
+        for blob in unique:
             head, _, _ = output[start : start + 200].partition(b"\n")
             size = int(head.split()[2])
             start += len(head) + 1

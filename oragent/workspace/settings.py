@@ -190,8 +190,8 @@ def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> Workspac
         if from_file.program not in ("", program):
             raise ConfigError(f"{shorten_path(path)}: program and command name different programs; keep one of them")
         from_file = replace(from_file, program=program)
-    given = "the options --time, --gap, --memory, --solver, --confirm, --threads, --seed"
-    return settings.build_settings(WorkspaceSettings, asdict(from_file) | overrides, [], given)
+    option_names = "the options --time, --gap, --memory, --solver, --confirm, --threads, --seed"
+    return settings.build_settings(WorkspaceSettings, asdict(from_file) | overrides, [], option_names)
 
 
 @dataclass(frozen=True)

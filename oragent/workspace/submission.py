@@ -75,12 +75,12 @@ class RevisionCheck(BuildCheck):
 
     def __call__(self, path: str) -> SubmissionFindings:
         """Run the program, compare it with the former one, and compare the edits of data with the plan."""
-        found = super().__call__(path)
+        findings = super().__call__(path)
         assert self.old is not None
         self.state = FolderState(self.state.revision, "", self.state.folder, self.state.settings, path)
         self._audit_data(self.old)
-        errors = [*found.errors, *(f"a planned edit was not made: {text}" for text in self.missing[:MOST])]
-        warnings = [*found.warnings, *self._list_warnings(self.old)]
+        errors = [*findings.errors, *(f"a planned edit was not made: {text}" for text in self.missing[:MOST])]
+        warnings = [*findings.warnings, *self._list_warnings(self.old)]
         return SubmissionFindings(tuple(errors), tuple(warnings))
 
     @property
@@ -111,10 +111,10 @@ class RevisionCheck(BuildCheck):
             except (MilpError, WorkspaceError) as problem:
                 yield f"the versions cannot be compared: {problem}"
         if self.preserved is False and self.comparison and self.comparison.preservation:
-            kept = self.comparison.preservation
+            preservation = self.comparison.preservation
             yield (
-                f"at former and neutral values the optimum is {format_figure(kept.objective)}, and it was "
-                f"{format_figure(kept.former)}: a former rule or figure was changed"
+                f"at former and neutral values the optimum is {format_figure(preservation.objective)}, and it was "
+                f"{format_figure(preservation.former)}: a former rule or figure was changed"
             )
         yield from (f"an edit of data is not in the plan: {edit}" for edit in self.edits[1][:MOST])
         yield from self.missing_rows()
@@ -176,7 +176,7 @@ def list_unused_helpers(files: Mapping[str, Path], base: Mapping[str, str], prog
         if path in base or path == program:
             continue
         pattern = re.compile(rf"\b(?:import|from)\b[^\n]*\b{re.escape(Path(path).stem)}\b")
-        if not any(pattern.search(text) for other, text in texts.items() if other != path):
+        if not any(pattern.search(text) for importing_path, text in texts.items() if importing_path != path):
             yield f"{path} is used by no program: delete it"
 
 

@@ -75,17 +75,17 @@ def parse_number(cell: str) -> float | None:
     return None
 
 
-def read_table(text: str, most: int = LARGEST) -> TableReading:
+def read_table(text: str, limit: int = LARGEST) -> TableReading:
     """Read a table from CSV with any separator; from a workbook with several sheets, read the first one.
 
-    Text after the first ``most`` characters is dropped, and a note says so.
+    Text after the first ``limit`` characters is dropped, and a note says so.
     """
-    return next(iter(read_sheets(text, most).values()))
+    return next(iter(read_sheets(text, limit).values()))
 
 
-def read_sheets(text: str, most: int = LARGEST) -> dict[str, TableReading]:
+def read_sheets(text: str, limit: int = LARGEST) -> dict[str, TableReading]:
     """Read all tables of a text by the names of their sheets; the name is empty for a CSV file."""
-    return {title: _read_sheet(body, most) for title, body in split_sheets(text).items()}
+    return {title: _read_sheet(body, limit) for title, body in split_sheets(text).items()}
 
 
 def split_sheets(text: str) -> dict[str, str]:
@@ -96,11 +96,11 @@ def split_sheets(text: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def _read_sheet(text: str, most: int) -> TableReading:
+def _read_sheet(text: str, limit: int) -> TableReading:
     notes: list[str] = []
-    if len(text) > most:
-        text = text[: text.rfind("\n", 0, most) + 1]
-        notes.append(f"only the first {most >> 20} MiB are looked at")
+    if len(text) > limit:
+        text = text[: text.rfind("\n", 0, limit) + 1]
+        notes.append(f"only the first {limit >> 20} MiB are looked at")
     separator = dialects.find_separator(text)
     if separator != ",":
         notes.append(f"cells separated by {dialects.SEPARATORS[separator]}")
@@ -160,10 +160,10 @@ def parameter_flaws(table: CsvTable) -> tuple[str, ...]:
         raise WorkspaceError(f"{PARAMETERS_FILE} begins with {columns}; expected {', '.join(PARAMETERS_HEADER)}")
     # It is unknown which commas of a longer row separate cells.
     rows = [[cell.strip() for cell in row] for row in table.rows if 1 < len(row) <= len(names)]
-    given = Counter(row[0] for row in rows)
+    counts = Counter(row[0] for row in rows)
     flaws = [f"gives {shorten(row[0])!r} no value" for row in rows if not row[1]]
     flaws += [
-        f"names {shorten(name)!r} twice; expected each parameter once" for name, count in given.items() if count > 1
+        f"names {shorten(name)!r} twice; expected each parameter once" for name, count in counts.items() if count > 1
     ]
     return tuple(flaws)
 

@@ -272,15 +272,15 @@ class ToolSession:
         if resolved.reason:
             return f"write_parameters: {resolved}"
         stated = [tables.parse_number(text) for text in NUMBER_IN_TEXT.findall(resolved.value or "")]
-        wanted = tables.parse_number(value)
-        if wanted is None or not name.strip():
+        number = tables.parse_number(value)
+        if number is None or not name.strip():
             return f"write_parameters: {shorten(value, 40)!r} is no number such as 12.5"
-        if abs(wanted) not in stated:
+        if abs(number) not in stated:
             return f"write_parameters: line {citations[0].line} of {citations[0].path} does not state {value}"
         files = self.list_files()
         old = read_bytes(files[FIGURES]) if FIGURES in files else b""
-        place = f"[{citations[0].path}:{citations[0].line}]"
-        entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {place}".strip()}
+        cited_line = f"[{citations[0].path}:{citations[0].line}]"
+        entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {cited_line}".strip()}
         text = decode_text(old, FIGURES)
         after = add_parameters(text, [entry])
         if after == text:
@@ -340,14 +340,15 @@ class ToolSession:
             return answer
         files = self.list_files()
         resolved = [resolve_citation(citation, files) for citation in find_citations(answer)]
-        cited = [f"{found.citation} {found.value}" for found in resolved if not found.reason]
+        cited = [f"{entry.citation} {entry.value}" for entry in resolved if not entry.reason]
         # Private characters stand for the citations, so that no part of them is marked.
-        kept = [match[0] for match in CITATION.finditer(answer)]
-        numbers = iter(range(len(kept)))
+        citations = [match[0] for match in CITATION.finditer(answer)]
+        numbers = iter(range(len(citations)))
         text = CITATION.sub(lambda match: chr(PRIVATE + next(numbers)), answer)
         filled = plain_answer(make_answer(text, session.results, session.model, [question, *cited]))
         return "".join(
-            kept[ord(letter) - PRIVATE] if 0 <= ord(letter) - PRIVATE < len(kept) else letter for letter in filled
+            citations[ord(letter) - PRIVATE] if 0 <= ord(letter) - PRIVATE < len(citations) else letter
+            for letter in filled
         )
 
     def _find_problems(self, answer: str) -> tuple[str, ...]:
@@ -383,10 +384,10 @@ class ToolSession:
             self._errors = findings.errors
             if (findings.errors and not is_stuck) or (new and self.calls < self.max_calls):
                 self._reported |= set(new)
-                told = [f"- {text}" for text in (*findings.errors, *new)]
+                messages = [f"- {text}" for text in (*findings.errors, *new)]
                 if new and not findings.errors:
-                    told.append("Mend this, or submit again to leave it to the person.")
-                return "\n".join(["not submitted:", *told])
+                    messages.append("Mend this, or submit again to leave it to the person.")
+                return "\n".join(["not submitted:", *messages])
         self.submitted = {"path": clean, "answer": answer}
         return "done"
 

@@ -58,15 +58,15 @@ def restore_files(versions: Versions, name: str, path: str = "") -> Reversal:
     versions.save_snapshot("before restore")
     version = versions.find_version(name)
     path = path.removeprefix("./")
-    wanted, present = versions.repository.list_blobs(version.id), versions.repository.list_blobs(versions.tip)
-    if path and path not in wanted:
+    blobs, present = versions.repository.list_blobs(version.id), versions.repository.list_blobs(versions.tip)
+    if path and path not in blobs:
         raise path_error(path, f"is not in version {version.short}; 'oragent workspace history' lists files")
     contents: dict[str, bytes | None] = {}
     added = []
     authors = {path: version.author for version in reversed(versions.list_own()) for path in version.paths}
-    for each in [path] if path else sorted({*wanted, *present}):
-        if each in wanted:
-            contents[each] = versions.read_content(wanted[each])
+    for each in [path] if path else sorted({*blobs, *present}):
+        if each in blobs:
+            contents[each] = versions.read_content(blobs[each])
         elif authors.get(each) != PERSON:
             contents[each] = None
         else:

@@ -41,10 +41,10 @@ def check_text(state: FolderState, path: Path) -> CiteResult:
     files = state.list_files()
     results = []
     for citation in dict.fromkeys(citations):
-        found = resolve_citation(citation, files)
-        place = {name: value for name, value in vars(citation).items() if name in PLACE}
-        verdict = {"value": found.value, "holds": not found.reason, "reason": found.reason}
-        results.append(CitationResult.model_validate({"text": str(citation), **place, **verdict}))
+        resolved = resolve_citation(citation, files)
+        location = {name: value for name, value in vars(citation).items() if name in PLACE}
+        verdict = {"value": resolved.value, "holds": not resolved.reason, "reason": resolved.reason}
+        results.append(CitationResult.model_validate({"text": str(citation), **location, **verdict}))
     return CiteResult(
         ok=all(result.holds for result in results),
         revision=Revision(name=state.revision, commit=state.commit),
@@ -115,8 +115,8 @@ class VerbCommands:
 def print_verb_result(result: VerbResult, console: Console) -> None:
     """Print the fields of a result, and each list of parts as a table."""
     if isinstance(result, LinesResult):
-        for one in result.results:
-            print_result(one, console)
+        for entry in result.results:
+            print_result(entry, console)
     else:
         print_fields(result, console, HIDDEN)
         print_line(console, f"  {'holds' if result.ok else 'does not hold'}", style="bold" if result.ok else "bold red")

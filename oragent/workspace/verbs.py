@@ -149,9 +149,9 @@ class VerbRunner:
         run = check.run
         if run is not None and run.has_solution and not result["missing"]:
             if result["preserved"] is not False or self.accept:
-                done = ChangeRequest(request.path, RequestStatus.DONE, request.text)
+                completed = ChangeRequest(request.path, RequestStatus.DONE, request.text)
                 author = ("reviser", str(result["plan"].get("summary") or "revised"))
-                self._write_draft(case, draft, result, author, run, done)
+                self._write_draft(case, draft, result, author, run, completed)
             else:
                 result["refused"] = self._keep_refused(case.name, draft)
         if not result["written"]:
@@ -175,9 +175,9 @@ class VerbRunner:
         run = await asyncio.to_thread(self.runner.run, draft.folder, str(result["path"]))
         result |= _describe_result(run)
         if run.has_solution:
-            done = ChangeRequest(str(refused["request_path"]), RequestStatus.DONE, str(refused["request"]))
+            completed = ChangeRequest(str(refused["request_path"]), RequestStatus.DONE, str(refused["request"]))
             reason = f"accepted: {result['plan'].get('summary') or 'revised'}"
-            self._write_draft(case, draft, result, ("reviser", reason), run, done)
+            self._write_draft(case, draft, result, ("reviser", reason), run, completed)
             if not result["written"]:
                 result["refused"] = refused["refused"]
         else:

@@ -124,8 +124,8 @@ class Versions:
         Raises:
             WorkspaceError: A path leads out of the workspace, or a file cannot be written.
         """
-        wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
-        changed = {path: content for path, content in wanted.items() if self.read_file(path) != content}
+        encoded = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
+        changed = {path: content for path, content in encoded.items() if self.read_file(path) != content}
         if not changed:
             return ""
         self.save_snapshot("as it was found")
@@ -168,9 +168,9 @@ class Versions:
         for name in sorted(names, key=lambda name: name != self._reference):
             for version in self._read_log(name):
                 versions.setdefault(version.id, version)
-        own = {version.id for version in self.list_own()}
+        own_ids = {version.id for version in self.list_own()}
         every = [
-            version if version.id in own else WorkspaceVersion(**{**vars(version), "is_foreign": True})
+            version if version.id in own_ids else WorkspaceVersion(**{**vars(version), "is_foreign": True})
             for version in versions.values()
         ]
         # Versions of the same second keep their order, because the sort is stable.
@@ -215,12 +215,12 @@ class Versions:
 
     def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
         """Store the contents of files of any folder without a commit, and return their blob ids by path."""
-        wanted = [path for path in paths if "\n" not in path]
-        if not wanted:
+        saved = [path for path in paths if "\n" not in path]
+        if not saved:
             return {}
-        text = "".join(f"{folder.resolve()}/{path}\n" for path in wanted).encode(errors="surrogateescape")
+        text = "".join(f"{folder.resolve()}/{path}\n" for path in saved).encode(errors="surrogateescape")
         ids = self.repository.git("hash-object", "-w", "--no-filters", "--stdin-paths", content=text)
-        return dict(zip(wanted, ids.decode().split(), strict=True))
+        return dict(zip(saved, ids.decode().split(), strict=True))
 
     def write_files(self, blobs: Mapping[str, str], folder: Path) -> None:
         """Write blobs by path into a new folder; a folder of this name is replaced."""
@@ -270,8 +270,8 @@ class Versions:
         people = {f"GIT_{role}_NAME": name for role, name in names.items()}
         people |= {f"GIT_{role}_EMAIL": "oragent@localhost" for role in names}
         parents = ("-p", parent) if parent else ()
-        made = repository.git("commit-tree", tree, *parents, content=message.encode(), **people)
-        return made.decode().strip()
+        commit = repository.git("commit-tree", tree, *parents, content=message.encode(), **people)
+        return commit.decode().strip()
 
     def _list_versioned(self) -> list[str]:
         """Return the paths of files that git does not ignore, without hidden ones."""
@@ -309,8 +309,8 @@ class Versions:
                 return ""
             name = secrets.token_hex(6)
             files.replace_file(holder, f"{name}\n")
-        place = hashlib.sha256(os.fsencode(repository.prefix)).hexdigest()[:8] if repository.prefix else "top"
-        return f"{REFERENCES}{name}/{place}"
+        scope = hashlib.sha256(os.fsencode(repository.prefix)).hexdigest()[:8] if repository.prefix else "top"
+        return f"{REFERENCES}{name}/{scope}"
 
     def _exclude_local_files(self, repository: Repository) -> None:
         """Make git ignore oragent's own files in this clone, without changing the user's files."""

@@ -189,9 +189,9 @@ class AgentEpisodes(SubmissionQueue):
         assert self._place is not None
         problem, bound = self._run.folder.problem, self._run.folder.config.budget.evaluations
         if bound is None:
-            left = "as many as you need"
+            remaining = "as many as you need"
         else:
-            left = str(max(0, bound - self._run.state.spent.evaluations))
+            remaining = str(max(0, bound - self._run.state.spent.evaluations))
         return fill_template(
             AGENT,
             title=problem.about.title,
@@ -199,7 +199,7 @@ class AgentEpisodes(SubmissionQueue):
             signature=problem.signature.shown,
             better=problem.about.direction.comparative,
             run=self._place.run_name,
-            left=left,
+            left=remaining,
         )
 
     def _write_log(self, number: int, output: AgentOutput) -> None:

@@ -127,20 +127,20 @@ async def run_agent(
 ) -> AgentOutput:
     """Run an agent to its end, in a new folder of its own; if this is cancelled, the agent is ended."""
     with tempfile.TemporaryDirectory(prefix="oragent-agent-", ignore_cleanup_errors=True) as folder:
-        place = Path(folder).resolve()
-        (place / "tmp").mkdir()
-        file = place / "mcp.json"
+        directory = Path(folder).resolve()
+        (directory / "tmp").mkdir()
+        file = directory / "mcp.json"
         file.write_text(server.describe(), encoding="utf-8")
         file.chmod(0o600)
         values = {"mcp": str(file), "url": server.url, "model": model}
         argv = [_fill(word, values) for word in words]
         writable = _paths((*settings.writable, *recipe.writable))
         readable = [*_paths(settings.readable), *_program_paths(words[0])]
-        command = wrap_command(argv, readable, [place, *writable] if settings.confined else None)
+        command = wrap_command(argv, readable, [directory, *writable] if settings.confined else None)
         names = (*VARIABLES, *settings.variables, *recipe.variables)
         environment = {name: os.environ[name] for name in names if name in os.environ}
-        environment |= {"TMPDIR": str(place / "tmp"), TOKEN_VARIABLE: server.token}
-        return await _run(command, place, add_places(environment), prompt, settings.episode_s)
+        environment |= {"TMPDIR": str(directory / "tmp"), TOKEN_VARIABLE: server.token}
+        return await _run(command, directory, add_places(environment), prompt, settings.episode_s)
 
 
 async def _run(

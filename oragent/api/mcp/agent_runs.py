@@ -151,8 +151,8 @@ class SubmissionRun:
         Raises:
             ConfigError: A parent is unknown, or the run has ended.
         """
-        known = await asyncio.to_thread(self._read_ids)
-        unknown = [parent for parent in submission.parents if parent not in known]
+        known_ids = await asyncio.to_thread(self._read_ids)
+        unknown = [parent for parent in submission.parents if parent not in known_ids]
         if unknown:
             raise ConfigError(f"no candidate {unknown[0]} in this run: the tool archive lists ids")
         number = await self._queue.submit(submission)

@@ -81,14 +81,14 @@ class AgentPlace(Workplace):
 
 
 @asynccontextmanager
-async def serve_agent(place: AgentPlace) -> AsyncIterator[ServerAddress]:
+async def serve_agent(agent_place: AgentPlace) -> AsyncIterator[ServerAddress]:
     """Serve the tools of an agent over HTTP on this machine, on a free port with a new token.
 
     Raises:
         ConfigError: The packages of the server are not installed, or it does not start.
     """
-    entries = [entry for entry in list_tools(place) if entry.name in TOOLS]
-    server = build_server(place, entries, INSTRUCTIONS)
+    entries = [entry for entry in list_tools(agent_place) if entry.name in TOOLS]
+    server = build_server(agent_place, entries, INSTRUCTIONS)
     # Its command line needs no web server.
     import uvicorn
 

@@ -45,16 +45,16 @@ def read_usage(output: str) -> AgentUsage | None:
     out the cache. Codex prints an event ``turn.completed`` with ``usage`` per turn; its ``input_tokens`` include the
     cache. Other agents may print any object with ``usage``: the last one counts.
     """
-    found = [(str(tree.get("type", "")), _read_tree(tree)) for tree in _find_objects(output)]
-    known = [(kind, usage) for kind, usage in found if usage is not None]
-    totals = [usage for kind, usage in known if kind == TOTAL]
+    usages = [(str(tree.get("type", "")), _read_tree(tree)) for tree in _find_objects(output)]
+    readable = [(kind, usage) for kind, usage in usages if usage is not None]
+    totals = [usage for kind, usage in readable if kind == TOTAL]
     if totals:
         return totals[-1]
-    turns = [usage for kind, usage in known if kind in TURNS]
+    turns = [usage for kind, usage in readable if kind in TURNS]
     if turns:
         return sum(turns[1:], turns[0])
-    if known:
-        return known[-1][1]
+    if readable:
+        return readable[-1][1]
     return None
 
 

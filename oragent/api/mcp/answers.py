@@ -74,8 +74,8 @@ def _cut(value: JsonValue, items: int, characters: int) -> JsonValue:
     if isinstance(value, str) and len(value) > characters:
         return f"{value[:characters]}... ({len(value) - characters} characters left out)"
     if isinstance(value, list):
-        kept = [_cut(entry, items, characters) for entry in value[:items]]
-        return [*kept, f"({len(value) - items} entries left out)"] if len(value) > items else kept
+        entries = [_cut(entry, items, characters) for entry in value[:items]]
+        return [*entries, f"({len(value) - items} entries left out)"] if len(value) > items else entries
     if isinstance(value, dict):
         names = list(value)[:items]
         kept_names = {name: _cut(value[name], items, characters) for name in names}

@@ -19,7 +19,7 @@ EXIT_CODES = {0: "checked", 3: "no answer", 4: "contradicted", 5: "unchecked"}
 Files = Annotated[list[str], Field(description="JSON, CSV or table files.")]
 
 
-def formulate_tools(place: Workplace) -> Sequence[ToolFunction]:
+def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for formulations."""
 
     async def formulate_verify(
@@ -32,24 +32,24 @@ def formulate_tools(place: Workplace) -> Sequence[ToolFunction]:
     ) -> object:
         """Verify a model against the text of its problem, by a checker made from the text alone."""
         command = VerifyCommand(
-            place.resolve(story),
-            place.resolve(given),
-            place.outputs / "verify",
-            tuple(map(place.resolve, data)),
-            place.resolve(solution) if solution else None,
-            place.resolve(checker) if checker else None,
+            workplace.resolve(story),
+            workplace.resolve(given),
+            workplace.outputs / "verify",
+            tuple(map(workplace.resolve, data)),
+            workplace.resolve(solution) if solution else None,
+            workplace.resolve(checker) if checker else None,
             runtime=RuntimeWords((), {"model.name": model or None}),
         )
-        return await place.work(lambda: _run_printing(lambda console: verify_files(command, console)))
+        return await workplace.work(lambda: _run_printing(lambda console: verify_files(command, console)))
 
     async def formulate_rerun(
         folder: Annotated[str, Field(description="A finished formulation.")],
         data: Files = [],  # noqa: B006 a schema needs the default
     ) -> object:
         """Apply the program and the checker of a formulation to new data, without a language model."""
-        resolved, files = place.resolve(folder), tuple(map(place.resolve, data))
-        return await place.work(
-            lambda: _run_printing(lambda console: rerun_files(resolved, files, place.outputs / "rerun", console))
+        resolved, files = workplace.resolve(folder), tuple(map(workplace.resolve, data))
+        return await workplace.work(
+            lambda: _run_printing(lambda console: rerun_files(resolved, files, workplace.outputs / "rerun", console))
         )
 
     return [formulate_verify, formulate_rerun]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -35,14 +36,14 @@ class _OpenModel:
         self.lock = asyncio.Lock()
 
 
-def model_tools(place: Workplace) -> Sequence[ToolFunction]:
+def model_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for models."""
     models: dict[str, _OpenModel] = {}
 
     def find(model: str) -> _OpenModel:
         if model not in models:
-            known = ", ".join(models) or "none"
-            raise ConfigError(f"no open model {one_line(model, 40)!r}: open are {known}; call model_open")
+            open_names = ", ".join(models) or "none"
+            raise ConfigError(f"no open model {one_line(model, 40)!r}: open are {open_names}; call model_open")
         return models[model]
 
     async def model_open(
@@ -54,18 +55,18 @@ def model_tools(place: Workplace) -> Sequence[ToolFunction]:
         if len(models) >= MOST_MODELS:
             # Close the oldest model.
             models.pop(next(iter(models)))
-        resolved = place.resolve(path)
+        resolved = workplace.resolve(path)
         notes: list[str] = []
-        opened = await place.work(lambda: open_model(resolved, tell=notes.append))
+        opened = await workplace.work(lambda: open_model(resolved, tell=notes.append))
         session = ModelSession(opened, SolveLimits(seconds=seconds, gap=gap), folder=resolved.parent)
         handle = next(f"m{number}" for number in range(1, 10**9) if f"m{number}" not in models)
         models[handle] = _OpenModel(session)
-        result = await place.work(lambda: session.ask("describe"))
+        result = await workplace.work(lambda: session.ask("describe"))
         return {"model": handle, "notes": notes, "describe": _dump(result)}
 
     async def model_describe(model: ModelHandle, reference: str = "") -> object:
         """Describe a model, or one family or member of it, such as ship or ship[Paris, *]."""
-        return await _ask(place, find(model), [f"describe {reference}".strip()])
+        return await _ask(workplace, find(model), [f"describe {reference}".strip()])
 
     async def model_ask(
         model: ModelHandle,
@@ -75,15 +76,15 @@ def model_tools(place: Workplace) -> Sequence[ToolFunction]:
 
         A question changes nothing. The resource oragent://grammar lists all lines.
         """
-        return await _ask(place, find(model), lines)
+        return await _ask(workplace, find(model), lines)
 
     async def model_verify(
         model: ModelHandle,
         solution: Annotated[str, Field(description="A .json, .csv or .sol file.")],
     ) -> object:
         """Check the values of a file against the model: rows that it breaks, objective, gap."""
-        path = place.resolve(solution)
-        return await _ask(place, find(model), [f'verify "{path}"'])
+        path = workplace.resolve(solution)
+        return await _ask(workplace, find(model), [f'verify "{path}"'])
 
     async def model_convert(
         model: ModelHandle,
@@ -100,22 +101,22 @@ def model_tools(place: Workplace) -> Sequence[ToolFunction]:
                     raise ConfigError(
                         f"{one_line(to, 40)!r} needs a file: give out; without it, to is one of {SOURCES}"
                     )
-                return page_of_text(await place.work(lambda: write_source(present, to)), page)
-            target = place.resolve(out, exists=False)
+                return page_of_text(await workplace.work(lambda: write_source(present, to)), page)
+            target = workplace.resolve(out, exists=False)
             form = form_of(target, to)
-            await place.work(lambda: convert_model(present, target, form))
-            return {"wrote": str(target.relative_to(place.root)), "form": form}
+            await workplace.work(lambda: convert_model(present, target, form))
+            return {"wrote": str(target.relative_to(workplace.root)), "form": form}
 
     return [model_open, model_describe, model_ask, model_verify, model_convert]
 
 
-async def _ask(place: Workplace, opened: _OpenModel, lines: Sequence[str]) -> dict[str, object]:
-    requests = [_parse(place, line) for line in lines]
+async def _ask(workplace: Workplace, opened: _OpenModel, lines: Sequence[str]) -> dict[str, object]:
+    requests = [_parse(workplace, line) for line in lines]
     results: list[object] = []
     async with opened.lock:
         for line, request in zip(lines, requests, strict=True):
             try:
-                results.append(_dump(await place.work(lambda asked=request: opened.session.ask(asked))))  # type: ignore[misc]
+                results.append(_dump(await workplace.work(partial(opened.session.ask, request))))
             except MilpError as problem:
                 if not results:
                     raise
@@ -123,11 +124,11 @@ async def _ask(place: Workplace, opened: _OpenModel, lines: Sequence[str]) -> di
     return {"results": results}
 
 
-def _parse(place: Workplace, line: str) -> ops.AnyRequest:
+def _parse(workplace: Workplace, line: str) -> ops.AnyRequest:
     """Parse a line; files that it names must lie within the server's folder."""
     request = parse_line(line)
     if isinstance(request, ops.VerifyRequest | ops.InverseRequest | ops.DiffRequest):
-        return request.model_copy(update={"file": str(place.resolve(request.file))})
+        return request.model_copy(update={"file": str(workplace.resolve(request.file))})
     return request
 
 

@@ -46,26 +46,26 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, object]:
     }
 
 
-def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
+def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for problems."""
 
     async def list_problems(page: Page = 1) -> object:
         """List problems: name, function that evolves, direction, title."""
-        return page_of(await place.work(lambda: _list_problems(place)), page)
+        return page_of(await workplace.work(lambda: _list_problems(workplace)), page)
 
     async def describe_problem(problem: ProblemName, part: str = "text", page: Page = 1) -> object:
         """Describe a problem. part: text, seed (the program to improve) or knowledge."""
         if part not in PARTS:
             raise ConfigError(f"unknown part {one_line(part, 40)!r}: expected {', '.join(PARTS)}")
-        return _describe_problem(place.find_problem(problem), part, page)
+        return _describe_problem(workplace.find_problem(problem), part, page)
 
     async def evaluate(problem: ProblemName, program: Program = "", mode: str = "train") -> object:
         """Score a program (empty: the seed) on train or val. It does not enter a run; use submit for that."""
-        loaded = place.find_problem(problem)
-        _check_mode(place, loaded, mode)
+        loaded = workplace.find_problem(problem)
+        _check_mode(workplace, loaded, mode)
         source = Submission(program).program if program else None
         return describe_evaluation(
-            await place.work(lambda: evaluate_program(loaded, source, mode=mode, root=place.root))
+            await workplace.work(lambda: evaluate_program(loaded, source, mode=mode, root=workplace.root))
         )
 
     async def probe(
@@ -77,10 +77,16 @@ def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
         seconds: Seconds = CPU_S,
     ) -> object:
         """Run a program on training instances (practice: drawn as those of val): score and time by size, output."""
-        loaded, source = place.find_problem(problem), Submission(program).program
-        result = await place.work(
+        loaded, source = workplace.find_problem(problem), Submission(program).program
+        result = await workplace.work(
             lambda: probe_program(
-                loaded, source, sizes=sizes, instances=instances, practice=practice, seconds=seconds, root=place.root
+                loaded,
+                source,
+                sizes=sizes,
+                instances=instances,
+                practice=practice,
+                seconds=seconds,
+                root=workplace.root,
             )
         )
         rows = [
@@ -108,8 +114,8 @@ def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
         settings: Annotated[int, Field(ge=1, le=200)] = 24,
     ) -> object:
         """Try values of a program's parameters on training instances; returns the best rows and program."""
-        loaded, source = place.find_problem(problem), Submission(program).program
-        result = await place.work(
+        loaded, source = workplace.find_problem(problem), Submission(program).program
+        result = await workplace.work(
             lambda: sweep_program(
                 loaded,
                 source,
@@ -118,7 +124,7 @@ def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
                 practice=practice,
                 seconds=seconds,
                 settings=settings,
-                root=place.root,
+                root=workplace.root,
             )
         )
         best = result.best
@@ -133,14 +139,19 @@ def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
 
     async def new_problem(name: str) -> object:
         """Make the folder problems/NAME of a new problem that runs at once; edit its files, then check_problem."""
-        parent = place.resolve("problems", exists=False)
-        folder = await place.work(lambda: scaffold.new(name, parent))
-        return {"folder": str(folder.relative_to(place.root)), "files": sorted(path.name for path in folder.iterdir())}
+        parent = workplace.resolve("problems", exists=False)
+        folder = await workplace.work(lambda: scaffold.new(name, parent))
+        return {
+            "folder": str(folder.relative_to(workplace.root)),
+            "files": sorted(path.name for path in folder.iterdir()),
+        }
 
     async def check_problem(problem: ProblemName) -> object:
         """Check that a problem's folder meets the contract: findings that are not ok, with what to do."""
-        folder = place.find_problem(problem).folder
-        findings = await place.work(lambda: list(contract.check_problem(folder, place.root, child_of_seed, quick=True)))
+        folder = workplace.find_problem(problem).folder
+        findings = await workplace.work(
+            lambda: list(contract.check_problem(folder, workplace.root, child_of_seed, quick=True))
+        )
         wrong = [
             {"level": finding.level.name, "title": finding.title, "detail": one_line(finding.detail, 500)}
             for finding in findings
@@ -152,8 +163,8 @@ def problem_tools(place: Workplace) -> Sequence[ToolFunction]:
     return [list_problems, describe_problem, evaluate, probe, sweep, new_problem, check_problem]
 
 
-def _list_problems(place: Workplace) -> list[dict[str, object]]:
-    return [describe_listed_problem(problem) for problem in list_problems(place.root)]
+def _list_problems(workplace: Workplace) -> list[dict[str, object]]:
+    return [describe_listed_problem(problem) for problem in list_problems(workplace.root)]
 
 
 def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, object]:
@@ -175,12 +186,12 @@ def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, objec
     return {**head, **page_of_text(texts[part], page)}
 
 
-def _check_mode(place: Workplace, problem: Problem, mode: str) -> None:
+def _check_mode(workplace: Workplace, problem: Problem, mode: str) -> None:
     if mode not in MODES:
         raise ConfigError(
             f"mode {one_line(mode, 40)!r} is not open to agents: expected train or val; final_report scores test"
         )
-    if mode == "val" and place.is_open(problem):
+    if mode == "val" and workplace.is_open(problem):
         raise ConfigError(
             f"a run of {problem.name} is open: submit the program there, so that its score on val counts in the budget"
         )

@@ -13,27 +13,27 @@ from oragent.report.run import load_run
 MOST_TEXT = 20_000
 
 
-def read_problems(place: Workplace) -> str:
+def read_problems(workplace: Workplace) -> str:
     """Return the names and titles of all problems."""
-    return "\n".join(f"{problem.name}: {problem.about.title}" for problem in list_problems(place.root))
+    return "\n".join(f"{problem.name}: {problem.about.title}" for problem in list_problems(workplace.root))
 
 
-def read_problem(place: Workplace, name: str) -> str:
+def read_problem(workplace: Workplace, name: str) -> str:
     """Return the text of a problem, with its seed."""
-    problem = place.find_problem(name)
+    problem = workplace.find_problem(name)
     return _bound(f"# {problem.about.title}\n\n{problem.brief}\n\n## Seed\n\n{problem.seed}")
 
 
-def read_runs(place: Workplace) -> str:
+def read_runs(workplace: Workplace) -> str:
     """Return the names of all runs, the latest first."""
     return "\n".join(
-        place.name_run(path.parent) for path in sorted(place.outputs.glob("*/*/run.db"), reverse=True)[:200]
+        workplace.name_run(path.parent) for path in sorted(workplace.outputs.glob("*/*/run.db"), reverse=True)[:200]
     )
 
 
-def read_run(place: Workplace, problem: str, name: str) -> str:
+def read_run(workplace: Workplace, problem: str, name: str) -> str:
     """Return the state of a run as JSON."""
-    data = load_run(place.find_run(f"{problem}/{name}"))
+    data = load_run(workplace.find_run(f"{problem}/{name}"))
     return write_answer(
         {
             "problem": data.about.problem,

@@ -40,7 +40,7 @@ RunName = Annotated[str, Field(description="PROBLEM/NAME.")]
 CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
 
 
-def run_tools(place: Workplace) -> Sequence[ToolFunction]:
+def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for runs."""
 
     async def open_run(
@@ -52,12 +52,12 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
         """Begin a run of a problem, or continue the run named; then submit programs to it."""
         if bool(problem) == bool(run):
             raise ConfigError("name either a problem to begin a run, or a run to continue")
-        async with place.opening:
+        async with workplace.opening:
             if run:
-                agent_run = await _continue_run(place, run, evaluations)
+                agent_run = await _continue_run(workplace, run, evaluations)
             else:
-                agent_run = await _begin_run(place, problem, evaluations, seed)
-        return {"run": place.name_run(agent_run.path), **asdict(agent_run.state)}
+                agent_run = await _begin_run(workplace, problem, evaluations, seed)
+        return {"run": workplace.name_run(agent_run.path), **asdict(agent_run.state)}
 
     async def submit(
         run: RunName,
@@ -66,7 +66,7 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
         idea: Annotated[str, Field(description="What is new, one sentence.")] = "",
     ) -> object:
         """Score a program on val and add it to the archive of an open run; costs one evaluation."""
-        agent_run = place.open_run(run)
+        agent_run = workplace.open_run(run)
         record = await agent_run.submit(Submission(program, tuple(parents), idea))
         state = agent_run.state
         spent, bound = state.spent.evaluations, agent_run.folder.config.budget.evaluations
@@ -81,17 +81,17 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
 
     async def list_runs(page: Page = 1) -> object:
         """List runs: name and whether this server holds them open."""
-        folders = sorted(place.outputs.glob("*/*/run.db"), reverse=True)
+        folders = sorted(workplace.outputs.glob("*/*/run.db"), reverse=True)
         rows = [
-            {"run": place.name_run(path.parent), "open": path.parent.resolve() in place.runs}
+            {"run": workplace.name_run(path.parent), "open": path.parent.resolve() in workplace.runs}
             for path in folders
-            if path.resolve().is_relative_to(place.root)
+            if path.resolve().is_relative_to(workplace.root)
         ]
         return page_of(rows, page)
 
     async def archive(run: RunName, page: Page = 1) -> object:
         """List the elites of a run, best first, with the spending and the end of the run."""
-        data = await place.work(lambda: load_run(place.find_run(run)))
+        data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         rows = [describe_candidate(record) for record in rank_elites(data)]
         spent = {"evaluations": data.spend.evaluations, "cpu_s": round(data.spend.cpu_s, 2)}
         head = {
@@ -103,7 +103,7 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
 
     async def get_program(run: RunName, id: CandidateId, page: Page = 1) -> object:
         """Return a candidate of a run: its program, parents, score and failure."""
-        data = await place.work(lambda: load_run(place.find_run(run)))
+        data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         record = _find_record(data, id)
         return {
             **describe_candidate(record),
@@ -114,7 +114,7 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
 
     async def diff(run: RunName, first: CandidateId, second: CandidateId, page: Page = 1) -> object:
         """Return the difference of two programs of a run, as a unified diff."""
-        data = await place.work(lambda: load_run(place.find_run(run)))
+        data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         old, new = _find_record(data, first), _find_record(data, second)
         texts = old.source.splitlines(), new.source.splitlines()
         lines = difflib.unified_diff(texts[0], texts[1], old.id, new.id, lineterm="")
@@ -122,41 +122,41 @@ def run_tools(place: Workplace) -> Sequence[ToolFunction]:
 
     async def compare(run: RunName, first: CandidateId, second: CandidateId) -> object:
         """Compare two candidates of a run instance by instance on val: gain of the second, interval, p-value."""
-        data = await place.work(lambda: load_run(place.find_run(run)))
+        data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         return _compare(data, _find_record(data, first), _find_record(data, second))
 
     async def final_report(run: RunName) -> object:
         """End a run: score its best program and the seed on the test and fresh sets, once, and write its report."""
-        folder = place.find_run(run)
-        async with place.opening:
-            agent_run = place.runs.pop(folder, None)
+        folder = workplace.find_run(run)
+        async with workplace.opening:
+            agent_run = workplace.runs.pop(folder, None)
             if agent_run is not None:
                 await agent_run.close("the final report was made")
-            return await place.work(lambda: _make_final_report(folder))
+            return await workplace.work(lambda: _make_final_report(folder))
 
     return [open_run, submit, list_runs, archive, get_program, diff, compare, final_report]
 
 
-async def _begin_run(place: Workplace, problem: str, evaluations: int, seed: int) -> AgentRun:
-    _check_room(place)
-    loaded = place.find_problem(problem)
+async def _begin_run(workplace: Workplace, problem: str, evaluations: int, seed: int) -> AgentRun:
+    _check_room(workplace)
+    loaded = workplace.find_problem(problem)
     names = {"strategy.name": SUBMITTED, "model.name": SUBMITTED, "budget.evaluations": evaluations, "seed": seed}
     config = read_config(None, [f"{name}={value}" for name, value in names.items()])
     home = evaluation_root(loaded)
-    agent_run = AgentRun(make_folder(home, place.outputs, loaded, config))
+    agent_run = AgentRun(make_folder(home, workplace.outputs, loaded, config))
     await agent_run.begin()
-    place.runs[agent_run.path.resolve()] = agent_run
+    workplace.runs[agent_run.path.resolve()] = agent_run
     return agent_run
 
 
-async def _continue_run(place: Workplace, run: str, evaluations: int) -> AgentRun:
-    folder = place.find_run(run)
+async def _continue_run(workplace: Workplace, run: str, evaluations: int) -> AgentRun:
+    folder = workplace.find_run(run)
     if (folder / FINAL_LOG).exists():
         raise ConfigError(f"the final report of {one_line(run)} was made, so it is closed: begin a new run")
-    present = place.runs.get(folder)
+    present = workplace.runs.get(folder)
     if present is not None and present.is_open:
         return present
-    _check_room(place)
+    _check_room(workplace)
     opened = reopen(folder, [f"budget.evaluations={evaluations}"])
     if opened.config.strategy_name != SUBMITTED:
         raise ConfigError(
@@ -164,12 +164,12 @@ async def _continue_run(place: Workplace, run: str, evaluations: int) -> AgentRu
         )
     agent_run = AgentRun(opened)
     await agent_run.begin()
-    place.runs[folder] = agent_run
+    workplace.runs[folder] = agent_run
     return agent_run
 
 
-def _check_room(place: Workplace) -> None:
-    if sum(agent_run.is_open for agent_run in place.runs.values()) >= MOST_RUNS:
+def _check_room(workplace: Workplace) -> None:
+    if sum(agent_run.is_open for agent_run in workplace.runs.values()) >= MOST_RUNS:
         raise ConfigError(f"{MOST_RUNS} runs are open already: make the final report of one of them first")
 
 

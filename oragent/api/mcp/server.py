@@ -70,11 +70,11 @@ def make_server(root: Path) -> "MCPServer[Workplace]":
     """
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: name the folder that the server may use")
-    place = Workplace(root)
-    return build_server(place, list_tools(place), INSTRUCTIONS)
+    workplace = Workplace(root)
+    return build_server(workplace, list_tools(workplace), INSTRUCTIONS)
 
 
-def build_server(place: Workplace, entries: Sequence[ToolEntry], instructions: str) -> "MCPServer[Workplace]":
+def build_server(workplace: Workplace, entries: Sequence[ToolEntry], instructions: str) -> "MCPServer[Workplace]":
     """Build a server with these tools.
 
     Raises:
@@ -86,9 +86,9 @@ def build_server(place: Workplace, entries: Sequence[ToolEntry], instructions: s
     @asynccontextmanager
     async def keep_place(server: object) -> AsyncIterator[Workplace]:
         try:
-            yield place
+            yield workplace
         finally:
-            await place.close()
+            await workplace.close()
 
     class Server(MCPServer[Workplace]):
         """A server whose errors are JSON."""
@@ -105,7 +105,7 @@ def build_server(place: Workplace, entries: Sequence[ToolEntry], instructions: s
     server = Server("oragent", version=__version__, instructions=instructions, lifespan=keep_place, log_level="ERROR")
     for entry in entries:
         server.add_tool(_guard(entry), name=entry.name, description=entry.description, structured_output=False)
-    _add_resources(server, place)
+    _add_resources(server, workplace)
     return server
 
 
@@ -142,30 +142,30 @@ def _explain(problem: Exception) -> ConfigError:
     return ConfigError(one_line(str(problem), 300))
 
 
-def _add_resources(server: "MCPServer[Workplace]", place: Workplace) -> None:
+def _add_resources(server: "MCPServer[Workplace]", workplace: Workplace) -> None:
     from mcp.server.mcpserver.exceptions import ResourceError
 
     async def read(function: Callable[[], str]) -> str:
         try:
-            return await place.work(function)
+            return await workplace.work(function)
         except Exception as problem:
             raise ResourceError(resources.describe_failure(problem)) from None
 
     @server.resource("oragent://problems", description="Names and titles of problems.")
     async def problems() -> str:
-        return await read(lambda: resources.read_problems(place))
+        return await read(lambda: resources.read_problems(workplace))
 
     @server.resource("oragent://problem/{name}", description="Text of a problem, with its seed.")
     async def problem(name: str) -> str:
-        return await read(lambda: resources.read_problem(place, name))
+        return await read(lambda: resources.read_problem(workplace, name))
 
     @server.resource("oragent://runs", description="Names of runs, the latest first.")
     async def runs() -> str:
-        return await read(lambda: resources.read_runs(place))
+        return await read(lambda: resources.read_runs(workplace))
 
     @server.resource("oragent://run/{problem}/{name}", description="State of a run.")
     async def run(problem: str, name: str) -> str:
-        return await read(lambda: resources.read_run(place, problem, name))
+        return await read(lambda: resources.read_run(workplace, problem, name))
 
     @server.resource("oragent://grammar", description="Lines of operations for model_ask.")
     async def grammar() -> str:
@@ -207,8 +207,8 @@ def require_token(application: Any, token: str) -> Any:
 
     async def check(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not secrets.compare_digest(given, expected):
+            authorization = dict(scope["headers"]).get(b"authorization", b"")
+            if not secrets.compare_digest(authorization, expected):
                 headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
                 await send({"type": "http.response.start", "status": 401, "headers": headers})
                 body = dump_json(

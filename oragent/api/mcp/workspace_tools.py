@@ -23,16 +23,16 @@ Revision = Annotated[str, Field(description="Git revision, REVISION:FILE, a mode
 Seconds = Annotated[float | None, Field(gt=0, le=600, description="CPU seconds of a program.")]
 
 
-def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
+def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for workspaces."""
 
     async def perform(folder: str, seconds: float | None, verb: Callable[[Workspace], object]) -> object:
-        workspace = Workspace(place.resolve(folder), seconds=seconds)
-        return _dump(await place.work(lambda: verb(workspace)))
+        workspace = Workspace(workplace.resolve(folder), seconds=seconds)
+        return _dump(await workplace.work(lambda: verb(workspace)))
 
     async def workspace_run(folder: Folder, at: Revision = WORKING, seconds: Seconds = None) -> object:
         """Run the program of a revision in the sandbox, and solve its model again."""
-        revision = _find_revision(place, at)
+        revision = _find_revision(workplace, at)
         return await perform(folder, seconds, lambda workspace: workspace.run(revision))
 
     async def workspace_ask(
@@ -42,7 +42,7 @@ def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
         seconds: Seconds = None,
     ) -> object:
         """Run lines of operations on the model of a revision: solve, price ROW, conflict, repair, describe NAME."""
-        revision = _find_revision(place, at)
+        revision = _find_revision(workplace, at)
         return await perform(folder, seconds, lambda workspace: {"results": workspace.ask(*lines, at=revision)})
 
     async def workspace_whatif(
@@ -57,14 +57,14 @@ def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
         seconds: Seconds = None,
     ) -> object:
         """Show the effect of other values in cells of data, or of changes of the model; nothing is written."""
-        revision = _find_revision(place, at)
+        revision = _find_revision(workplace, at)
         return await perform(folder, seconds, lambda workspace: workspace.whatif(*changes, at=revision))
 
     async def workspace_compare(
         folder: Folder, old: Revision, new: Revision = WORKING, seconds: Seconds = None
     ) -> object:
         """Show rows, variables and data that differ between two revisions, each with its effect on the optimum."""
-        first, second = _find_revision(place, old), _find_revision(place, new)
+        first, second = _find_revision(workplace, old), _find_revision(workplace, new)
         return await perform(folder, seconds, lambda workspace: workspace.compare(first, second))
 
     async def workspace_verify(
@@ -75,7 +75,7 @@ def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
         seconds: Seconds = None,
     ) -> object:
         """Test that the new program has the former optimum at the former data; ok is false if not."""
-        first, second = _find_revision(place, old), _find_revision(place, new)
+        first, second = _find_revision(workplace, old), _find_revision(workplace, new)
         return await perform(folder, seconds, lambda workspace: workspace.verify(first, second, neutral))
 
     async def workspace_audit(
@@ -85,15 +85,15 @@ def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
         plan: Annotated[str, Field(description="File with planned edits, a line CELL = VALUE each.")] = "",
     ) -> object:
         """List each cell of data that differs between two revisions, and compare them with a plan."""
-        first, second = _find_revision(place, old), _find_revision(place, new)
-        planned = place.resolve(plan) if plan else None
+        first, second = _find_revision(workplace, old), _find_revision(workplace, new)
+        planned = workplace.resolve(plan) if plan else None
         return await perform(folder, None, lambda workspace: workspace.audit(first, second, planned))
 
     async def workspace_cite(
         folder: Folder, text: Annotated[str, Field(description="File with citations.")], at: Revision = WORKING
     ) -> object:
         """Look up each citation of a text: [data/t.csv, row KEY, column NAME = value] or [docs/a.md:12 "quote"]."""
-        revision, file = _find_revision(place, at), place.resolve(text)
+        revision, file = _find_revision(workplace, at), workplace.resolve(text)
         return await perform(folder, None, lambda workspace: workspace.cite(file, revision))
 
     return [
@@ -107,7 +107,7 @@ def workspace_tools(place: Workplace) -> Sequence[ToolFunction]:
     ]
 
 
-def _find_revision(place: Workplace, text: str) -> str:
+def _find_revision(workplace: Workplace, text: str) -> str:
     """Return a revision; a model file must lie within the server's folder.
 
     Raises:
@@ -117,9 +117,9 @@ def _find_revision(place: Workplace, text: str) -> str:
         return text
     path = Path(text)
     if path.is_absolute() or ".." in path.parts:
-        return str(place.resolve(text))
-    if (place.root / path).is_file():
-        return str(place.resolve(text))
+        return str(workplace.resolve(text))
+    if (workplace.root / path).is_file():
+        return str(workplace.resolve(text))
     # Without this, the path would be relative to the folder in which the server was started.
     if path.is_file() or (path.suffix in MODELS and ":" not in text):
         raise ConfigError(f"{one_line(text, 80)} does not exist in the server's folder")

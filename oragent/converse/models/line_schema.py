@@ -72,14 +72,14 @@ def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
         labels += index_set.labels
         if index_set.is_time or index_set.is_ordered:
             labels += [f"{first}..{index_set.labels[-1]}" for first in index_set.labels[1:-1]]
-    one = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MOST_LABELS else TEXT
+    label = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MOST_LABELS else TEXT
     count = len(family.sets)
-    return {**name, "at": {"type": "array", "items": one, "minItems": count, "maxItems": count}}
+    return {**name, "at": {"type": "array", "items": label, "minItems": count, "maxItems": count}}
 
 
 def _qualified(model: IndexedModel, family: Family) -> str:
     """Return the name of a family; data are marked if another family has the same name."""
-    is_ambiguous = sum(other.name == family.name for other in model.families()) > 1
+    is_ambiguous = sum(candidate.name == family.name for candidate in model.families()) > 1
     return f"parameters.{family.name}" if is_ambiguous and isinstance(family, ParameterFamily) else family.name
 
 
@@ -96,7 +96,7 @@ def _line(operation: Mapping[str, Any], model: IndexedModel) -> str:
     verb = str(operation.get("do", ""))
     if verb == "whatif":
         changes = operation.get("changes")
-        parts = [_change(one, number, model) for number, one in enumerate(_objects(changes), 1)]
+        parts = [_change(change, number, model) for number, change in enumerate(_objects(changes), 1)]
         return f"whatif {'; '.join(parts)}"
     if "name" not in operation:
         return verb
@@ -125,14 +125,14 @@ def _reference_text(reference: Mapping[str, Any], model: IndexedModel) -> str:
     places = reference.get("at")
     if not isinstance(places, list) or not places:
         return written
-    known = {label for index_set in model.sets for label in index_set.labels}
-    return f"{written}[{', '.join(_index(str(place), known) for place in places)}]"
+    labels = {label for index_set in model.sets for label in index_set.labels}
+    return f"{written}[{', '.join(_index(str(axis), labels) for axis in places)}]"
 
 
-def _index(place: str, known: set[str]) -> str:
-    first, dots, last = place.partition("..")
-    if place == ANY:
+def _index(axis: str, labels: set[str]) -> str:
+    first, dots, last = axis.partition("..")
+    if axis == ANY:
         return ANY
-    if dots and place not in known:
+    if dots and axis not in labels:
         return f"{label_text(first)}..{label_text(last)}"
-    return label_text(place)
+    return label_text(axis)

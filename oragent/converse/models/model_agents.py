@@ -100,8 +100,8 @@ class LinesAgent:
         except OragentError as problem:
             if isinstance(problem, LabelError):
                 self.pending = (line, problem.label)
-            kept = "; the lines before it changed nothing" if len(lines) > 1 else ""
-            return record_message(self.workbench, message, note=f"{problem}{kept}", refused=1, pending=self.pending)
+            remark = "; the lines before it changed nothing" if len(lines) > 1 else ""
+            return record_message(self.workbench, message, note=f"{problem}{remark}", refused=1, pending=self.pending)
         return record_message(self.workbench, message, results=results, note="\n".join(notes))
 
     def _run_line(self, line: str, results: list[AnyResult], notes: list[str]) -> None:
@@ -162,11 +162,11 @@ def markdown_table(cells: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], f"|{'---|' * len(cells[0])}", *lines[1:]])
 
 
-def record_message(workbench: Workbench, said: str, **fields: Any) -> MessageRecord:
+def record_message(workbench: Workbench, message: str, **fields: Any) -> MessageRecord:
     """Build the record of a message, with the state after it."""
     state = workbench.state
     scenarios = {name: tuple(lines_of_changes) for name, lines_of_changes in workbench.session.scenario_lines().items()}
-    return MessageRecord(said=said, changes=state.lines, scenarios=scenarios, undone=workbench.undone, **fields)
+    return MessageRecord(said=message, changes=state.lines, scenarios=scenarios, undone=workbench.undone, **fields)
 
 
 @dataclass
@@ -198,9 +198,9 @@ class OperationTools:
                 continue
             texts.append(self._run(line, max(300, CALL_ROOM - length)))
             length += len(texts[-1])
-        left = MOST_LINES - self.used
-        if 0 < left <= FEW_LINES:
-            texts.append(f"({left} lines are left for this message)")
+        remaining = MOST_LINES - self.used
+        if 0 < remaining <= FEW_LINES:
+            texts.append(f"({remaining} lines are left for this message)")
         return "\n".join(texts) or "error: no line to run"
 
     def _describe(self, name: object) -> str:
@@ -239,9 +239,9 @@ class OperationsAgent:
         messages = [Message("system", "\n\n".join([prompt, "# Known at the opening", *opening]))]
         for record in self.earlier[1:][-MOST_EARLIER:]:
             results = [f"{result.id}: {result.line}: {headline(result)}" for result in record.results]
-            asked = "\n".join(results[:MOST_EARLIER_RESULTS])
+            earlier = "\n".join(results[:MOST_EARLIER_RESULTS])
             messages.append(Message("user", record.said))
-            messages.append(Message("assistant", f"{record.raw or record.note}\n\n(asked: {asked or 'nothing'})"))
+            messages.append(Message("assistant", f"{record.raw or record.note}\n\n(asked: {earlier or 'nothing'})"))
         lines = self.workbench.state.lines
         in_force = f"\n\n(changes in force: {'; '.join(lines)})" if lines else ""
         return [*messages, Message("user", f"{message}{in_force}")]

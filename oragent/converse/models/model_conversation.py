@@ -191,7 +191,7 @@ class ModelConversation:
             raise StoreError(f"{self.folder}: its records are damaged: {one_line(str(problem), 200)}") from None
 
     def _write_transcript(self) -> None:
-        texts = [f"## {place}\n\n{record.markdown()}\n" for place, record in enumerate(self.records)]
+        texts = [f"## {number}\n\n{record.markdown()}\n" for number, record in enumerate(self.records)]
         try:
             files.replace_file(self.folder / TRANSCRIPT, "\n".join(texts))
         except OSError as problem:

@@ -62,14 +62,14 @@ def describe_model(model: IndexedModel) -> str:
 
 def find_names(model: IndexedModel, text: str) -> str:
     """List the families and labels whose name or meaning contains a text."""
-    wanted = fold(text)
+    folded = fold(text)
     hits = [
         f"{name_text(family.name)}[{', '.join(map(name_text, family.sets))}]" if family.sets else name_text(family.name)
         for family in model.families()
-        if wanted in fold(family.name) or wanted in fold(family.meaning)
+        if folded in fold(family.name) or folded in fold(family.meaning)
     ]
     for index_set in model.sets:
-        hits += [f"{label_text(label)} of {index_set.name}" for label in index_set.labels if wanted in fold(label)]
+        hits += [f"{label_text(label)} of {index_set.name}" for label in index_set.labels if folded in fold(label)]
     if not hits:
         return f"no name or label has {plain(text, 60)!r} in it"
     more = [f"and {len(hits) - MOST_HITS} more: use a longer text"] if len(hits) > MOST_HITS else []
@@ -83,10 +83,10 @@ def _cut(title: str, entries: Iterable[str], room: int) -> Iterator[str]:
         return
     yield title
     length = 0
-    for place, entry in enumerate(every):
+    for position, entry in enumerate(every):
         length += len(entry) + 3
-        if length > room and place:
-            yield f"- and {len(every) - place} more: the tool describe finds them by a part of their names"
+        if length > room and position:
+            yield f"- and {len(every) - position} more: the tool describe finds them by a part of their names"
             return
         yield f"- {entry}"
 
@@ -124,15 +124,15 @@ def _meaning(meaning: str) -> str:
 
 def describe_family(model: IndexedModel, name: str) -> str:
     """Describe one family with its sets and first members, or find names that have a text in them."""
-    wanted = fold(name.strip('" '))
-    families = [family for family in model.families() if fold(family.name) == wanted]
+    folded = fold(name.strip('" '))
+    families = [family for family in model.families() if fold(family.name) == folded]
     if not families:
         return find_names(model, name.strip()[:80])
     described = ModelSession(model).ask(DescribeRequest())
     assert isinstance(described, DescribeResult)
-    lines = [_family_line(info) for info in described.families if fold(info.name) == wanted]
+    lines = [_family_line(info) for info in described.families if fold(info.name) == folded]
     for family in families:
-        members = [model.member_name(family, place) for place in range(min(5, len(family)))]
+        members = [model.member_name(family, position) for position in range(min(5, len(family)))]
         lines.append(f"members: {', '.join(members)}{', ...' if len(family) > len(members) else ''}")
     names = {name for family in families for name in family.sets}
     lines += [_set_line(index_set) for index_set in model.sets if index_set.name in names]

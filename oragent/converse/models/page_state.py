@@ -137,7 +137,10 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         MilpError: The question names an unknown family, index or label.
     """
     model = conversation.workbench.model
-    family = next((one for one in (*model.variables, *model.parameters) if one.name == question.get("family")), None)
+    family = next(
+        (candidate for candidate in (*model.variables, *model.parameters) if candidate.name == question.get("family")),
+        None,
+    )
     if family is None:
         raise MilpError("no such family of variables or data")
     places = [_place(question, key, family) for key in ("rows", "columns")]
@@ -145,21 +148,21 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
     bounds = _bounds(model, family)
     chosen = np.ones(len(family), dtype=bool)
     summed = []
-    for place, name in enumerate(family.sets):
-        label = question.get(f"fixed.{place}", SUM)
-        if place in places:
+    for axis, name in enumerate(family.sets):
+        label = question.get(f"fixed.{axis}", SUM)
+        if axis in places:
             continue
         if label == SUM:
             summed.append(name)
         else:
-            chosen &= family.keys[:, place] == model.index_set(name).position_of.get(label, -1)
+            chosen &= family.keys[:, axis] == model.index_set(name).position_of.get(label, -1)
     members = np.flatnonzero(chosen)
-    wanted = fold(question.get("search", "")[:80])
+    searched = fold(question.get("search", "")[:80])
     cells: dict[tuple[int, int], list[int]] = {}
     for member in members.tolist():
-        key = [int(family.keys[member, place]) if place is not None else 0 for place in places]
+        key = [int(family.keys[member, axis]) if axis is not None else 0 for axis in places]
         cells.setdefault((key[0], key[1]), []).append(member)
-    row_keys = sorted({row for row, _ in cells if wanted in fold(_label(model, family, places[0], row))})
+    row_keys = sorted({row for row, _ in cells if searched in fold(_label(model, family, places[0], row))})
     column_keys = sorted({column for _, column in cells})
     rows = [
         {
@@ -180,14 +183,14 @@ def _place(question: Mapping[str, str], key: str, family: Family) -> int | None:
     text = question.get(key, "")
     if not text:
         return None
-    places = {str(place): place for place in range(len(family.sets))}
+    places = {str(axis): axis for axis in range(len(family.sets))}
     if text not in places:
         raise MilpError(f"{key}: expected the place of an index of {family.name!r}, from 0")
     return places[text]
 
 
-def _label(model: IndexedModel, family: Family, place: int | None, key: int) -> str:
-    return family.name if place is None else model.index_set(family.sets[place]).labels[key]
+def _label(model: IndexedModel, family: Family, axis: int | None, key: int) -> str:
+    return family.name if axis is None else model.index_set(family.sets[axis]).labels[key]
 
 
 def _figures(conversation: ModelConversation, family: Family) -> tuple[np.ndarray | None, str]:
@@ -237,9 +240,9 @@ def _slice_name(model: IndexedModel, family: Family, members: list[int]) -> str:
     """Return the reference to members that differ in some indices; those indices are not restricted."""
     keys = family.keys[members]
     indices = []
-    for place, name in enumerate(family.sets):
-        is_one = bool((keys[:, place] == keys[0, place]).all())
-        indices.append(label_text(model.index_set(name).labels[int(keys[0, place])]) if is_one else "*")
+    for axis, name in enumerate(family.sets):
+        is_one = bool((keys[:, axis] == keys[0, axis]).all())
+        indices.append(label_text(model.index_set(name).labels[int(keys[0, axis])]) if is_one else "*")
     return f"{name_text(family.name)}[{', '.join(indices)}]"
 
 

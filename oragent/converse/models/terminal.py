@@ -116,24 +116,24 @@ def _show_answer(record: MessageRecord, console: Console) -> None:
         print_line(console, f"{mark} {result.id}: {plain(result.line, 200)} ({result.scenario})", "dim")
 
 
-def complete(model: IndexedModel, before: str, fragment: str) -> list[str]:
-    """Return the names and labels that complete a fragment; ``before`` is the line up to the fragment."""
-    bracket = OPEN_BRACKET.search(before)
+def complete(model: IndexedModel, typed: str, fragment: str) -> list[str]:
+    """Return the names and labels that complete a fragment; ``typed`` is the line up to the fragment."""
+    bracket = OPEN_BRACKET.search(typed)
     if bracket:
         words = _labels_at(model, bracket[1].strip('"'), bracket[2].count(","))
-    elif not before.strip():
+    elif not typed.strip():
         words = iter([*QUERIES, *STATES, *VERBS[:6], *COMMANDS])
     else:
         words = iter([*(name_text(family.name) for family in model.families()), *VERBS])
-    wanted = fold(fragment.strip('"'))
-    found = (word for word in words if fold(word.strip('"')).startswith(wanted))
-    return list(dict.fromkeys(word for word, _ in zip(found, range(MOST_COMPLETIONS), strict=False)))
+    folded = fold(fragment.strip('"'))
+    matching = (word for word in words if fold(word.strip('"')).startswith(folded))
+    return list(dict.fromkeys(word for word, _ in zip(matching, range(MOST_COMPLETIONS), strict=False)))
 
 
-def _labels_at(model: IndexedModel, name: str, place: int) -> Iterator[str]:
+def _labels_at(model: IndexedModel, name: str, axis: int) -> Iterator[str]:
     for family in model.families():
-        if fold(family.name) == fold(name) and place < len(family.sets):
-            yield from map(label_text, model.index_set(family.sets[place]).labels)
+        if fold(family.name) == fold(name) and axis < len(family.sets):
+            yield from map(label_text, model.index_set(family.sets[axis]).labels)
 
 
 class _Completion:
@@ -161,8 +161,8 @@ class _Completion:
                 readline.set_completer(None)
 
     def _complete(self, fragment: str, number: int) -> str | None:
-        before = readline.get_line_buffer()[: readline.get_begidx()]
-        words = complete(self._conversation.workbench.model, before, fragment)
+        typed = readline.get_line_buffer()[: readline.get_begidx()]
+        words = complete(self._conversation.workbench.model, typed, fragment)
         return words[number] if number < len(words) else None
 
     def read_line(self, console: Console) -> str | None:

@@ -101,13 +101,13 @@ class Workbench:
     def resume(self, state: WorkbenchState, undone: int, results: Sequence[AnyResult]) -> None:
         """Restore the state of a recorded message."""
         self.session.results.update({result.id: result for result in results})
-        before = self.state
+        previous = self.state
         if undone:
-            before = self._earlier[-undone]
+            previous = self._earlier[-undone]
             del self._earlier[-undone:]
         self._restore(state)
-        if state != before:
-            self._earlier.append(before)
+        if state != previous:
+            self._earlier.append(previous)
         self._offer_last_trial(results)
 
     def _offer_last_trial(self, results: Sequence[AnyResult]) -> None:

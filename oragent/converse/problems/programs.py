@@ -66,9 +66,9 @@ def school_form(district: District) -> ProgramForm:
         "Q": list(places),
         "T": list(range(1, len(times) + 1)),
         "h": {str(position): minutes for position, minutes in enumerate(times, 1)},
-        "o": {str(place): school.current for place, school in zip(places, schools, strict=True)},
-        "e": {str(place): school.students for place, school in zip(places, schools, strict=True)},
-        "names": {str(place): school.name for place, school in zip(places, schools, strict=True)},
+        "o": {str(number): school.current for number, school in zip(places, schools, strict=True)},
+        "e": {str(number): school.students for number, school in zip(places, schools, strict=True)},
+        "names": {str(number): school.name for number, school in zip(places, schools, strict=True)},
     }
 
     def naming(name: str) -> str | None:

@@ -117,10 +117,10 @@ class CaseSettings:
     def of(cls, plan: BenchPlan) -> Self:
         """Read the settings from a plan. Missing settings get their defaults."""
         names = {setting.name for setting in fields(cls)}
-        given = {name: value for name, value in plan.settings.items() if name in names and value is not None}
-        if "budget" in given:
-            given["budget"] = {"evaluations": None, **given["budget"]}
-        return build_settings(cls, given, [], f"the settings of the {plan.terms.benchmark}")
+        stated = {name: value for name, value in plan.settings.items() if name in names and value is not None}
+        if "budget" in stated:
+            stated["budget"] = {"evaluations": None, **stated["budget"]}
+        return build_settings(cls, stated, [], f"the settings of the {plan.terms.benchmark}")
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ def overall_table(summary: BenchSummary) -> TextTable:
     heads = (terms.contestant, "mode", f"all {terms.subjects}", *(subject.name for subject in summary.subjects))
     rows = []
     for name, shares in summary.overall.items():
-        own = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
+        own_rows = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
         for mode in terms.modes:
-            numbers = (shares.get(mode), *(row.normalised[mode] for row in own))
+            numbers = (shares.get(mode), *(row.normalised[mode] for row in own_rows))
             rows.append((name, mode, *map(in_words.format_share, numbers)))
     return TextTable(heads, tuple(rows))
 

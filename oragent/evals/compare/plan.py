@@ -180,8 +180,8 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
     """Create the plan of a request. If it names only a folder, read the plan in that folder."""
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
-    given = [*request.words, *request.overrides, *request.variants]
-    if not given and request.strategies is None and request.seeds is None and request.config is None:
+    arguments = [*request.words, *request.overrides, *request.variants]
+    if not arguments and request.strategies is None and request.seeds is None and request.config is None:
         return reopen_plan(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to continue a comparison, name only --outputs")

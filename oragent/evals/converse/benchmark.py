@@ -228,16 +228,16 @@ class ConverseBenchmark(CaseBenchmark):
             opponent = make_agent(design, self.solver, case, programs)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             decider = self._make_decider(stakeholder, paradigm, persona, case, in_words=contestant["agent"] in ASKING)
-            most = settings.limit or limit if limit > 1 else 1
-            talk = Conversation(self.problem, opponent, decider, stakeholder, most, settings.stopping)
+            most_turns = settings.limit or limit if limit > 1 else 1
+            talk = Conversation(self.problem, opponent, decider, stakeholder, most_turns, settings.stopping)
             outcome = await talk.hold()
         name = contestant["agent"]
         counts = audit_conversation(self.problem, outcome, knows_solver=name != "C-N-R")
-        told = {key: str(getattr(persona, key)) if persona else "" for key in ("role", "style", "feedback")}
+        description = {key: str(getattr(persona, key)) if persona else "" for key in ("role", "style", "feedback")}
         return outcome.to_plain() | {
             "utility": number,
             "traits": dict(stakeholder.profile.traits),
-            **told,
+            **description,
             "calls": outcome.calls,
             "audit": {name: getattr(counts, name) for name in COUNTS},
             "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],

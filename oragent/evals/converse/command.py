@@ -139,11 +139,15 @@ def _draw_figures(contestants: Sequence[tables.MeasuredContestant]) -> list[Draw
     shown = [contestant for contestant in contestants if contestant.cases][:MOST_DRAWN]
     talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.cases)]
     styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
-    scores = {one.name: [case.result["score"] for case in one.cases] for one in shown}
-    lengths = {one.name: [float(len(case.result["turns"])) for case in one.cases] for one in talking}
+    scores = {contestant.name: [case.result["score"] for case in contestant.cases] for contestant in shown}
+    lengths = {
+        contestant.name: [float(len(case.result["turns"])) for case in contestant.cases] for contestant in talking
+    }
     by_style = {
-        f"{one.name}, {style}": [case.result["score"] for case in one.cases if case.result["style"] == style]
-        for one in talking[:3]
+        f"{contestant.name}, {style}": [
+            case.result["score"] for case in contestant.cases if case.result["style"] == style
+        ]
+        for contestant in talking[:3]
         for style in ("vague", "precise")
     }
     drawn: dict[str, Callable[[], Figure]] = {}
@@ -212,9 +216,9 @@ def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     folder = request.outputs
     has_plan = request.is_continued or not request.problem
     plan = MANIFEST.read_plan(folder) if has_plan else _plan(request)
-    given = None if isinstance(request.problem, str) else request.problem
+    own_problem = None if isinstance(request.problem, str) else request.problem
     bench = ConverseBenchmark(
-        plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=given
+        plan, request.workers, words=request.words, replay=request.replay, folder=folder, given=own_problem
     )
     for agent in request.agents if request.problem else ():
         expect_fitting_agent(agent, bench.problem)
@@ -268,22 +272,22 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
         ("stopping", list(Stopping), "way of stopping"),
         ("knowing", list(Knowing), "way of knowing a utility"),
     )
-    for name, known, what in choices:
+    for name, choosable, what in choices:
         for value in settings[name] if isinstance(settings[name], list) else [settings[name]]:
-            if value not in known:
-                raise unknown_name_error(str(value), [str(one) for one in known], what)
+            if value not in choosable:
+                raise unknown_name_error(str(value), [str(contestant) for contestant in choosable], what)
     agents = request.agents or ["rules"]
-    own = list_contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
-    talking = settings["decider"] == "llm" and any(one["agent"] for one in own.values())
+    contestants = list_contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
+    talking = settings["decider"] == "llm" and any(contestant["agent"] for contestant in contestants.values())
     if talking and not settings.get("decider_model"):
-        is_asking = any(one["model"] for one in own.values())
+        is_asking = any(contestant["model"] for contestant in contestants.values())
         if not is_asking and not request.models:
             raise ConfigError("the decision agent needs a model: add --model, or choose --decider rational or myopic")
         if not is_asking or len(request.models) > 1:
             # The decider's model stays fixed while the agents' models vary.
             settings["decider_model"] = request.models[0]
     name = request.problem if isinstance(request.problem, str) else request.problem.name
-    return BenchPlan(TERMS, {name: None}, own, (request.seed,), settings)
+    return BenchPlan(TERMS, {name: None}, contestants, (request.seed,), settings)
 
 
 def _utilities(
@@ -301,12 +305,12 @@ def _utilities(
 
 
 def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[Stakeholder], tuple[str, ...]]:
-    known = stakeholders_of(problem)
+    stakeholders = stakeholders_of(problem)
     if spec not in ("all", "paper") and not spec.isdecimal():
         if not Path(spec).is_file():
             raise StoreError(f"unknown utilities {spec[:80]!r}; expected all, paper, a number or a file")
-        found = read_utility_file(Path(spec), problem)
-        return found.stakeholders, found.warnings
+        utilities = read_utility_file(Path(spec), problem)
+        return utilities.stakeholders, utilities.warnings
     if spec.isdecimal() and not int(spec):
         raise ConfigError("0 utilities: expected 1 or more, at most as many as the problem has")
     paper = published_of(problem).utilities
@@ -314,9 +318,9 @@ def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[St
         name = one_line(problem.name, 60)
         raise ConfigError(f"no utilities of {name} were published; expected all, a number or a file")
     rng = np.random.default_rng(seed)
-    every = known.generated(rng)
+    every = stakeholders.generated(rng)
     count = {"all": len(every), "paper": paper}.get(spec) or int(spec or 0)
     if not 1 <= count <= len(every):
         raise ConfigError(f"{count} utilities: expected 1 to {len(every)}")
-    kept = sorted(rng.choice(len(every), size=count, replace=False).tolist()) if count < len(every) else range(count)
-    return [every[place] for place in kept], ()
+    indices = sorted(rng.choice(len(every), size=count, replace=False).tolist()) if count < len(every) else range(count)
+    return [every[index] for index in indices], ()

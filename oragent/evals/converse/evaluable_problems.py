@@ -64,11 +64,13 @@ def read_problem_file(path: Path) -> DecisionProblem:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ConfigError(f"{path}: {type(error).__name__}: {one_line(str(error), 200)}") from None
-    found = [value for value in vars(module).values() if isinstance(value, Evaluable) and not isinstance(value, type)]
-    if len(found) != 1:
-        raise ConfigError(f"{path} makes {len(found)} problems with a method 'stakeholders': expected one")
-    made: DecisionProblem = found[0]  # type: ignore[assignment]  # checked where it is used
-    return made
+    evaluables = [
+        value for value in vars(module).values() if isinstance(value, Evaluable) and not isinstance(value, type)
+    ]
+    if len(evaluables) != 1:
+        raise ConfigError(f"{path} makes {len(evaluables)} problems with a method 'stakeholders': expected one")
+    problem: DecisionProblem = evaluables[0]  # type: ignore[assignment]  # checked where it is used
+    return problem
 
 
 def published_of(problem: DecisionProblem) -> Published:

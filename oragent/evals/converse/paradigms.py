@@ -56,7 +56,11 @@ class Asking:
     async def say(self, view: DecisionView) -> DeciderMessage | None:
         """Return the next request. Leave when a request is met, or after the last one."""
         meets = partial(_meets_restriction, self.problem)
-        if any(all(meets(shown, one) for one in request) for shown in view.presented for request in self._asked):
+        if any(
+            all(meets(shown, restriction) for restriction in request)
+            for shown in view.presented
+            for request in self._asked
+        ):
             return None
         self._asked = next(self._left, ())
         if not self._asked:
@@ -76,13 +80,14 @@ class Asking:
 
 def command_of(problem: DecisionProblem, request: Request) -> str:
     """Return a request as a command of the ``rules`` agent, which clears earlier requests."""
-    commands = [
-        f"{problem.expressions[_position_of(problem, one)].word} {one.relation} {format_figure(one.value)}"
-        if one.kind is RestrictionKind.BOUND
-        else f"{one.kind} {one.subject} {one.option}"
-        for one in request
-    ]
-    return "; ".join(["reset all", *commands])
+    commands = ["reset all"]
+    for restriction in request:
+        if restriction.kind is RestrictionKind.BOUND:
+            word = problem.expressions[_position_of(problem, restriction)].word
+            commands.append(f"{word} {restriction.relation} {format_figure(restriction.value)}")
+        else:
+            commands.append(f"{restriction.kind} {restriction.subject} {restriction.option}")
+    return "; ".join(commands)
 
 
 def _restriction_words(problem: DecisionProblem, restriction: Restriction) -> str:
@@ -182,10 +187,10 @@ def list_contestants(
         (paradigms, list(Paradigm), "paradigm"),
         (tools, kits, "set of tools"),
     )
-    for names, known, what in choices:
+    for names, choosable, what in choices:
         for name in names:
-            if name not in known:
-                raise unknown_name_error(name, known, what)
+            if name not in choosable:
+                raise unknown_name_error(name, choosable, what)
     parts = [_check_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
         raise ConfigError("no model is named: add --models, 'scripted' for a stand-in, or choose rules")

@@ -69,8 +69,8 @@ Tables = list[tuple[str, TextTable]]
 
 def terminal_tables(contestants: Sequence[MeasuredContestant]) -> Tables:
     """Return the tables for a terminal with 80 columns."""
-    asked = any(case.spent.tokens for contestant in contestants for case in contestant.cases)
-    hidden = ("95 %", "turns", "solver calls", "calls", "money", *(() if asked else ("tokens",)))
+    used_tokens = any(case.spent.tokens for contestant in contestants for case in contestant.cases)
+    hidden = ("95 %", "turns", "solver calls", "calls", "money", *(() if used_tokens else ("tokens",)))
     tables = [("Contestants", contestant_table(contestants).drop_columns(*hidden))]
     models = model_table(contestants).drop_columns("relative gain", "success, points")
     titled = (
@@ -95,7 +95,7 @@ def stack_columns(table: TextTable, keys: int, what: str) -> TextTable:
     """
     figures = [head.strip() for head in table.heads[keys:]]
     repeated = ("published", "turns")
-    starts = [keys + place for place, head in enumerate(figures) if head not in repeated]
+    starts = [keys + index for index, head in enumerate(figures) if head not in repeated]
     ends = [*starts[1:], len(table.heads)]
     if not starts:
         return table
@@ -160,7 +160,11 @@ def contestant_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
 def paradigm_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     """Return score / success by style and paradigm, of T-P-P or the first agent, with published figures."""
     first, printed = _main_agent(contestants), _published_figures(contestants)
-    comparable = [one for one in contestants if one.cases and one.plain and one.agent in (first, "")]
+    comparable = [
+        contestant
+        for contestant in contestants
+        if contestant.cases and contestant.plain and contestant.agent in (first, "")
+    ]
     by = {contestant.paradigm: contestant.scored for contestant in reversed(comparable)}
     if len(by) < 2:
         return TextTable(("style",), ())
@@ -206,9 +210,9 @@ def model_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
     rows = []
     for model in dict.fromkeys(contestant.model for contestant in contestants if contestant.model):
         sides = {
-            one.agent: one.scored
-            for one in reversed(contestants)
-            if (one.model, one.paradigm) == (model, Paradigm.CONVERSATION) and one.plain
+            contestant.agent: contestant.scored
+            for contestant in reversed(contestants)
+            if (contestant.model, contestant.paradigm) == (model, Paradigm.CONVERSATION) and contestant.plain
         }
         ours, theirs = sides.get("T-P-P", []), sides.get("C-N-R", [])
         if ours or theirs:
@@ -230,7 +234,9 @@ def contrast_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
         talks = [contestant for contestant in of_model if contestant.paradigm == Paradigm.CONVERSATION]
         rows += _contrast_rows(talks, "agent", "T-P-P")
         first = _main_agent(of_model)
-        rows += _contrast_rows([one for one in of_model if one.agent in (first, "")], "paradigm", "conversation")
+        rows += _contrast_rows(
+            [contestant for contestant in of_model if contestant.agent in (first, "")], "paradigm", "conversation"
+        )
     return TextTable(heads, tuple(rows))
 
 

@@ -47,8 +47,8 @@ class ModelDraft:
 
     def row(self, name: str, terms: Mapping[str, float], relation: str, rhs: float) -> None:
         """Add a row; terms with coefficient 0 are left out."""
-        kept = {variable: value for variable, value in terms.items() if value}
-        self.rows.append(Row(name, kept, Relation(relation), rhs))
+        nonzero = {variable: value for variable, value in terms.items() if value}
+        self.rows.append(Row(name, nonzero, Relation(relation), rhs))
 
     def milp(self, name: str) -> Milp:
         """Return the model."""
@@ -71,20 +71,20 @@ def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
         total = sum(row[flavour] for row in rows) + end
         for row in rows:
             week = row["week"]
-            made = draft.add(f"make[{flavour},{week}]", cost=0.40 if week <= 8 else 0.46)
+            produced = draft.add(f"make[{flavour},{week}]", cost=0.40 if week <= 8 else 0.46)
             cleaned = draft.add(f"clean[{flavour},{week}]", 1, cost=cleaning, whole=True)
             if week == 16:
                 least = end
             else:
                 least = 0.0
             stock = draft.add(f"stock[{flavour},{week}]", low=least, cost=0.024)
-            draft.row(f"cleaned[{flavour},{week}]", {made: 1, cleaned: -total}, "<=", 0)
+            draft.row(f"cleaned[{flavour},{week}]", {produced: 1, cleaned: -total}, "<=", 0)
             if week > 1:
-                before = {f"stock[{flavour},{week - 1}]": 1}
+                previous = {f"stock[{flavour},{week - 1}]": 1}
             else:
-                before = {}
+                previous = {}
             demand = row[flavour] - (start if week == 1 else 0)
-            draft.row(f"balance[{flavour},{week}]", {**before, made: 1, stock: -1}, "=", demand)
+            draft.row(f"balance[{flavour},{week}]", {**previous, produced: 1, stock: -1}, "=", demand)
     return {"demand": rows}, draft.milp("lots")
 
 
@@ -217,10 +217,10 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
         sell = draft.add(f"discharge[{hour}]", 0 if hour == 30 else 4, cost=price - 2.5)
         level = draft.add(f"level[{hour}]", 12, low=5 if hour == 48 else 1)
         if hour > 1:
-            before = {f"level[{hour - 1}]": -1.0}
+            previous = {f"level[{hour - 1}]": -1.0}
         else:
-            before = {}
-        draft.row(f"balance[{hour}]", {level: 1, **before, charge: -1, sell: 1}, "=", 5 if hour == 1 else 0)
+            previous = {}
+        draft.row(f"balance[{hour}]", {level: 1, **previous, charge: -1, sell: 1}, "=", 5 if hour == 1 else 0)
     return {"prices": prices}, draft.milp("battery")
 
 
@@ -236,20 +236,20 @@ def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
     for row in demand:
         hour = row["hour"]
         heat = {draft.add(f"bought[{hour}]", 4, cost=55): 1.0}
-        for boiler, (least, most, price, start_cost, was_on) in boilers.items():
+        for boiler, (least, maximum, price, start_cost, was_on) in boilers.items():
             on = draft.add(f"on[{boiler},{hour}]", 1, whole=True)
             start = draft.add(f"start[{boiler},{hour}]", 1, cost=start_cost, whole=True)
-            given = draft.add(f"heat[{boiler},{hour}]", most, cost=price)
-            heat[given] = 1.0
-            draft.row(f"most[{boiler},{hour}]", {given: 1, on: -most}, "<=", 0)
-            draft.row(f"least[{boiler},{hour}]", {given: 1, on: -least}, ">=", 0)
+            produced = draft.add(f"heat[{boiler},{hour}]", maximum, cost=price)
+            heat[produced] = 1.0
+            draft.row(f"most[{boiler},{hour}]", {produced: 1, on: -maximum}, "<=", 0)
+            draft.row(f"least[{boiler},{hour}]", {produced: 1, on: -least}, ">=", 0)
             if hour > 1:
-                before = {f"on[{boiler},{hour - 1}]": 1.0}
+                previous = {f"on[{boiler},{hour - 1}]": 1.0}
             else:
-                before = {}
+                previous = {}
             draft.row(
                 f"starts[{boiler},{hour}]",
-                {on: 1, start: -1, **{n: -v for n, v in before.items()}},
+                {on: 1, start: -1, **{n: -v for n, v in previous.items()}},
                 "<=",
                 was_on if hour == 1 else 0,
             )
@@ -330,8 +330,8 @@ def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
     for name in names:
         pieces, price = int(rng.integers(4, 13)), int(rng.integers(20, 60))
         sold = round(price / pieces * float(rng.uniform(1.5, 2.4)), 2)
-        left = round(price / pieces * float(rng.uniform(0.2, 0.6)), 2)
-        articles.append({"article": name, "pieces": pieces, "pack_price": price, "sold": sold, "dealer": left})
+        salvage = round(price / pieces * float(rng.uniform(0.2, 0.6)), 2)
+        articles.append({"article": name, "pieces": pieces, "pack_price": price, "sold": sold, "dealer": salvage})
     demand: Records = [
         {
             "season": season,

@@ -75,8 +75,8 @@ def read_nl4opt(path: Path) -> ProblemSet:
     """Read the verified set or the full test set. Cases with unreadable names have no gold formulation."""
     records_read, beside = _load_records(path), path.with_name(SPELLINGS)
     spelled = {
-        str(one.get("id")): one.get("var_map", {})
-        for one in (_load_records(beside) if beside.is_file() else records_read)
+        str(spelling.get("id")): spelling.get("var_map", {})
+        for spelling in (_load_records(beside) if beside.is_file() else records_read)
     }
     cases, left_out = [], []
     for index, record in enumerate(records_read):

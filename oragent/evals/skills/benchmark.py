@@ -130,8 +130,8 @@ def run_task(task: SkillTask, skill: str, command: str, limit_s: float) -> dict[
         folder = Path(name)
         for path, text in task.files.items():
             _write(folder / path, text)
-        for place in PLACES if skill else ():
-            _write(folder / place / task.skill / "SKILL.md", skill)
+        for skill_folder in PLACES if skill else ():
+            _write(folder / skill_folder / task.skill / "SKILL.md", skill)
         begun = time.monotonic()
         end, output = _run_agent(words, folder, f"{task.request}\n", limit_s)
         seconds = time.monotonic() - begun

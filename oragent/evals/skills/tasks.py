@@ -114,9 +114,11 @@ def _is_feasible(without: set[str]) -> bool:
 
 def _check_repair(folder: Path) -> bool:
     """Check the largest right-hand side: the maximum of the row under all other rows."""
-    given = read_answer(folder).get("orders")
+    answered = read_answer(folder).get("orders")
     largest = _solve_text(INFEASIBLE.replace("3 x + 2 y", "x + y").replace(" orders: x + y >= 12\n", "")).objective
-    return isinstance(given, int | float) and largest is not None and math.isclose(given, largest, rel_tol=TOLERANCE)
+    return (
+        isinstance(answered, int | float) and largest is not None and math.isclose(answered, largest, rel_tol=TOLERANCE)
+    )
 
 
 def _check_row(folder: Path) -> bool:
@@ -124,12 +126,17 @@ def _check_row(folder: Path) -> bool:
 
 
 def _check_objective(folder: Path) -> bool:
-    given = read_answer(folder).get("objective")
+    answered = read_answer(folder).get("objective")
     text = "Maximize\n obj: 3 x + 2 y\nSubject To\n wood: 2 x + y <= 11\n time: x + 3 y <= 15\nEnd\n"
     right = _solve_text(text).objective
     changed = (folder / "shop" / "data" / "stock.csv").read_text(encoding="utf-8", errors="replace")
     is_kept = changed == SHOP_FILES["shop/data/stock.csv"]
-    return is_kept and isinstance(given, int | float) and right is not None and math.isclose(given, right, rel_tol=1e-6)
+    return (
+        is_kept
+        and isinstance(answered, int | float)
+        and right is not None
+        and math.isclose(answered, right, rel_tol=1e-6)
+    )
 
 
 def _solve_text(text: str) -> Solution:

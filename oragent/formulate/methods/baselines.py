@@ -205,10 +205,10 @@ def outcome_text(attempt: FormulationAttempt) -> str:
         return attempt.error
     values = str(attempt.ran.values)
     if len(values) <= MOST_VALUE_CHARACTERS:
-        told = values
+        shown = values
     else:
-        told = f"{values[:MOST_VALUE_CHARACTERS]}..."
-    return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {told}"
+        shown = f"{values[:MOST_VALUE_CHARACTERS]}..."
+    return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {shown}"
 
 
 async def coe(session: FormulationSession) -> FormulationAttempt:

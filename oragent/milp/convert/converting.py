@@ -32,8 +32,8 @@ def form_of(path: Path, form: str = "") -> str:
     """
     chosen = form or FILES.get(path.suffix.lower(), "")
     if chosen not in FORMS:
-        given = f"{form!r} is no form" if form else f"the ending of {path.name!r} tells no form"
-        raise MilpError(f"{given}: expected one of {', '.join(FORMS)}")
+        complaint = f"{form!r} is no form" if form else f"the ending of {path.name!r} tells no form"
+        raise MilpError(f"{complaint}: expected one of {', '.join(FORMS)}")
     return chosen
 
 

@@ -44,10 +44,10 @@ class PulpWriter(SourceWriter):
         options = f"{bounds}{', ' if bounds else ''}cat={category}"
         if not family.dims:
             bounds = ", ".join(f"{side}={self.figure(figure)}" for side, figure in sides)
-            made = f"{name} = pulp.LpVariable({family.name!r}, {bounds}, cat={category})"
+            call = f"{name} = pulp.LpVariable({family.name!r}, {bounds}, cat={category})"
             if family.has_unused:
-                return f"{made}\nm.addVariable({name})"
-            return made
+                return f"{call}\nm.addVariable({name})"
+            return call
         if family.keys is not None:
             keys = self.keys_name(family)
         elif len(family.dims) == 1:
@@ -271,11 +271,11 @@ class MathOptWriter(SourceWriter):
             kind = f"is_integer={key} in {{{', '.join(texts)}}}"
         bounds = f"lb={self.figure(family.low)}, ub={self.figure(family.high)}"
         title = self._title(family.name, family)
-        made = f"m.add_variable({bounds}, {kind}, name={title})"
+        call = f"m.add_variable({bounds}, {kind}, name={title})"
         if not family.dims:
-            return f"{name} = {made}"
+            return f"{name} = {call}"
         key = self.member(family)
-        return f"{name} = {{{f'({key})' if len(family.dims) > 1 else key}: {made} {self.comprehension(family)}}}"
+        return f"{name} = {{{f'({key})' if len(family.dims) > 1 else key}: {call} {self.comprehension(family)}}}"
 
     def _title(self, name: str, family: LoopVariables | LoopRows) -> str:
         if not family.dims:

@@ -103,8 +103,8 @@ class FeatureWriter:
         return f"{number(term.value)} * {self._column[term.first]} * {self._column[term.second]}"
 
     def _quadratic_row(self, row: QuadraticRow[int], at: int) -> str:
-        left = " + ".join([self._linear(row.terms), *map(self._product, row.quadratic)])
-        relation = f"{left} {SIGNS[row.relation]} {number(row.rhs)}"
+        terms = " + ".join([self._linear(row.terms), *map(self._product, row.quadratic)])
+        relation = f"{terms} {SIGNS[row.relation]} {number(row.rhs)}"
         if self._form == "pyomo":
             return f"m.{self._writer.name('rows', row.name)} = pe.Constraint(expr={relation})"
         if self._form == "gurobipy":
@@ -146,7 +146,7 @@ class FeatureWriter:
         for absolute in features.absolutes:
             yield f"m.addGenConstrAbs({column[absolute.output]}, {column[absolute.input]}, name={absolute.name!r})"
         for extreme in features.extremes:
-            inputs = ", ".join(column[one] for one in extreme.inputs)
+            inputs = ", ".join(column[input_name] for input_name in extreme.inputs)
             if extreme.constant is None:
                 constant = ""
             else:
@@ -157,7 +157,7 @@ class FeatureWriter:
                 method = "addGenConstrMin"
             yield f"m.{method}({column[extreme.output]}, [{inputs}], {constant}name={extreme.name!r})"
         for product in features.products:
-            inputs = ", ".join(column[one] for one in product.inputs)
+            inputs = ", ".join(column[input_name] for input_name in product.inputs)
             yield f"m.addGenConstrAnd({column[product.output]}, [{inputs}], name={product.name!r})"
         for curve in features.piecewise:
             steps = ", ".join(number(x) for x, _ in curve.points)

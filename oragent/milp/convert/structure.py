@@ -376,7 +376,7 @@ class StructureReader:
         members: Positions,
         variables: Family,
         bound: Sequence[tuple[int, BoundPart]],
-        most: int,
+        limit: int,
     ) -> Positions | None:
         """Return codes of all pairs of row and variable that the connected parts select; None if there are too many."""
         place_of = {dim.variable: position for position, dim in enumerate(rows.dims)}
@@ -384,14 +384,14 @@ class StructureReader:
         is_inside = np.ones(len(members), dtype=bool)
         for at, part in bound:
             size = len(self._sets[part.index_set])
-            wanted = family.keys[members, place_of[part.variable]] + part.offset
-            is_inside &= (wanted >= 0) & (wanted < size)
-            row_codes, column_codes = row_codes * size + wanted, column_codes * size + variables.keys[:, at]
+            keys = family.keys[members, place_of[part.variable]] + part.offset
+            is_inside &= (keys >= 0) & (keys < size)
+            row_codes, column_codes = row_codes * size + keys, column_codes * size + variables.keys[:, at]
         order = np.argsort(column_codes, kind="stable")
         ordered = column_codes[order]
         first = np.searchsorted(ordered, row_codes, "left")
         counts = np.where(is_inside, np.searchsorted(ordered, row_codes, "right") - first, 0)
-        if counts.sum() > most:
+        if counts.sum() > limit:
             return None
         starts = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         chosen = order[starts + np.arange(int(counts.sum()))]
@@ -405,11 +405,11 @@ class StructureReader:
         parts: tuple[BoundPart, ...],
         entries: "_Entries",
     ) -> Term:
-        known = {dim.variable: (dim.index_set, family.keys[entries.rows, at]) for at, dim in enumerate(rows.dims)}
+        bound_dims = {dim.variable: (dim.index_set, family.keys[entries.rows, at]) for at, dim in enumerate(rows.dims)}
         for at, part in enumerate(parts):
             if part.is_free:
-                known[part.variable] = (part.index_set, variables.keys[entries.columns, at])
-        figure = self._figure(f"{rows.name}_{variables.name}", self._model.entries, entries.places, known)
+                bound_dims[part.variable] = (part.index_set, variables.keys[entries.columns, at])
+        figure = self._figure(f"{rows.name}_{variables.name}", self._model.entries, entries.places, bound_dims)
         return Term(variables.name, figure, parts)
 
     def _make_table(self, name: str, family: Family, variables: Family, entries: "_Entries") -> TableTerm:

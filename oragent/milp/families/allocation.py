@@ -186,7 +186,7 @@ def build_configuration(data: Mapping[str, Any]) -> Milp:
     """Build the model: the highest performance within the budget."""
     offered = [product for product in data["products"] if _is_offered(product)]
     categories = dict.fromkeys(product["category"] for product in offered)
-    members = {name: {one["name"]: 1.0 for one in offered if one["category"] == name} for name in categories}
+    members = {name: {option["name"]: 1.0 for option in offered if option["category"] == name} for name in categories}
     cost = {product["name"]: discounted_price(product) for product in offered}
     rows = [Row(f"one of {name}", choice, Relation.EQUAL, 1) for name, choice in members.items()]
     rows.append(Row("budget", cost, Relation.AT_MOST, data["budget"], f"at most {data['budget']} EUR"))
@@ -253,8 +253,8 @@ def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
     """
     rng = instance_rng(seed, size)
     places, customers = take_names(PLACES, size), take_names(CUSTOMERS, 2 * size)
-    rent = {place: int(rng.integers(60, 160)) for place in places}
-    delivery = {place: {customer: int(rng.integers(5, 80)) for customer in customers} for place in places}
+    rent = {site: int(rng.integers(60, 160)) for site in places}
+    delivery = {site: {customer: int(rng.integers(5, 80)) for customer in customers} for site in places}
     text = f"""
         A retailer rents warehouses at some of {join_words(places)}; the rent a month is
         {join_words([f"{rent[p]} EUR at {p}" for p in places])}. Each of the customers {join_words(customers)} is
@@ -266,9 +266,9 @@ def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
     rows += [
         Row(f"{serves[p, c]} when rented", {serves[p, c]: 1, f"rent {p}": -1}, Relation.AT_MOST, 0) for p, c in serves
     ]
-    variables = [Variable(f"rent {place}", 0, 1, VariableKind.INTEGER) for place in places]
+    variables = [Variable(f"rent {site}", 0, 1, VariableKind.INTEGER) for site in places]
     variables += [Variable(name, 0, 1, VariableKind.INTEGER) for name in serves.values()]
-    costs = {f"rent {place}": rent[place] for place in places} | {serves[p, c]: delivery[p][c] for p, c in serves}
+    costs = {f"rent {site}": rent[site] for site in places} | {serves[p, c]: delivery[p][c] for p, c in serves}
     milp = Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "facility location")
     return solve_instance("facility_location", seed, size, text, {"rent": rent, "delivery": delivery}, milp)
 
@@ -313,7 +313,7 @@ def _random_network(seed: int, size: int, low: int, high: int) -> tuple[list[str
     """Return nodes, and arcs with one figure each. A chain through all nodes makes the last one reachable."""
     rng = instance_rng(seed, size, least=2)
     nodes = [f"N{number}" for number in range(1, size + 1)]
-    arcs = {(nodes[place], nodes[place + 1]): int(rng.integers(low, high)) for place in range(size - 1)}
+    arcs = {(nodes[position], nodes[position + 1]): int(rng.integers(low, high)) for position in range(size - 1)}
     for first in nodes[:-1]:
         for second in nodes[1:]:
             if first != second and rng.random() < min(1.0, 3 / size):

@@ -97,21 +97,21 @@ def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
     rng = instance_rng(seed, size)
     foods, nutrients = take_names(FOODS, size), take_names(NUTRIENTS, size // 2 + 1)
     price = {food: int(rng.integers(10, 80)) for food in foods}
-    most = {food: int(rng.integers(4, 10)) for food in foods}
+    maximum = {food: int(rng.integers(4, 10)) for food in foods}
     content = {nutrient: {food: int(rng.integers(1, 30)) for food in foods} for nutrient in nutrients}
-    need = {n: int(sum(content[n][f] * most[f] for f in foods) * rng.uniform(0.2, 0.5)) for n in nutrients}
+    need = {n: int(sum(content[n][f] * maximum[f] for f in foods) * rng.uniform(0.2, 0.5)) for n in nutrients}
     holds = {n: join_words([f"{mg} mg for {food}" for food, mg in content[n].items()]) for n in nutrients}
     text = f"""
         A canteen plans the cheapest daily ration from {join_words(foods)}; portions may be divided. A portion costs
         {join_words([f"{price[f]} cents for {f}" for f in foods])}. At most
-        {join_words([f"{most[f]} portions of {f}" for f in foods])} are accepted a day. A ration must hold at least
+        {join_words([f"{maximum[f]} portions of {f}" for f in foods])} are accepted a day. A ration must hold at least
         {join_words([f"{need[n]} mg of {n}" for n in nutrients])}.
         {" ".join(f"Of {n}, a portion holds {each}." for n, each in holds.items())}
         What does the cheapest ration cost?"""
-    variables = tuple(Variable(f, 0, most[f], unit="portions") for f in foods)
+    variables = tuple(Variable(f, 0, maximum[f], unit="portions") for f in foods)
     rows = tuple(Row(n, content[n], Relation.AT_LEAST, need[n], f"at least {need[n]} mg of {n}") for n in nutrients)
     milp = Milp(variables, rows, Objective(price, unit="cents"), Sense.MINIMIZE, "diet")
-    data = {"price": price, "most": most, "content": content, "need": need}
+    data = {"price": price, "most": maximum, "content": content, "need": need}
     return solve_instance("diet", seed, size, text, data, milp)
 
 
@@ -138,10 +138,10 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
     rows = [Row(f"cleaning {m}", {f"brew {m}": 1, f"clean {m}": -total}, Relation.AT_MOST, 0) for m in months]
     for month, amount in zip(months, demand, strict=True):
         if month > 1:
-            before = {f"store {month - 1}": 1}
+            previous = {f"store {month - 1}": 1}
         else:
-            before = {}
-        terms = {f"brew {month}": 1, f"store {month}": -1} | before
+            previous = {}
+        terms = {f"brew {month}": 1, f"store {month}": -1} | previous
         rows.append(Row(f"balance {month}", terms, Relation.EQUAL, amount, f"deliver {amount} casks"))
     prices = {"clean": setup, "brew": unit, "store": storage}
     costs = {f"{what} {m}": price for m in months for what, price in prices.items()}
@@ -167,8 +167,13 @@ def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
         cuts = zip(pattern, widths, strict=True)
         columns[pattern] = " + ".join(f"{count} x {width}" for count, width in cuts if count)
     rows = tuple(
-        Row(f"{width} cm", {columns[p]: p[place] for p in columns if p[place]}, Relation.AT_LEAST, demand[place])
-        for place, width in enumerate(widths)
+        Row(
+            f"{width} cm",
+            {columns[p]: p[position] for p in columns if p[position]},
+            Relation.AT_LEAST,
+            demand[position],
+        )
+        for position, width in enumerate(widths)
     )
     variables = tuple(Variable(name, kind=VariableKind.INTEGER, unit="rolls") for name in columns.values())
     objective = Objective(dict.fromkeys(columns.values(), 1), unit="rolls")
@@ -236,15 +241,15 @@ def _build_model(
         rows.append(Row(f"late {job}", {f"late {job}": 1, f"end of {job}": -1}, Relation.AT_LEAST, -due[job]))
     for (first, job), arc in arcs.items():
         if first != "start":
-            before = {f"end of {first}": -1.0}
+            previous = {f"end of {first}": -1.0}
         else:
-            before = {}
+            previous = {}
         # Largest difference of the completion times if the job is not the successor.
         if first != "start":
             slack = horizon - quickest[job]
         else:
             slack = 0
-        terms = {f"end of {job}": 1.0, arc: -float(takes[first, job] + slack)} | before
+        terms = {f"end of {job}": 1.0, arc: -float(takes[first, job] + slack)} | previous
         rows.append(Row(f"time of {arc}", terms, Relation.AT_LEAST, -slack))
     costs = {f"late {job}": weight[job] for job in jobs}
     return Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "scheduling with setups")

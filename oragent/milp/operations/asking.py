@@ -190,8 +190,8 @@ def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
 
 
 def _solve_arrays(study: ModelStudy, scenario: ModelScenario, arrays: Arrays) -> tuple[Outcome, ModelScenario]:
-    other = ModelScenario(scenario.changes, scenario.model, ScenarioModel(arrays))
-    return study.solve(other), other
+    solved = ModelScenario(scenario.changes, scenario.model, ScenarioModel(arrays))
+    return study.solve(solved), solved
 
 
 def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
@@ -206,10 +206,10 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
     sense = Sense.MAXIMIZE if request.direction == "most" else Sense.MINIMIZE
     goal = _with_objective(arrays, cost, constant, sense)
     limits = _objective_limits(study, scenario, request)
-    found, other = _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[0]))
-    if found.point is None and found.status is not SolveStatus.UNBOUNDED:
-        raise MilpError(f"the {request.direction} is not known ({found.status}): allow a longer solve")
-    low, high = found.span()
+    outcome, scenario_solved = _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[0]))
+    if outcome.point is None and outcome.status is not SolveStatus.UNBOUNDED:
+        raise MilpError(f"the {request.direction} is not known ({outcome.status}): allow a longer solve")
+    low, high = outcome.span()
     if limits[1] != limits[0]:
         # If the optimum is not proven, the distance counts from any figure up to its bound.
         tight = (
@@ -221,15 +221,15 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
         low, high = (ends[0], high) if request.direction == "most" else (low, ends[1])
     units = {family.unit for family in model.variables if cost[family.positions].any()}
     at_point = Figure(unit=model.objective.unit)
-    if found.point is not None:
-        at_point = Figure.exact(arrays.worth_at(found.point), model.objective.unit)
+    if outcome.point is not None:
+        at_point = Figure.exact(arrays.worth_at(outcome.point), model.objective.unit)
     result = ExtremeResult(
-        figure=Figure.between(found.objective, low, high, unit=units.pop() if len(units) == 1 else ""),
+        figure=Figure.between(outcome.objective, low, high, unit=units.pop() if len(units) == 1 else ""),
         objective=at_point,
         optimum=study.optimum(scenario),
         warnings=study.warn(scenario),
     )
-    return solved(study, other, result)
+    return solved(study, scenario_solved, result)
 
 
 def _objective_limits(
@@ -273,10 +273,10 @@ def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> Alterna
     while len(points) < request.count + 1:
         if binary.any():
             current = _without_point(current, binary, points[-1])
-            found, _ = _solve_arrays(study, scenario, current)
-            point = found.point
-            complete = point is None and found.status is SolveStatus.INFEASIBLE
-            proven = proven and found.status is not SolveStatus.FEASIBLE
+            outcome, _ = _solve_arrays(study, scenario, current)
+            point = outcome.point
+            complete = point is None and outcome.status is SolveStatus.INFEASIBLE
+            proven = proven and outcome.status is not SolveStatus.FEASIBLE
         else:
             point = _other_optimum(study, scenario, points)
         if point is None:
@@ -330,11 +330,11 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
         *((np.where(np.arange(len(mean)) == column, 1.0, 0.0), Sense.MAXIMIZE) for column in unused),
     ]
     for cost, sense in directions:
-        found, _ = _solve_arrays(study, scenario, _with_objective(face, cost, 0.0, sense))
-        if found.point is None or arrays.largest_violation(found.point) > FEASIBLE:
+        optimum, _ = _solve_arrays(study, scenario, _with_objective(face, cost, 0.0, sense))
+        if optimum.point is None or arrays.largest_violation(optimum.point) > FEASIBLE:
             continue
-        if all((np.abs(found.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
-            return found.point
+        if all((np.abs(optimum.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
+            return optimum.point
     return None
 
 
@@ -364,17 +364,23 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
     first, second = (find_objective(scenario.model, name) for name in (request.first, request.second))
     if first is second:
         raise MilpError(f"frontier of {quoted(first.name)} with itself: name two objectives")
-    one, two = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
-    ends = [_lexicographic(study, scenario, one, two), _lexicographic(study, scenario, two, one)]
-    best, worst = (two.worth_at(end[0]) for end in (ends[1], ends[0]))
+    first_row, second_row = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
+    ends = [
+        _lexicographic(study, scenario, first_row, second_row),
+        _lexicographic(study, scenario, second_row, first_row),
+    ]
+    best, worst = (second_row.worth_at(end[0]) for end in (ends[1], ends[0]))
     points = [ends[0]]
     for share in np.linspace(0, 1, request.count)[1:-1]:
         limit = worst + share * (best - worst)
-        points.append(_lexicographic(study, scenario, limit_objective(one, two, float(limit)), two))
+        points.append(_lexicographic(study, scenario, limit_objective(first_row, second_row, float(limit)), second_row))
     points.append(ends[1])
     entries: list[FrontierEntry] = []
     for point, proven in points:
-        figures = [Figure.exact(arrays.worth_at(point), goal.unit) for arrays, goal in ((one, first), (two, second))]
+        figures = [
+            Figure.exact(arrays.worth_at(point), goal.unit)
+            for arrays, goal in ((first_row, first), (second_row, second))
+        ]
         entry = FrontierEntry(first=figures[0], second=figures[1], proven=proven)
         if all(not _is_same(entry, other) for other in entries):
             entries.append(entry)
@@ -388,8 +394,11 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
     )
 
 
-def _is_same(one: FrontierEntry, two: FrontierEntry) -> bool:
-    pairs = ((one.first.value or 0.0, two.first.value or 0.0), (one.second.value or 0.0, two.second.value or 0.0))
+def _is_same(first: FrontierEntry, second: FrontierEntry) -> bool:
+    pairs = (
+        (first.first.value or 0.0, second.first.value or 0.0),
+        (first.second.value or 0.0, second.second.value or 0.0),
+    )
     return all(abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs)
 
 
@@ -409,12 +418,12 @@ def _with_objective(
 
 def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
     """Return the point that is best in one objective, then in another, and whether both are proven."""
-    found, _ = _solve_arrays(study, scenario, first)
-    if found.point is None or found.objective is None:
-        raise MilpError(f"no frontier: one of its solves is {found.status}; solve each objective alone first")
+    outcome, _ = _solve_arrays(study, scenario, first)
+    if outcome.point is None or outcome.objective is None:
+        raise MilpError(f"no frontier: one of its solves is {outcome.status}; solve each objective alone first")
     base = _with_objective(first, second.cost, second.constant, second.sense, second.features.quadratic)
-    again, _ = _solve_arrays(study, scenario, limit_objective(base, first, found.objective))
-    proven = found.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
+    again, _ = _solve_arrays(study, scenario, limit_objective(base, first, outcome.objective))
+    proven = outcome.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
     if again.point is None:
-        return found.point, False
+        return outcome.point, False
     return again.point, proven

@@ -126,10 +126,10 @@ def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
         return _with_bounds(model, chosen.positions, change.number, is_upper=change.relation == "<=")
     relations = {RELATIONS[code] for code in model.relations[chosen.positions].tolist()}
     if relations != {Relation(change.relation)}:
-        found = " and ".join(sorted(relations))
+        relation_names = " and ".join(sorted(relations))
         raise MilpError(
-            f"{quoted(chosen.family.name)} are rows with {found}, not {change.relation}: set the right-hand side with "
-            "'=', or add a row"
+            f"{quoted(chosen.family.name)} are rows with {relation_names}, not {change.relation}: "
+            "set the right-hand side with '=', or add a row"
         )
     assign = ops.AssignChange(target=ops.ChangeTarget(reference=change.reference), operator="=", number=change.number)
     values = _new_figures(model.rhs_values[chosen.positions], assign)
@@ -183,22 +183,22 @@ def _set_entries(model: IndexedModel, family: RowFamily, columns: Positions, cha
 
 def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
     """Return the model without some rows. Families without members are removed too."""
-    kept = np.ones(model.shape[0], dtype=bool)
-    kept[rows] = False
-    entry_kept = kept[model.matrix.row_indices]
-    new_position = np.cumsum(kept) - 1
+    is_kept = np.ones(model.shape[0], dtype=bool)
+    is_kept[rows] = False
+    entry_kept = is_kept[model.matrix.row_indices]
+    new_position = np.cumsum(is_kept) - 1
     families = []
     for family in model.rows:
-        remains = kept[family.positions]
+        remains = is_kept[family.positions]
         if remains.any():
             positions = new_position[family.positions[remains]]
             families.append(replace(family, keys=family.keys[remains], positions=positions))
-    counts = np.diff(model.starts)[kept]
-    flat = tuple(name for name, keep in zip(model.flat_rows, kept, strict=True) if keep) if model.flat_rows else ()
+    counts = np.diff(model.starts)[is_kept]
+    flat = tuple(name for name, keep in zip(model.flat_rows, is_kept, strict=True) if keep) if model.flat_rows else ()
     soft = tuple(
         replace(soft_row, row=int(new_position[soft_row.row]))
         for soft_row in model.features.soft_rows
-        if kept[soft_row.row]
+        if is_kept[soft_row.row]
     )
     return replace(
         model,
@@ -206,8 +206,8 @@ def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
         starts=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)]),
         columns=model.columns[entry_kept],
         entries=model.entries.select(np.flatnonzero(entry_kept)),
-        relations=model.relations[kept],
-        rhs=model.rhs.select(np.flatnonzero(kept)),
+        relations=model.relations[is_kept],
+        rhs=model.rhs.select(np.flatnonzero(is_kept)),
         flat_rows=flat,
         features=replace(model.features, soft_rows=soft),
     )
@@ -260,7 +260,7 @@ def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedMo
     for number_left, stage in zip(range(len(change.stages) - 1, -1, -1), change.stages, strict=True):
         for part in stage.parts:
             goal = find_objective(model, part.name)
-            if any(goal is one for one in chosen):
+            if any(goal is member for member in chosen):
                 raise MilpError(f"objective {quoted(goal.name)} occurs twice: name each objective once")
             chosen.append(goal)
             share, amount = (stage.within / 100, 0.0) if stage.percent else (0.0, stage.within)

@@ -34,15 +34,16 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
     point = read_solution(scenario.model, path).values
     limits = study.limits
-    found = find_inverse(milp, point, limits.seconds or CAP_S, solver=limits.solver, options=limits.options())
+    solution = find_inverse(milp, point, limits.seconds or CAP_S, solver=limits.solver, options=limits.options())
     unit = scenario.model.objective.unit
-    if found.change is None:
+    if solution.change is None:
         raise MilpError("not proven within the limit: allow a longer solve with --time")
     return InverseResult(
         scenario=study.label(study.changes),
-        change=Figure.exact(found.change, unit),
+        change=Figure.exact(solution.change, unit),
         coefficients=tuple(
-            (name, milp.objective.terms.get(name, 0.0), new) for name, new in list(found.coefficients.items())[:SHOWN]
+            (name, milp.objective.terms.get(name, 0.0), new)
+            for name, new in list(solution.coefficients.items())[:SHOWN]
         ),
     )
 
@@ -51,8 +52,8 @@ def diff(study: ModelStudy, request: ops.DiffRequest) -> DiffResult:
     """Compare the present model with that of a file, by family, with the effect of each difference alone."""
     scenario = study.present
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
-    other = open_model(path)
-    after = ModelScenario((), other, ScenarioModel(other.to_arrays()))
+    other_model = open_model(path)
+    after = ModelScenario((), other_model, ScenarioModel(other_model.to_arrays()))
     study.solve(scenario)
     study.solve(after)
     return solved(
@@ -60,23 +61,23 @@ def diff(study: ModelStudy, request: ops.DiffRequest) -> DiffResult:
         scenario,
         DiffResult(
             objective=objective_change(study, scenario, after),
-            entries=tuple(diff_entries(study, scenario, other)),
+            entries=tuple(diff_entries(study, scenario, other_model)),
         ),
     )
 
 
 def diff_entries(
-    study: ModelStudy, scenario: ModelScenario, other: IndexedModel, *, with_effects: bool = True
+    study: ModelStudy, scenario: ModelScenario, other_model: IndexedModel, *, with_effects: bool = True
 ) -> list[DiffEntry]:
     """Return the differences between a scenario's model and another one.
 
     If requested, each has its effect on the optimum.
     """
     model = scenario.model
-    entries = _set_entries(model, other)
+    entries = _set_entries(model, other_model)
     for kind, of in (("parameters", "data"), ("variables", "variables"), ("rows", "rows")):
         mine = {fold(family.name): family for family in getattr(model, kind)}
-        theirs = {fold(family.name): family for family in getattr(other, kind)}
+        theirs = {fold(family.name): family for family in getattr(other_model, kind)}
         for name, family in mine.items():
             if name not in theirs:
                 entries.append(DiffEntry(of=of, name=family.name, change="removed", members=len(family)))
@@ -84,15 +85,15 @@ def diff_entries(
             if name not in mine:
                 entries.append(DiffEntry(of=of, name=family.name, change="added", members=len(family)))
             else:
-                entries += _family_entries(study if with_effects else None, scenario, other, mine[name], family)
-    return [*entries, *_objective_entries(model, other), *_feature_entries(model, other)]
+                entries += _family_entries(study if with_effects else None, scenario, other_model, mine[name], family)
+    return [*entries, *_objective_entries(model, other_model), *_feature_entries(model, other_model)]
 
 
-def _objective_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
+def _objective_entries(model: IndexedModel, other_model: IndexedModel) -> list[DiffEntry]:
     """Return objectives that are optimised in only one of the models or in another order, and differing constants."""
     mine, theirs = (
-        [f"{goal.sense} {goal.name}" for goal in one.stages if goal.cost.evaluate(one.cells).any() or goal.quadratic]
-        for one in (model, other)
+        [f"{goal.sense} {goal.name}" for goal in side.stages if goal.cost.evaluate(side.cells).any() or goal.quadratic]
+        for side in (model, other_model)
     )
     entries = [
         DiffEntry(of="objective", name=name, change=change, members=1)
@@ -102,22 +103,22 @@ def _objective_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEnt
     ]
     if mine != theirs and not entries:
         entries.append(DiffEntry(of="objective", name=" then ".join(theirs), change="changed", members=len(theirs)))
-    before, after = model.objective.constant, other.objective.constant
+    before, after = model.objective.constant, other_model.objective.constant
     if not np.isclose(before, after, rtol=1e-12, atol=0.0):
-        figures = ((other.objective.name, before, after),)
+        figures = ((other_model.objective.name, before, after),)
         entries.append(DiffEntry(of="objective", name="constant", change="changed", members=1, largest=figures))
     return entries
 
 
-def _feature_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
+def _feature_entries(model: IndexedModel, other_model: IndexedModel) -> list[DiffEntry]:
     """Return the features that only one of the models has. They are compared by the names of their variables."""
     entries = []
-    mine, theirs = (to_milp(one, flat=False).features for one in (model, other))
+    mine, theirs = (to_milp(feature, flat=False).features for feature in (model, other_model))
     for part in fields(mine):
         first, second = getattr(mine, part.name), getattr(theirs, part.name)
         for change, only in (
-            ("removed", [one for one in first if one not in second]),
-            ("added", [one for one in second if one not in first]),
+            ("removed", [feature for feature in first if feature not in second]),
+            ("added", [feature for feature in second if feature not in first]),
         ):
             if only:
                 name = part.name.replace("_", " ")
@@ -125,10 +126,10 @@ def _feature_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry
     return entries
 
 
-def _set_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
+def _set_entries(model: IndexedModel, other_model: IndexedModel) -> list[DiffEntry]:
     entries = []
-    mine = {fold(one.name): one for one in model.sets}
-    theirs = {fold(one.name): one for one in other.sets}
+    mine = {fold(index_set.name): index_set for index_set in model.sets}
+    theirs = {fold(index_set.name): index_set for index_set in other_model.sets}
     for name in dict.fromkeys((*mine, *theirs)):
         first = mine[name].labels if name in mine else ()
         second = theirs[name].labels if name in theirs else ()
@@ -144,12 +145,12 @@ def _set_entries(model: IndexedModel, other: IndexedModel) -> list[DiffEntry]:
 
 
 def _family_entries(
-    study: ModelStudy | None, scenario: ModelScenario, other: IndexedModel, mine: Family, theirs: Family
+    study: ModelStudy | None, scenario: ModelScenario, other_model: IndexedModel, mine: Family, theirs: Family
 ) -> list[DiffEntry]:
     """Return members that were added or removed, and figures that differ for members of both models."""
     model = scenario.model
     first = {model.labels_of(mine, position): position for position in range(len(mine))}
-    second = {other.labels_of(theirs, position): position for position in range(len(theirs))}
+    second = {other_model.labels_of(theirs, position): position for position in range(len(theirs))}
     of = {"ParameterFamily": "data", "VariableFamily": "variables", "RowFamily": "rows"}[type(mine).__name__]
     entries = []
     for change, count in (("removed", len(first.keys() - second.keys())), ("added", len(second.keys() - first.keys()))):
@@ -158,7 +159,7 @@ def _family_entries(
     shared = [labels for labels in first if labels in second]
     places = [np.array([keys[labels] for labels in shared], dtype=np.int64) for keys in (first, second)]
     positions = mine.positions[places[0]], theirs.positions[places[1]]
-    for what, before, after in _figures(model, other, of, *positions):
+    for what, before, after in _figures(model, other_model, of, *positions):
         differs = np.flatnonzero(~np.isclose(before, after, rtol=1e-12, atol=0.0))
         if not len(differs):
             continue
@@ -173,7 +174,7 @@ def _family_entries(
             DiffEntry(of=what, name=mine.name, change="changed", members=len(differs), largest=largest, effect=effect)
         )
     if of == "rows":
-        entries += _coefficient_entries(scenario, other, mine, positions)
+        entries += _coefficient_entries(scenario, other_model, mine, positions)
     return entries
 
 
@@ -182,18 +183,18 @@ def _finite(value: float) -> float | None:
 
 
 def _figures(
-    model: IndexedModel, other: IndexedModel, of: str, mine: np.ndarray, theirs: np.ndarray
+    model: IndexedModel, other_model: IndexedModel, of: str, mine: np.ndarray, theirs: np.ndarray
 ) -> list[tuple[str, Vector, Vector]]:
     """Return the values of the shared members in both models, by kind of figure."""
     if of == "data":
-        return [("data", model.cells[mine], other.cells[theirs])]
+        return [("data", model.cells[mine], other_model.cells[theirs])]
     if of == "rows":
-        return [("right-hand sides", model.rhs_values[mine], other.rhs_values[theirs])]
+        return [("right-hand sides", model.rhs_values[mine], other_model.rhs_values[theirs])]
     figures = [
-        (f"{name} bounds", first.evaluate(model.cells)[mine], second.evaluate(other.cells)[theirs])
-        for name, first, second in (("lower", model.low, other.low), ("upper", model.high, other.high))
+        (f"{name} bounds", first.evaluate(model.cells)[mine], second.evaluate(other_model.cells)[theirs])
+        for name, first, second in (("lower", model.low, other_model.low), ("upper", model.high, other_model.high))
     ]
-    costs = [one.objective.cost.evaluate(one.cells) for one in (model, other)]
+    costs = [side.objective.cost.evaluate(side.cells) for side in (model, other_model)]
     return [*figures, ("costs", costs[0][mine], costs[1][theirs])]
 
 
@@ -218,13 +219,13 @@ def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np
 
 
 def _coefficient_entries(
-    scenario: ModelScenario, other: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
+    scenario: ModelScenario, other_model: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
 ) -> list[DiffEntry]:
     """Return rows of a family whose coefficients or relation differ."""
     model = scenario.model
     changed = []
     for mine, theirs in zip(positions[0].tolist(), positions[1].tolist(), strict=True):
-        if _row_terms(model, mine) != _row_terms(other, theirs):
+        if _row_terms(model, mine) != _row_terms(other_model, theirs):
             changed.append(model.row_names[mine])
     if not changed:
         return []

@@ -40,8 +40,8 @@ def run_lines(
     """
     for name in filter(None, (limits.solver, limits.confirm)):
         find_solver(name).version()
-    kept = read_scenarios(path)
-    session = ModelSession(open_model(path, tell=print_note), limits, kept, path.parent)
+    scenarios = read_scenarios(path)
+    session = ModelSession(open_model(path, tell=print_note), limits, scenarios, path.parent)
     if scenario:
         session.study.changes = session.study.named(scenario)
     results = []
@@ -54,7 +54,7 @@ def run_lines(
             publish_progress("result", {"result": result})
             print_result(result, console)
     finally:
-        if session.scenario_lines() != kept:
+        if session.scenario_lines() != scenarios:
             write_scenarios(path, session.scenario_lines())
     return results
 

@@ -85,11 +85,15 @@ def conflict_families(
         key = (PARTS[part.side], id(family))
         grouped.setdefault(key, (family, part.side, []))[2].append(part)
     order = _last_changed(scenario)
-    found = []
+    families = []
     for family, side, parts in grouped.values():
         names = [part.name for part in parts]
         last = max((order.get((side is Side.ROW, name), -1) for name in names), default=-1)
-        if base is not None and last < 0 and family.name not in {one.name for one in (*base.rows, *base.variables)}:
+        if (
+            base is not None
+            and last < 0
+            and family.name not in {shared.name for shared in (*base.rows, *base.variables)}
+        ):
             last = len(scenario.changes)
         entry = ConflictFamily(
             family=family.name,
@@ -99,8 +103,8 @@ def conflict_families(
             names=tuple(sorted(names, key=lambda name: -order.get((side is Side.ROW, name), -1))[:SHOWN]),
             changed=last >= 0,
         )
-        found.append((last, entry))
-    return subset, tuple(entry for _, entry in sorted(found, key=lambda pair: -pair[0]))
+        families.append((last, entry))
+    return subset, tuple(entry for _, entry in sorted(families, key=lambda pair: -pair[0]))
 
 
 def _owners(model: IndexedModel) -> dict[str, list[Family]]:
@@ -177,12 +181,12 @@ def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictSho
     ends = np.where(direction > 0, arrays.high, arrays.low)
     if not np.isfinite(ends[direction != 0]).all():
         return None
-    most = float((direction * np.where(direction != 0, ends, 0.0)).sum())
+    largest = float((direction * np.where(direction != 0, ends, 0.0)).sum())
     lows, highs = arrays.row_low[rows], arrays.row_high[rows]
     asks = duals > 0
     needed = float((duals * np.where(asks, lows, 0.0))[asks].sum())
     allowed = float((-duals * np.where(duals < 0, highs, 0.0))[duals < 0].sum())
-    possible = most + allowed
+    possible = largest + allowed
     if not np.isfinite(needed) or not np.isfinite(possible) or needed - possible <= 1e-7 * max(1.0, abs(needed)):
         return None
     multipliers = tuple((subset.rows[at], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
@@ -229,16 +233,18 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
             names += _rows_of(model, reference)
     milp = to_milp(model.with_first_stage(), flat=False)
     limits = study.limits
-    found = nearest(milp, names and list(dict.fromkeys(names)), CAP_S, solver=limits.solver, options=limits.options())
-    if found.total is None:
+    repaired = nearest(
+        milp, names and list(dict.fromkeys(names)), CAP_S, solver=limits.solver, options=limits.options()
+    )
+    if repaired.total is None:
         raise MilpError(
             "no change of these right-hand sides makes the model feasible: bounds or other rows are in conflict too"
-            if found.status is SolveStatus.INFEASIBLE
+            if repaired.status is SolveStatus.INFEASIBLE
             else "the least repair is not known within the limit: allow a longer solve with --time"
         )
     position = {name: number for number, name in enumerate(model.row_names)}
     changes = []
-    for name, needed in found.needed.items():
+    for name, needed in repaired.needed.items():
         before = float(model.rhs_values[position[name]])
         changes.append(
             RepairChange(row=name, before=before, after=needed, line=f"rows.{name} = {number_text(_snap(needed))}")
@@ -249,8 +255,8 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
         study,
         scenario,
         RepairResult(
-            total=Figure.exact(found.total, unit),
-            proven=found.status is SolveStatus.OPTIMAL,
+            total=Figure.exact(repaired.total, unit),
+            proven=repaired.status is SolveStatus.OPTIMAL,
             changes=tuple(changes),
         ),
     )

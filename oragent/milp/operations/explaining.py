@@ -187,9 +187,9 @@ def _holding_rows(scenario: ModelScenario, column: int, point: Vector) -> tuple[
     rows = np.unique(arrays.matrix.row_indices[arrays.matrix.columns == column])
     activities, _ = row_slacks(scenario, point)
     binds = binding_rows(scenario, point) | (arrays.row_low == arrays.row_high)
-    wanted = set(rows[binds[rows]].tolist())
+    binding = set(rows[binds[rows]].tolist())
     members: list[MemberFigures] = []
     for family in model.rows:
-        places = np.flatnonzero(np.isin(family.positions, list(wanted))).tolist()
+        places = np.flatnonzero(np.isin(family.positions, list(binding))).tolist()
         members += [row_member(scenario, family, position, point, activities) for position in places]
     return tuple(members[:SHOWN_ROWS])

@@ -122,9 +122,9 @@ def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpressio
     if not np.isfinite(term.coefficient):
         raise MilpError("a coefficient of an expression must be a finite number")
     if term.reference is None:
-        one = np.zeros(1, dtype=np.int64)
+        zeros = np.zeros(1, dtype=np.int64)
         keys = np.zeros((1, 0), dtype=np.int32)
-        return LinearExpression((), keys, one, one - 1, np.array([term.coefficient]), one + NO_CELL)
+        return LinearExpression((), keys, zeros, zeros - 1, np.array([term.coefficient]), zeros + NO_CELL)
     chosen = find_slice(model, term.reference, ["variables", "parameters"])
     count = len(chosen)
     if count > 1 and not term.is_sum:
@@ -151,12 +151,12 @@ def _multiply(model: IndexedModel, chosen: Slice, data: Slice) -> tuple[Slice, P
     if len(set(places)) < len(places):
         raise MilpError(f"{quoted(data.family.name)} has one index set twice: name its members one by one")
     cell_of = {tuple(data.family.keys[member]): int(data.family.positions[member]) for member in data.members.tolist()}
-    found = [cell_of.get(tuple(key)) for key in chosen.family.keys[chosen.members][:, places]]
-    kept = np.array([cell is not None for cell in found], dtype=bool)
-    if not kept.any():
+    positions = [cell_of.get(tuple(key)) for key in chosen.family.keys[chosen.members][:, places]]
+    has_cell = np.array([cell is not None for cell in positions], dtype=bool)
+    if not has_cell.any():
         raise MilpError(f"{quoted(data.family.name)} has no cell for these members of {quoted(chosen.family.name)}")
-    smaller = replace(chosen, members=chosen.members[kept])
-    return smaller, smaller.positions, np.array([cell for cell in found if cell is not None], dtype=np.int64)
+    smaller = replace(chosen, members=chosen.members[has_cell])
+    return smaller, smaller.positions, np.array([cell for cell in positions if cell is not None], dtype=np.int64)
 
 
 def _group(model: IndexedModel, chosen: Slice, by: Sequence[str]) -> tuple[tuple[str, ...], Keys, Positions]:

@@ -38,12 +38,12 @@ def find_shared(first: IndexedModel, second: IndexedModel) -> SharedParts:
     pairs: list[tuple[int, int]] = []
     names = []
     for family in first.parameters:
-        other = others.get(fold(family.name))
-        if other is None or not (_is_used(first, family) and _is_used(second, other)):
+        counterpart = others.get(fold(family.name))
+        if counterpart is None or not (_is_used(first, family) and _is_used(second, counterpart)):
             continue
-        place_of = {_key(second, other, position): position for position in range(len(other))}
-        found = [(position, place_of.get(_key(first, family, position))) for position in range(len(family))]
-        matched = [(int(family.positions[a]), int(other.positions[b])) for a, b in found if b is not None]
+        place_of = {_key(second, counterpart, position): position for position in range(len(counterpart))}
+        shared = [(position, place_of.get(_key(first, family, position))) for position in range(len(family))]
+        matched = [(int(family.positions[a]), int(counterpart.positions[b])) for a, b in shared if b is not None]
         if matched:
             names.append(family.name)
             pairs += matched
@@ -51,8 +51,8 @@ def find_shared(first: IndexedModel, second: IndexedModel) -> SharedParts:
     return SharedParts((cells[:, 0], cells[:, 1]), tuple(names), _shared_columns(first, second))
 
 
-def _key(model: IndexedModel, family: Family, place: int) -> tuple[str, ...]:
-    return tuple(map(fold, model.labels_of(family, place)))
+def _key(model: IndexedModel, family: Family, position: int) -> tuple[str, ...]:
+    return tuple(map(fold, model.labels_of(family, position)))
 
 
 def _is_used(model: IndexedModel, family: Family) -> bool:
@@ -65,9 +65,13 @@ def _shared_columns(first: IndexedModel, second: IndexedModel) -> tuple[Position
     costs = first.to_arrays().cost, second.to_arrays().cost
     pairs = []
     for position, name in enumerate(first.column_names):
-        other = place_of.get(fold(name))
-        if other is not None and costs[0][position] and np.isclose(costs[0][position], costs[1][other], rtol=1e-9):
-            pairs.append((position, other))
+        counterpart = place_of.get(fold(name))
+        if (
+            counterpart is not None
+            and costs[0][position]
+            and np.isclose(costs[0][position], costs[1][counterpart], rtol=1e-9)
+        ):
+            pairs.append((position, counterpart))
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 
@@ -129,8 +133,10 @@ def _scaled(values: Vector, factors: Vector) -> Vector:
     return np.where(values == np.round(values), np.round(products), products)
 
 
-def _trial(text: str, one: Arrays, two: Arrays, model: IndexedModel, limits: SolveLimits) -> MatchTrial:
-    outcomes = [OutcomePool().solve(ScenarioModel(arrays), limits) for arrays in (one, two)]
+def _trial(
+    text: str, first_arrays: Arrays, second_arrays: Arrays, model: IndexedModel, limits: SolveLimits
+) -> MatchTrial:
+    outcomes = [OutcomePool().solve(ScenarioModel(arrays), limits) for arrays in (first_arrays, second_arrays)]
     unit = model.objective.unit
     figures = [Figure.between(outcome.objective, *outcome.span(), unit=unit) for outcome in outcomes]
     return MatchTrial(

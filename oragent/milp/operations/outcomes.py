@@ -101,10 +101,10 @@ def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = Non
     if not arrays.integer.any() and result.row_duals is not None and len(result.row_duals) == len(arrays.row_low):
         bound = dual_bound(arrays, result.row_duals)
     duals = result.row_duals if not arrays.integer.any() else None
-    found = Outcome(SolveStatus.FEASIBLE, point, arrays.objective_at(point), None, result.solver, ended_by, duals)
+    outcome = Outcome(SolveStatus.FEASIBLE, point, arrays.objective_at(point), None, result.solver, ended_by, duals)
     if bound is None or not math.isfinite(bound):
-        return found
-    return close_gap(replace(found, bound=bound))
+        return outcome
+    return close_gap(replace(outcome, bound=bound))
 
 
 def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -> Outcome:
@@ -247,25 +247,25 @@ class OutcomePool:
         self.refresh(model)
         is_settled = model.outcome.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED, SolveStatus.OPTIMAL)
         if not is_settled and model.is_solved_with != limits:
-            found = solve_arrays(model.arrays, limits, model.outcome.point)
+            outcome = solve_arrays(model.arrays, limits, model.outcome.point)
             model.is_solved_with = limits
             if limits.confirm:
                 second = solve_arrays(model.arrays, limits.model_copy(update={"solver": limits.confirm}))
-                model.confirmation = compare_outcomes(found, second)
+                model.confirmation = compare_outcomes(outcome, second)
                 self.learn(model, second)
-            self.learn(model, found)
+            self.learn(model, outcome)
         self.refresh(model)
         return model.outcome
 
-    def learn(self, model: ScenarioModel, found: Outcome) -> None:
+    def learn(self, model: ScenarioModel, outcome: Outcome) -> None:
         """Add the point and the bound of a solve."""
-        if found.point is not None:
-            self.add_point(found.point)
-        model.outcome = _merge(model.arrays.sense, model.outcome, found)
+        if outcome.point is not None:
+            self.add_point(outcome.point)
+        model.outcome = _merge(model.arrays.sense, model.outcome, outcome)
 
     def add_point(self, point: Vector) -> None:
         """Keep a point. Its objective is recomputed for each model that uses it."""
-        if not any(np.array_equal(point, known) for known in self._points):
+        if not any(np.array_equal(point, stored) for stored in self._points):
             self._points.append(point)
             del self._points[:-POOL]
 
@@ -282,8 +282,8 @@ class OutcomePool:
                 model.outcome = Outcome(SolveStatus.INFEASIBLE, solver=outcome.solver)
                 return
             if outcome.bound is not None and bounds_hold(related.arrays, arrays):
-                known = Outcome(SolveStatus.UNKNOWN, bound=outcome.bound, solver=outcome.solver)
-                model.outcome = _merge(arrays.sense, model.outcome, known)
+                bound_only = Outcome(SolveStatus.UNKNOWN, bound=outcome.bound, solver=outcome.solver)
+                model.outcome = _merge(arrays.sense, model.outcome, bound_only)
 
     def _test(self, model: ScenarioModel, point: Vector) -> None:
         arrays, outcome = model.arrays, model.outcome
@@ -294,8 +294,8 @@ class OutcomePool:
         if outcome.objective is not None and sign * value >= sign * outcome.objective:
             return
         if arrays.largest_violation(point) <= FEASIBLE:
-            found = Outcome(SolveStatus.FEASIBLE, point, value)
-            model.outcome = _merge(arrays.sense, outcome, found)
+            candidate = Outcome(SolveStatus.FEASIBLE, point, value)
+            model.outcome = _merge(arrays.sense, outcome, candidate)
 
 
 def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
@@ -331,13 +331,13 @@ def difference_span(first: ScenarioModel, second: ScenarioModel) -> tuple[float,
     """Return the interval that contains the optimum of the second model minus that of the first."""
     low1, high1 = first.outcome.span()
     low2, high2 = second.outcome.span()
-    least, most = low2 - high1, high2 - low1
+    smallest, largest = low2 - high1, high2 - low1
     sign = first.arrays.sense.sign
     if bounds_hold(first.arrays, second.arrays):
-        least, most = (max(least, 0.0), most) if sign > 0 else (least, min(most, 0.0))
+        smallest, largest = (max(smallest, 0.0), largest) if sign > 0 else (smallest, min(largest, 0.0))
     if bounds_hold(second.arrays, first.arrays):
-        least, most = (least, min(most, 0.0)) if sign > 0 else (max(least, 0.0), most)
-    return least, max(least, most)
+        smallest, largest = (smallest, min(largest, 0.0)) if sign > 0 else (max(smallest, 0.0), largest)
+    return smallest, max(smallest, largest)
 
 
 def with_row(arrays: Arrays, coefficients: Vector, low: float, high: float) -> Arrays:

@@ -64,9 +64,9 @@ def optimum_change(study: ModelStudy, scenario: ModelScenario, changed: IndexedM
     arrays: Arrays = changed.to_arrays()
     if (arrays.low > arrays.high).any():
         return Figure(unit=changed.objective.unit)
-    other = ModelScenario(scenario.changes, changed, ScenarioModel(arrays))
-    outcome: Outcome = study.solve(other)
+    changed_scenario = ModelScenario(scenario.changes, changed, ScenarioModel(arrays))
+    outcome: Outcome = study.solve(changed_scenario)
     study.pool.refresh(scenario.known)
     if outcome.objective is None:
         return Figure(unit=changed.objective.unit)
-    return difference(scenario, other)
+    return difference(scenario, changed_scenario)

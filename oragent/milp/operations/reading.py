@@ -57,14 +57,14 @@ def describe(study: ModelStudy, request: ops.DescribeRequest) -> DescribeResult:
         nonzeros=len(model.columns),
         sets=tuple(
             SetInfo(
-                name=one.name,
-                size=len(one.labels),
-                labels=one.labels[:SHOWN_LABELS],
-                ordered=one.is_ordered,
-                time=one.is_time,
-                guessed=one.is_guessed,
+                name=listed_set.name,
+                size=len(listed_set.labels),
+                labels=listed_set.labels[:SHOWN_LABELS],
+                ordered=listed_set.is_ordered,
+                time=listed_set.is_time,
+                guessed=listed_set.is_guessed,
             )
-            for one in sets
+            for listed_set in sets
         ),
         families=tuple(_family_info(model, family) for family in families),
         objectives=_objective_infos(model),
@@ -287,7 +287,7 @@ def _figures_to_rank(study: ModelStudy, scenario: ModelScenario, chosen: Slice, 
 def _parameter_figures(model: IndexedModel, chosen: Slice, name: str) -> Vector:
     """Return for each member the cell of a parameter whose index sets it has."""
     family = find_family(model, ops.MemberReference(name=name), ["parameters"])
-    places = [find_set_place(model, chosen.family, one) for one in family.sets]
+    places = [find_set_place(model, chosen.family, set_name) for set_name in family.sets]
     cell_of = {tuple(key): float(model.cells[at]) for key, at in zip(family.keys, family.positions, strict=True)}
     try:
         return np.array([cell_of[tuple(key)] for key in chosen.family.keys[chosen.members][:, places]])
@@ -296,11 +296,11 @@ def _parameter_figures(model: IndexedModel, chosen: Slice, name: str) -> Vector:
 
 
 def _ranked_member(
-    study: ModelStudy, scenario: ModelScenario, chosen: Slice, place: int, figure: float, order: str
+    study: ModelStudy, scenario: ModelScenario, chosen: Slice, rank: int, figure: float, order: str
 ) -> MemberFigures:
     if chosen.kind == "variables" and order in ("value", "cost"):
-        return _value_member(scenario, chosen.family, place, study.point(scenario))
-    member = _data_member(scenario.model, chosen, place)
+        return _value_member(scenario, chosen.family, rank, study.point(scenario))
+    member = _data_member(scenario.model, chosen, rank)
     if order in ORDERS and chosen.kind != "rows":
         return member
     return member.model_copy(update={"value": Figure.exact(figure)})

@@ -146,14 +146,14 @@ def _changed_figures(
     before: IndexedModel, after: IndexedModel
 ) -> tuple[tuple[tuple[str, float | None, float | None], ...], int]:
     """Return names, old and new figures that a change sets directly: data, right-hand sides, bounds and costs."""
-    found: list[tuple[str, float | None, float | None]] = []
+    changed: list[tuple[str, float | None, float | None]] = []
     cells = np.flatnonzero(before.cells != after.cells)
     if len(cells):
         for family in before.parameters:
             for position in np.flatnonzero(np.isin(family.positions, cells)).tolist():
                 at = int(family.positions[position])
-                found.append((before.member_name(family, position), float(before.cells[at]), float(after.cells[at])))
-        return tuple(found[:SHOWN]), len(found)
+                changed.append((before.member_name(family, position), float(before.cells[at]), float(after.cells[at])))
+        return tuple(changed[:SHOWN]), len(changed)
     old, new = before.to_arrays(), after.to_arrays()
     pairs = [("lower({})", old.low, new.low), ("upper({})", old.high, new.high)]
     for goal in after.objectives:
@@ -163,14 +163,14 @@ def _changed_figures(
             pairs.append((f"{name_text(goal.name)}({{}})", *costs))
     for form, first, second in pairs:
         places = np.flatnonzero(first != second).tolist()
-        found += [(form.format(before.column_names[at]), _finite(first[at]), _finite(second[at])) for at in places]
+        changed += [(form.format(before.column_names[at]), _finite(first[at]), _finite(second[at])) for at in places]
     if before.shape == after.shape:
         places = np.flatnonzero(before.rhs_values != after.rhs_values).tolist()
         values = before.rhs_values, after.rhs_values
-        found += [(before.row_names[at], float(values[0][at]), float(values[1][at])) for at in places]
+        changed += [(before.row_names[at], float(values[0][at]), float(values[1][at])) for at in places]
         entries = int((before.matrix.values != after.matrix.values).sum())
-        return tuple(found[:SHOWN]), len(found) + entries
-    return tuple(found[:SHOWN]), len(found) + abs(before.shape[0] - after.shape[0])
+        return tuple(changed[:SHOWN]), len(changed) + entries
+    return tuple(changed[:SHOWN]), len(changed) + abs(before.shape[0] - after.shape[0])
 
 
 def _finite(value: float) -> float | None:

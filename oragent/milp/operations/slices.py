@@ -76,7 +76,7 @@ def nearest_names(name: str, candidates: Iterable[str]) -> str:
     by_fold = {fold(candidate): candidate for candidate in candidates}
     near = difflib.get_close_matches(fold(name), by_fold, 3, 0.5)
     if near:
-        return f"did you mean {' or '.join(quoted(by_fold[one]) for one in near)}?"
+        return f"did you mean {' or '.join(quoted(by_fold[near_name]) for near_name in near)}?"
     shown = [quoted(candidate) for candidate in list(by_fold.values())[:SHOWN]]
     more = f" and {len(by_fold) - SHOWN} more" if len(by_fold) > SHOWN else ""
     return f"there are {', '.join(shown)}{more}" if shown else "there is none"
@@ -92,21 +92,19 @@ def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence
     every: list[Family] = list(model.families())
     families = [family for kind in allowed for family in every if kind_of(family) == kind]
     exact = [family for family in families if family.name == reference.name]
-    found = exact or [family for family in families if fold(family.name) == fold(reference.name)]
-    if len(found) == 1:
-        return _check_kind(found[0], kinds)
-    if len(found) > 1:
-        if same_figures(model, found):
-            return found[0]
-        options = " or ".join(f"'{kind_of(family)}.{name_text(family.name)}'" for family in found)
-        raise MilpError(f"{quoted(reference.name)} names {len(found)} families: write {options}")
+    matching = exact or [family for family in families if fold(family.name) == fold(reference.name)]
+    if len(matching) == 1:
+        return _check_kind(matching[0], kinds)
+    if len(matching) > 1:
+        if same_figures(model, matching):
+            return matching[0]
+        options = " or ".join(f"'{kind_of(family)}.{name_text(family.name)}'" for family in matching)
+        raise MilpError(f"{quoted(reference.name)} names {len(matching)} families: write {options}")
     others = [family for family in model.families() if fold(family.name) == fold(reference.name)]
     if others:
         _check_kind(others[0], kinds)
-    wanted = _or_words(kinds)
-    raise MilpError(
-        f"no {wanted} {quoted(reference.name)}: {nearest_names(reference.name, (family.name for family in families))}"
-    )
+    nearest = nearest_names(reference.name, (family.name for family in families))
+    raise MilpError(f"no {_or_words(kinds)} {quoted(reference.name)}: {nearest}")
 
 
 def _or_words(kinds: Sequence[str]) -> str:
@@ -177,11 +175,11 @@ def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[
 
 def find_one(model: IndexedModel, reference: MemberReference, kinds: Sequence[str] = ALL_KINDS) -> Slice:
     """Return the only member that a reference means. Several members raise ``MilpError``."""
-    found = find_slice(model, reference, kinds)
-    if len(found) != 1:
-        first, last = found.names[0], found.names[-1]
-        raise MilpError(f"{len(found)} members, {quoted(first)} to {quoted(last)}: expected one; name all its indices")
-    return found
+    chosen = find_slice(model, reference, kinds)
+    if len(chosen) != 1:
+        first, last = chosen.names[0], chosen.names[-1]
+        raise MilpError(f"{len(chosen)} members, {quoted(first)} to {quoted(last)}: expected one; name all its indices")
+    return chosen
 
 
 def find_objective(model: IndexedModel, name: str) -> IndexedObjective:
@@ -189,9 +187,9 @@ def find_objective(model: IndexedModel, name: str) -> IndexedObjective:
     for goal in model.objectives:
         if goal.name == name:
             return goal
-    found = [goal for goal in model.objectives if fold(goal.name) == fold(name)]
-    if len(found) == 1:
-        return found[0]
+    objectives = [goal for goal in model.objectives if fold(goal.name) == fold(name)]
+    if len(objectives) == 1:
+        return objectives[0]
     raise MilpError(
         f"unknown objective {quoted(name)}: {nearest_names(name, (goal.name for goal in model.objectives))}"
     )
@@ -221,9 +219,9 @@ def _split_exceptions(indices: tuple[Index, ...], count: int) -> tuple[Index, ..
     labels = indices[position].labels
     if len(labels) <= missing:
         return indices
-    kept = Index(kind="except", labels=labels[: len(labels) - missing])
-    own = tuple(Index(kind="labels", labels=(label,)) for label in labels[len(labels) - missing :])
-    return (*indices[:position], kept, *own, *indices[position + 1 :])
+    excepted = Index(kind="except", labels=labels[: len(labels) - missing])
+    separate = tuple(Index(kind="labels", labels=(label,)) for label in labels[len(labels) - missing :])
+    return (*indices[:position], excepted, *separate, *indices[position + 1 :])
 
 
 def _label_places(index_set: IndexSet, index: Index) -> list[int]:

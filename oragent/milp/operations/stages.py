@@ -55,22 +55,22 @@ def solve_stages(
     held: list[tuple[Arrays, float]] = []
     # Number of stages since the last one that is proven together with all before it; 0 if all are proven.
     unproven = 0
-    before = first
+    solved_stage = first
     for after in model.stages[1:]:
-        best = before.outcome.objective
+        best = solved_stage.outcome.objective
         if best is None:
             break
-        if unproven or before.outcome.status is not SolveStatus.OPTIMAL:
+        if unproven or solved_stage.outcome.status is not SolveStatus.OPTIMAL:
             if goal.slack > 1:
                 unproven += 2
             else:
                 unproven += 1
-        held.append((before.arrays, best + before.arrays.sense.sign * goal.allowance(best)))
+        held.append((solved_stage.arrays, best + solved_stage.arrays.sense.sign * goal.allowance(best)))
         arrays = model.to_arrays(after)
         for by, limit in held:
             arrays = limit_objective(arrays, by, limit)
-        goal, before = after, solved.setdefault(tuple(limit for _, limit in held), ScenarioModel(arrays))
-        outcome = pool.solve(before, limits)
+        goal, solved_stage = after, solved.setdefault(tuple(limit for _, limit in held), ScenarioModel(arrays))
+        outcome = pool.solve(solved_stage, limits)
         low, high = outcome.span()
         if unproven:
             is_minimised = arrays.sense.sign > 0

@@ -100,8 +100,8 @@ class ModelStudy:
         """Return the changes of a kept scenario. ``base`` is the model without changes."""
         if fold(name) == BASE:
             return ()
-        for kept, changes in self.scenarios.items():
-            if fold(kept) == fold(name):
+        for saved, changes in self.scenarios.items():
+            if fold(saved) == fold(name):
                 return changes
         raise MilpError(f"unknown scenario {quoted(name)}: {nearest_names(name, [BASE, *self.scenarios])}")
 
@@ -271,7 +271,7 @@ def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ..
     """Return the families of variables whose values differ between two points, the largest differences first."""
     steps = after - before
     is_moved = np.abs(steps) > SAME * np.maximum(1.0, np.abs(before))
-    found = []
+    entries = []
     for family in model.variables:
         members = np.flatnonzero(is_moved[family.positions])
         if not len(members):
@@ -293,8 +293,8 @@ def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ..
             total_after=Figure.exact(float(after[family.positions].sum()), family.unit),
             largest=largest,
         )
-        found.append((float(np.abs(steps[places]).sum()), entry))
-    return tuple(entry for _, entry in sorted(found, key=lambda pair: -pair[0]))
+        entries.append((float(np.abs(steps[places]).sum()), entry))
+    return tuple(entry for _, entry in sorted(entries, key=lambda pair: -pair[0]))
 
 
 def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:

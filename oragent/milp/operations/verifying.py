@@ -87,8 +87,14 @@ def _check_point(
         "claim_holds": holds,
         "difference": _distance(scenario, vector, worth),
         "breaches": tuple(
-            BreachInfo(part=one.part, name=one.name, value=one.value, relation=one.relation, limit=one.limit)
-            for one in broken[:SHOWN]
+            BreachInfo(
+                part=violation.part,
+                name=violation.name,
+                value=violation.value,
+                relation=violation.relation,
+                limit=violation.limit,
+            )
+            for violation in broken[:SHOWN]
         ),
         "objectives": objective_values(model, vector),
         "warnings": (*result.warnings, *_missing(model, claim)),
@@ -116,10 +122,12 @@ def _missing(model: IndexedModel, claim: ClaimedSolution) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _match(study: ModelStudy, scenario: ModelScenario, other: IndexedModel, trials: int, source: str) -> VerifyResult:
+def _match(
+    study: ModelStudy, scenario: ModelScenario, other_model: IndexedModel, trials: int, source: str
+) -> VerifyResult:
     """Compare two models."""
-    entries = diff_entries(study, scenario, other, with_effects=False)
-    results = match_optima(scenario.model, other, study.limits, trials)
+    entries = diff_entries(study, scenario, other_model, with_effects=False)
+    results = match_optima(scenario.model, other_model, study.limits, trials)
     warnings: tuple[str, ...] = ()
     if len(results) == 1 and trials:
         warnings = ("the two models have no common names of data or costs, so none were perturbed",)

@@ -74,8 +74,8 @@ def compare_schedules(first: SchedulingSolution, second: SchedulingSolution) -> 
         return "undecided: a solver has no schedule; allow more time"
     if SolveStatus.INFEASIBLE in statuses:
         raise MilpError(f"{names} disagree: {first.status} and {second.status}")
-    for one, other in ((first, second), (second, first)):
-        best = -1e300 if one.bound is None else one.bound
+    for base, other in ((first, second), (second, first)):
+        best = -1e300 if base.bound is None else base.bound
         if other.objective is not None and best > other.objective + 1e-6 * max(1.0, abs(other.objective)):
             raise MilpError(f"{names} disagree: bound {number(best)} and a schedule with {number(other.objective)}")
     if statuses == {SolveStatus.OPTIMAL}:
@@ -115,9 +115,10 @@ def _machine_table(schedule: SchedulingModel, solution: SchedulingSolution) -> T
     alone = [name for name, places in machines_of(schedule).items() if not places]
     groups += [("", alone)] if alone else []
     for name, intervals in groups[:SHOWN_ROWS]:
-        order = sorted(intervals, key=lambda one: solution.starts[one])
+        order = sorted(intervals, key=lambda member: solution.starts[member])
         shown = ", ".join(
-            f"{plain(one, 60)} {solution.starts[one]}-{solution.starts[one] + duration[one]}" for one in order
+            f"{plain(member, 60)} {solution.starts[member]}-{solution.starts[member] + duration[member]}"
+            for member in order
         )
         table.add_row(Text(plain(name, 60)), Text(plain(shown, SHOWN_CHARACTERS)))
     if len(groups) > SHOWN_ROWS:

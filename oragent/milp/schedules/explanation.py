@@ -169,14 +169,14 @@ def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver:
     if len(timed) > MOST_SOLVES:
         yield f"Some of the {len(timed)} deadlines contradict each other; too many to reduce to a smallest set."
         return
-    kept = list(timed)
+    remaining = list(timed)
     for name in timed:
-        rest = [other for other in kept if other != name]
-        dropped = [other for other in timed if other not in rest]
+        rest = [timed_name for timed_name in remaining if timed_name != name]
+        dropped = [timed_name for timed_name in timed if timed_name not in rest]
         if solve_schedule(_without_deadlines(schedule, dropped), options, chosen).status is SolveStatus.INFEASIBLE:
-            kept = rest
+            remaining = rest
     deadline = {interval.name: interval.deadline for interval in schedule.intervals}
-    shown = ", ".join(f"{quoted(name)} by {deadline[name]}" for name in kept)
+    shown = ", ".join(f"{quoted(name)} by {deadline[name]}" for name in remaining)
     yield f"These deadlines contradict each other, and without any one of them there is a schedule: {shown}."
     if free.objective is not None and schedule.goal is ScheduleGoal.MAKESPAN:
         yield f"Without deadlines the schedule ends at {rounded(free.objective)}."

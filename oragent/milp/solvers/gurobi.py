@@ -108,12 +108,12 @@ def build_model(model: Any, arrays: Arrays, gurobipy: Any) -> None:
         linear = gurobipy.LinExpr(arrays.cost.tolist(), columns) + arrays.constant
         model.setObjective(linear + _quadratic(features.quadratic, columns, gurobipy), int(arrays.sense.sign))
     for row in features.quadratic_rows:
-        left = _linear(row.terms, columns, gurobipy) + _quadratic(row.quadratic, columns, gurobipy)
-        model.addQConstr(left, SENSES[row.relation], row.rhs)
+        expression = _linear(row.terms, columns, gurobipy) + _quadratic(row.quadratic, columns, gurobipy)
+        model.addQConstr(expression, SENSES[row.relation], row.rhs)
     for indicator in features.indicators:
-        left = _linear(indicator.terms, columns, gurobipy)
+        expression = _linear(indicator.terms, columns, gurobipy)
         sense = SENSES[indicator.relation]
-        model.addGenConstrIndicator(columns[indicator.binary], indicator.active, left, sense, indicator.rhs)
+        model.addGenConstrIndicator(columns[indicator.binary], indicator.active, expression, sense, indicator.rhs)
     for ordered in features.ordered_sets:
         members = [columns[member] for member in ordered.order]
         model.addSOS(ordered.kind, members, [ordered.members[member] for member in ordered.order])

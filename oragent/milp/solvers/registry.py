@@ -43,10 +43,10 @@ def find_solver(name: str = DEFAULT) -> Solver:
     """
     if name.startswith(COMMAND_PREFIX):
         return CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
-    known = _known_solvers()
-    if name.lower() in known:
-        return known[name.lower()]
-    raise MilpError(f"solver {quoted(name)} is unknown: expected {', '.join(known)} or {COMMAND_PREFIX}PROGRAM")
+    solvers = _known_solvers()
+    if name.lower() in solvers:
+        return solvers[name.lower()]
+    raise MilpError(f"solver {quoted(name)} is unknown: expected {', '.join(solvers)} or {COMMAND_PREFIX}PROGRAM")
 
 
 def list_solvers() -> tuple[SolverListing, ...]:

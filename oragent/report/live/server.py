@@ -58,8 +58,8 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
     def guard(handler: Handler) -> Handler:
         async def checked(request: Request) -> Response:
-            given = request.query_params.get("token", "") or request.path_params.get("token", "")
-            if reason := find_fault(request.headers, given, token):
+            token_text = request.query_params.get("token", "") or request.path_params.get("token", "")
+            if reason := find_fault(request.headers, token_text, token):
                 return JSONResponse({"error": reason}, 403, HEADERS)
             try:
                 return await handler(request)

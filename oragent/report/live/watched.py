@@ -164,8 +164,8 @@ class Watched:
         reader = self.reader(name)
         version, now = reader.version(), time.monotonic()
         if name in self._summaries:
-            known, due, summary = self._summaries[name]
-            if known == version or now < due:
+            stamp, due, summary = self._summaries[name]
+            if stamp == version or now < due:
                 return summary
         summary = asdict(reader.read_summary())
         took = time.monotonic() - now

@@ -32,8 +32,8 @@ def find_fault(headers: Mapping[str, str], token_in_address: str, token: str) ->
     # A link in a mail may open the page.
     if from_elsewhere and headers.get("sec-fetch-mode") != "navigate":
         return "requests from other pages are refused"
-    given = headers.get("x-token") or token_in_address
-    if not hmac.compare_digest(given.encode(), token.encode()):
+    sent_token = headers.get("x-token") or token_in_address
+    if not hmac.compare_digest(sent_token.encode(), token.encode()):
         return "the token is missing or wrong: open the address that was printed"
     return ""
 

@@ -36,9 +36,9 @@ class MlflowTracker:
         else:
             number = self._client.create_experiment(run.problem)
         folder = str(run.folder.resolve())
-        known = [found for found in self._client.search_runs([number]) if found.data.tags.get(TAG) == folder]
-        if known:
-            self._run = known[0].info.run_id
+        runs = [tracked for tracked in self._client.search_runs([number]) if tracked.data.tags.get(TAG) == folder]
+        if runs:
+            self._run = runs[0].info.run_id
             self._client.update_run(self._run, status="RUNNING")
             return
         self._run = self._client.create_run(number, run_name=run.folder.name, tags={TAG: folder}).info.run_id

@@ -119,8 +119,8 @@ def read_call(run: RoundContext, talk: ToolDialogue, text: str) -> ToolReply:
         if run.solutions and DONE.search(drop_thoughts(text)):
             return ToolReply("")
         raise
-    before = drop_thoughts(text).partition("```")[0]
-    return ToolReply(program, is_probe=bool(run.own.probes and PROBE_LINE.search(before)))
+    preceding = drop_thoughts(text).partition("```")[0]
+    return ToolReply(program, is_probe=bool(run.own.probes and PROBE_LINE.search(preceding)))
 
 
 async def _perform(run: RoundContext, talk: ToolDialogue, call: ToolReply, reply: int) -> str:

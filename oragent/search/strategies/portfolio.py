@@ -133,8 +133,8 @@ def better_half(alive: Sequence[str], gained: Mapping[str, MemberGain]) -> list[
     def is_close(name: str) -> bool:
         return last.mean - gained[name].mean <= math.hypot(last.error, gained[name].error)
 
-    left = {*order[:half], *filter(is_close, order[half:])}
-    return [name for name in alive if name in left]
+    members = {*order[:half], *filter(is_close, order[half:])}
+    return [name for name in alive if name in members]
 
 
 def _decide_standing(run: RoundContext) -> tuple[int, Sequence[str]]:

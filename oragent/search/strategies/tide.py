@@ -218,14 +218,14 @@ def choose_operator(arms: dict[str, BanditArm], exploration: float, turn: int) -
 
 def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
     """Return the members with the worst one replaced by ``settler``; unchanged if a member has the same score."""
-    found = next((record for record in run.scored if record.id == settler), None)
-    if found is None or any(run.fitness(found) == run.fitness(member) for member in members):
+    settled = next((record for record in run.scored if record.id == settler), None)
+    if settled is None or any(run.fitness(settled) == run.fitness(member) for member in members):
         return list(members)
     if len(members) > 1:
         remaining = members[:-1]
     else:
         remaining = members
-    return sorted([*remaining, found], key=run.fitness, reverse=True)
+    return sorted([*remaining, settled], key=run.fitness, reverse=True)
 
 
 async def play_round(run: RoundContext) -> None:
@@ -254,10 +254,10 @@ async def play_round(run: RoundContext) -> None:
         words += [event.lent or island.lent]
     insights = [*filter(None, words)]
     if insights:
-        told = "\n\n".join(["", "What seems to make programs here good or bad:", *insights])
+        insight_text = "\n\n".join(["", "What seems to make programs here good or bad:", *insights])
     else:
-        told = ""
-    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": told})
+        insight_text = ""
+    child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": insight_text})
     await _tune_child(run, child, island)
 
 

@@ -64,7 +64,7 @@ async def run_questions(
     if agent not in AGENTS:
         raise ConfigError(f"unknown agent {agent[:40]!r}; expected one of {', '.join(AGENTS)}")
     questions = read_questions(folder)
-    models = {name: read_indexed(folder / name) for name in dict.fromkeys(one.model for one in questions)}
+    models = {name: read_indexed(folder / name) for name in dict.fromkeys(question.model for question in questions)}
     names = [f"question.{number:04d}" for number in range(len(questions))]
     async with AsyncExitStack() as stack:
         opened = open_study(out, runtime, model=model, is_asking=agent != GOLD, workers=workers)

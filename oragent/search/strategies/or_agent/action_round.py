@@ -494,11 +494,11 @@ def _edits_request(run: RoundContext, base: Elite | None) -> str:
 
 def _shown_text(run: RoundContext, elite: Elite) -> str:
     """Return the text of a program to which edits apply, without the docstring if the task shows the same one."""
-    signature, told = run.problem.signature, run.problem.documentation
-    if signature.language != "python" or not told:
+    signature, described = run.problem.signature, run.problem.documentation
+    if signature.language != "python" or not described:
         return elite.source
     try:
-        is_told = documentation(elite.source, signature.function) == told
+        is_told = documentation(elite.source, signature.function) == described
     except CandidateError:
         # The program is written for another version of Python.
         return elite.source

@@ -172,15 +172,15 @@ def read_lesson(text: str) -> str:
 
 def _split_parts(text: str) -> list[tuple[tuple[str, str], list[str]]]:
     parts: list[tuple[tuple[str, str], list[str]]] = []
-    before: list[str] = []
+    preceding: list[str] = []
     is_fenced = False
     for line in text.split("\n"):
         is_fenced ^= bool(FENCE.match(line))
         if not is_fenced and (match := HEAD.fullmatch(line)):
             parts.append(((match[1].upper(), match[2].strip(" *`#")), []))
         else:
-            (parts[-1][1] if parts else before).append(line)
-    return parts or [(("PROGRAM", ""), before)]
+            (parts[-1][1] if parts else preceding).append(line)
+    return parts or [(("PROGRAM", ""), preceding)]
 
 
 def _read_part(
@@ -192,19 +192,19 @@ def _read_part(
     libraries: Sequence[str],
 ) -> ProgramDraft:
     kind, title = head
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in lines:
         if match := LINE.fullmatch(line):
-            said.setdefault(match[1].upper(), " ".join(match[2].split()))
+            values.setdefault(match[1].upper(), " ".join(match[2].split()))
     text = "\n".join(line for line in lines if not LINE.fullmatch(line)).strip()
-    title, idea = title[:MOST_TITLE], said.get("IDEA", "")[:MOST_IDEA]
-    if label := LABEL.search(said.get("FROM", "")):
+    title, idea = title[:MOST_TITLE], values.get("IDEA", "")[:MOST_IDEA]
+    if label := LABEL.search(values.get("FROM", "")):
         base = probes.get(label[0], base)
     try:
-        source = _copy_used(run, read_program(run, text, base), said.get("USES", ""), libraries)
+        source = _copy_used(run, read_program(run, text, base), values.get("USES", ""), libraries)
     except ReplyError as problem:
         return ProgramDraft(title, idea, "", text, str(problem), is_probe=kind == "PROBE")
-    return ProgramDraft(title, idea, source, text, "", _read_axes(said.get("SWEEP", ""), source), kind == "PROBE")
+    return ProgramDraft(title, idea, source, text, "", _read_axes(values.get("SWEEP", ""), source), kind == "PROBE")
 
 
 def _copy_used(run: RoundContext, source: str, words: str, libraries: Sequence[str]) -> str:

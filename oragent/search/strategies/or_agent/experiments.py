@@ -266,10 +266,10 @@ def experiment_words(run: RoundContext) -> str:
 
 def sweep_seconds(run: RoundContext) -> str:
     """Describe the remaining CPU seconds for sweeps; empty if they are unlimited."""
-    left = run.experiments.cpu_s_left
-    if math.isinf(left):
+    remaining = run.experiments.cpu_s_left
+    if math.isinf(remaining):
         return ""
-    return f" ({left:.0f} CPU seconds are left for it)"
+    return f" ({remaining:.0f} CPU seconds are left for it)"
 
 
 def _constant_line(constant: Constant) -> str:

@@ -255,7 +255,9 @@ async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
     sizes, limit = experiment_turns(options.experiments), max(options.experiments, options.experiments_most)
     live, bar = list(branches), _best_of(run, branches)
     for turn, each in enumerate(sizes, 1):
-        live = [one for one in live if one.session and not one.session.is_over and one.experiments < limit]
+        live = [
+            branch for branch in live if branch.session and not branch.session.is_over and branch.experiments < limit
+        ]
         if not live:
             break
         shares = deal_experiments([_branch_gain(run, branch, bar) for branch in live], each)
@@ -270,7 +272,9 @@ async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
         dealt = [
             (branch, number, turn == len(sizes) or branch.experiments + number >= limit) for branch, number in pairs
         ]
-        works = [partial(_continue_branch, branch=one, number=number, is_last=last) for one, number, last in dealt]
+        works = [
+            partial(_continue_branch, branch=branch, number=number, is_last=last) for branch, number, last in dealt
+        ]
         await run.fork(works, weights=numbers)
 
 

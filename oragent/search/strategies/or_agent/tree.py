@@ -98,8 +98,8 @@ class TreeNote:
         tree = _read_object(text, cls)
         nodes = [_make_note(NodeNote, node) for node in _expect_list(tree["nodes"])]
         steps = [tuple(_make_note(ExperimentStep, step) for step in _expect_list(node.steps)) for node in nodes]
-        known = tuple(replace(node, steps=own) for node, own in zip(nodes, steps, strict=True))
-        return cls(bool(tree["elitist"]), tuple(map(str, _expect_list(tree["start"]))), known)
+        loaded = tuple(replace(node, steps=node_steps) for node, node_steps in zip(nodes, steps, strict=True))
+        return cls(bool(tree["elitist"]), tuple(map(str, _expect_list(tree["start"]))), loaded)
 
 
 @dataclass(frozen=True)
