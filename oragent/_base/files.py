@@ -30,6 +30,34 @@ LONGEST_ARGUMENT = 4 << 20
 ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
+class FolderKind(StrEnum):
+    """Kind of a folder by its content."""
+
+    SEARCH = "search"
+    COMPARISON = "comparison"
+    STUDY = "study"
+    FORMULATION = "formulation"
+    CONVERSATION = "conversation"
+    WORKSPACE = "workspace"
+    FORMULATE_BENCH = "formulate benchmark"
+    CONVERSE_BENCH = "converse benchmark"
+    WORKSPACE_BENCH = "workspace benchmark"
+
+
+# The first row whose names all exist decides: every product records model calls in run.db.
+NAMES = {
+    FolderKind.STUDY: {"comparison.yaml", "study.md"},
+    FolderKind.COMPARISON: {"comparison.yaml"},
+    FolderKind.CONVERSE_BENCH: {"converse-bench.yaml"},
+    FolderKind.FORMULATE_BENCH: {"formulate-bench.yaml"},
+    FolderKind.WORKSPACE_BENCH: {"workspace-bench.yaml"},
+    FolderKind.CONVERSATION: {"converse.json"},
+    FolderKind.FORMULATION: {"formulate.json"},
+    FolderKind.WORKSPACE: {"run.db", "docs", "data"},
+    FolderKind.SEARCH: {"run.db", "config.yaml"},
+}
+
+
 @contextmanager
 def open_replacement(path: Path) -> Iterator[Path]:
     """Write a draft that replaces a file atomically once it is on the disk.
@@ -258,34 +286,6 @@ def network_file_system(path: Path, table: Path | None = None) -> str:
         if resolved.is_relative_to(point) and len(point.parts) >= longest:
             kind, longest = words[2], len(point.parts)
     return kind if kind in NETWORK_FILE_SYSTEMS else ""
-
-
-class FolderKind(StrEnum):
-    """Kind of a folder by its content."""
-
-    SEARCH = "search"
-    COMPARISON = "comparison"
-    STUDY = "study"
-    FORMULATION = "formulation"
-    CONVERSATION = "conversation"
-    WORKSPACE = "workspace"
-    FORMULATE_BENCH = "formulate benchmark"
-    CONVERSE_BENCH = "converse benchmark"
-    WORKSPACE_BENCH = "workspace benchmark"
-
-
-# The first row whose names all exist decides: every product records model calls in run.db.
-NAMES = {
-    FolderKind.STUDY: {"comparison.yaml", "study.md"},
-    FolderKind.COMPARISON: {"comparison.yaml"},
-    FolderKind.CONVERSE_BENCH: {"converse-bench.yaml"},
-    FolderKind.FORMULATE_BENCH: {"formulate-bench.yaml"},
-    FolderKind.WORKSPACE_BENCH: {"workspace-bench.yaml"},
-    FolderKind.CONVERSATION: {"converse.json"},
-    FolderKind.FORMULATION: {"formulate.json"},
-    FolderKind.WORKSPACE: {"run.db", "docs", "data"},
-    FolderKind.SEARCH: {"run.db", "config.yaml"},
-}
 
 
 def find_kind(names: Collection[str]) -> FolderKind | None:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,7 @@ MARKERS = ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
 # Folders of a problem with files that are not needed to score a program.
 SKIPPED = ("__pycache__", "*.nb[ci]", "outputs")
 DISTRIBUTION = "operations-research-agents"
+FRAMEWORKS = ("openevolve", "shinka", "harbor")
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
     Raises:
         ProblemError: The folder exists, the framework is unknown, or the candidates are not in Python.
     """
-    if framework not in EXPORTERS:
-        raise ProblemError(f"--to {framework[:40]}: expected one of {', '.join(EXPORTERS)}")
+    if framework not in FRAMEWORKS:
+        raise ProblemError(f"--to {framework[:40]}: expected one of {', '.join(FRAMEWORKS)}")
     if problem.signature.language != "python":
         raise ProblemError(f"candidates of {problem.name} are not in Python: this task cannot be exported")
-    contents = EXPORTERS[framework](problem)
+    contents = _make_contents(problem, framework)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
@@ -159,11 +160,14 @@ def _export_harbor(problem: Problem) -> _Contents:
     return _Contents(texts, "tests/problem", "harbor run -p {folder} -a AGENT -m MODEL")
 
 
-EXPORTERS: Mapping[str, Callable[[Problem], _Contents]] = {
-    "openevolve": _export_openevolve,
-    "shinka": _export_shinka,
-    "harbor": _export_harbor,
-}
+def _make_contents(problem: Problem, framework: str) -> _Contents:
+    match framework:
+        case "openevolve":
+            return _export_openevolve(problem)
+        case "shinka":
+            return _export_shinka(problem)
+        case _:
+            return _export_harbor(problem)
 
 
 def _fill(template: str, problem: Problem) -> str:

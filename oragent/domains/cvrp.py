@@ -101,6 +101,12 @@ def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
     return nodes
 
 
+def estimate_length(instance: CvrpInstance) -> float:
+    """Estimate the length of good routes: radial trips of full vehicles, and local detours (Daganzo 1984)."""
+    radial = float(instance.demands @ instance.distances[0]) / instance.capacity
+    return float(2 * radial + 0.57 * len(instance) ** 0.5)
+
+
 def objective(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
     """Return the total length of routes that `check` returned; to be minimised."""
     return tsp.objective(instance.nodes, path)

@@ -30,6 +30,32 @@ NO_KEY = SecretStr("")
 SHOWN = 120
 
 
+class _HiddenKeys:
+    """Keys that are removed from the environment, with the number of blocks that use them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users: dict[str, int] = {}
+        self._keys: dict[str, SecretStr] = {}
+
+    def take(self, name: str) -> SecretStr:
+        with self._lock:
+            self._users[name] = self._users.get(name, 0) + 1
+            # This also removes a key that was set since.
+            if name in os.environ:
+                self._keys[name] = SecretStr(os.environ.pop(name))
+            return self._keys.get(name, NO_KEY)
+
+    def give_back(self, name: str) -> None:
+        with self._lock:
+            self._users[name] -= 1
+            if self._users[name] == 0 and name in self._keys:
+                os.environ.setdefault(name, self._keys.pop(name).get_secret_value())
+
+
+_HIDDEN = _HiddenKeys()
+
+
 def url_origin(url: str) -> tuple[str, str, int | None]:
     """Return scheme, host and port of an address, which identify the server of a key."""
     parts = urlsplit(url)
@@ -91,32 +117,6 @@ def hide_key() -> Iterator[SecretStr]:
     """Do the same with ``OPENAI_API_KEY`` only. Yield an empty key if it is not set."""
     with hide_keys() as keys:
         yield keys.by_variable[KEY]
-
-
-class _HiddenKeys:
-    """Keys that are removed from the environment, with the number of blocks that use them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users: dict[str, int] = {}
-        self._keys: dict[str, SecretStr] = {}
-
-    def take(self, name: str) -> SecretStr:
-        with self._lock:
-            self._users[name] = self._users.get(name, 0) + 1
-            # This also removes a key that was set since.
-            if name in os.environ:
-                self._keys[name] = SecretStr(os.environ.pop(name))
-            return self._keys.get(name, NO_KEY)
-
-    def give_back(self, name: str) -> None:
-        with self._lock:
-            self._users[name] -= 1
-            if self._users[name] == 0 and name in self._keys:
-                os.environ.setdefault(name, self._keys.pop(name).get_secret_value())
-
-
-_HIDDEN = _HiddenKeys()
 
 
 @dataclass(frozen=True)

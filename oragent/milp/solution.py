@@ -158,14 +158,6 @@ class Solution:
         return {}
 
 
-def _percent_text(share: float) -> str:
-    """Format a share in per cent with two digits, rounded up."""
-    if share <= 0:
-        return "0"
-    step = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
-    return f"{math.ceil(100 * share / step - 1e-9) * step:.10g}"
-
-
 @dataclass(frozen=True)
 class Tolerance:
     """Tolerance within which an objective counts as equal to a reference."""
@@ -196,6 +188,14 @@ TOLERANCES = {
     "ormind": Tolerance(1e-3, abs=0.2),
     "orspace": Tolerance(0.01, floor=1.0),
 }
+
+
+def _percent_text(share: float) -> str:
+    """Format a share in per cent with two digits, rounded up."""
+    if share <= 0:
+        return "0"
+    step = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
+    return f"{math.ceil(100 * share / step - 1e-9) * step:.10g}"
 
 
 class SolveVerdict(StrEnum):

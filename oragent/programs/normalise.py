@@ -269,8 +269,9 @@ def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequenc
 def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
     """Drop docstrings and other constant statements in place, and return the remaining nodes."""
     program_nodes, dropped = all_nodes(tree), False
+    fields_by_kind = _block_fields()
     for node in program_nodes:
-        for field in _BLOCKS.get(type(node), ()):
+        for field in fields_by_kind.get(type(node), ()):
             block = getattr(node, field, ())
             if any(map(_is_constant, block)):
                 statements = [statement for statement in block if not _is_constant(statement)]
@@ -282,7 +283,8 @@ def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
     return program_nodes
 
 
-def _list_block_fields() -> dict[type[ast.AST], tuple[str, ...]]:
+@cache
+def _block_fields() -> dict[type[ast.AST], tuple[str, ...]]:
     """Return the fields that contain statements, by type of node."""
     statements = (ast.mod, ast.stmt, ast.ExceptHandler, ast.match_case)
     fields_by_kind: dict[type[ast.AST], tuple[str, ...]] = {}
@@ -290,9 +292,6 @@ def _list_block_fields() -> dict[type[ast.AST], tuple[str, ...]]:
         if isinstance(kind, type) and issubclass(kind, statements):
             fields_by_kind[kind] = tuple(field for field in ("body", "orelse", "finalbody") if field in kind._fields)
     return {kind: fields for kind, fields in fields_by_kind.items() if fields and kind is not ast.Expression}
-
-
-_BLOCKS = _list_block_fields()
 
 
 def _has_annotations(node: ast.AST) -> bool:

@@ -12,7 +12,7 @@ import yaml
 import oragent
 from oragent._base.errors import ProblemError
 from oragent.authoring import scaffold
-from oragent.authoring.exporting import EXPORTERS, export_task
+from oragent.authoring.exporting import FRAMEWORKS, export_task
 from oragent.evaluation.problem import load_problem
 from oragent.programs import regions
 
@@ -175,7 +175,7 @@ def test_an_export_has_the_files_of_its_framework(tmp_path: Path) -> None:
         "shinka": {"initial.py", "evaluate.py", "shinka.yaml", "problem"},
         "harbor": {"task.toml", "instruction.md", "environment", "tests", "solution"},
     }
-    assert set(expected) == set(EXPORTERS)
+    assert set(expected) == set(FRAMEWORKS)
     for framework, names in expected.items():
         made = export_task(problem, framework, tmp_path / framework)
         assert {path.name for path in made.folder.iterdir()} == names

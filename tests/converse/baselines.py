@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from oragent.converse.decision import Judged
 from oragent.converse.solving import StateSolver
-from oragent.evals.converse.paradigms import RULES, Paradigm, negotiate
+from oragent.evals.converse.paradigms import Paradigm, find_rule, negotiate
 from oragent.evals.converse.stakeholders import Stakeholder
 
 
@@ -25,5 +25,5 @@ class RuleBaseline:
 
 def run_baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
     """Return the decision that a decision agent ends with under a paradigm."""
-    decision, number = negotiate(solver, RULES[paradigm](stakeholder))
+    decision, number = negotiate(solver, find_rule(paradigm)(stakeholder))
     return RuleBaseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)

@@ -14,7 +14,7 @@ from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.evaluable_problems import read_utility_file
-from oragent.evals.converse.paradigms import RULES, Paradigm, negotiate
+from oragent.evals.converse.paradigms import Paradigm, find_rule, negotiate
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import Target, TimePreference
 from tests.converse.baselines import RuleBaseline, run_baseline
@@ -106,7 +106,7 @@ def test_who_has_no_say_is_given_the_default_without_a_request(people: list[Pers
 @pytest.mark.parametrize("paradigm", Paradigm)
 def test_every_list_of_requests_ends_with_one_that_can_be_met(people: list[Person], paradigm: Paradigm) -> None:
     for person in people[::20]:
-        *_, last = RULES[paradigm](person)
+        *_, last = find_rule(paradigm)(person)
         assert SOLVER(begin(PROBLEM).only(*last)).decision
 
 

@@ -44,12 +44,6 @@ GENERIC = {
 }
 
 
-def format_clock(minutes: int) -> str:
-    """Format minutes after midnight as a time of day: 470 is ``7:50 AM``."""
-    hours, rest = divmod(minutes, 60)
-    return f"{(hours - 1) % 12 + 1}:{rest:02d} {'AM' if hours < 12 else 'PM'}"
-
-
 @dataclass(frozen=True)
 class School:
     """A school.
@@ -169,6 +163,12 @@ SFUSD = District(
     ),
     (EARLY, MIDDLE, LATE),
 )
+
+
+def format_clock(minutes: int) -> str:
+    """Format minutes after midnight as a time of day: 470 is ``7:50 AM``."""
+    hours, rest = divmod(minutes, 60)
+    return f"{(hours - 1) % 12 + 1}:{rest:02d} {'AM' if hours < 12 else 'PM'}"
 
 
 def quote_text(text: str) -> str:

@@ -62,6 +62,12 @@ class Edge:
     end: str
     lanes: int
 
+    @classmethod
+    def both_ways(cls, ways: Mapping[str, tuple[str, str]], lanes: int) -> "tuple[Edge, ...]":
+        """Create edges from pairs of nodes; an edge with a minus sign has the opposite direction."""
+        there = tuple(cls(name, start, end, lanes) for name, (start, end) in ways.items())
+        return there + tuple(cls(f"-{edge.name}", edge.end, edge.start, lanes) for edge in there)
+
 
 @dataclass(frozen=True)
 class Link:
@@ -124,12 +130,6 @@ class RoadPlan:
         return files
 
 
-def _both_ways(ways: Mapping[str, tuple[str, str]], lanes: int) -> tuple[Edge, ...]:
-    """Create edges from pairs of nodes; an edge with a minus sign has the opposite direction."""
-    there = tuple(Edge(name, start, end, lanes) for name, (start, end) in ways.items())
-    return there + tuple(Edge(f"-{edge.name}", edge.end, edge.start, lanes) for edge in there)
-
-
 # Two four-arm priority junctions, 200 m apart, without traffic lights; all arms have three lanes. Vehicles enter by the
 # western arm and its two neighbours, and leave by the eastern arm and its two neighbours.
 WEAVING = RoadPlan(
@@ -144,7 +144,7 @@ WEAVING = RoadPlan(
         "north1": (200, 50),
         "south1": (200, -50),
     },
-    edges=_both_ways(
+    edges=Edge.both_ways(
         {
             "E0": ("J0", "J1"),
             "E1": ("J0", "west"),

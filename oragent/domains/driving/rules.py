@@ -38,7 +38,23 @@ class SumoRules:
     # Suffix of the names of scenarios.
     label: str = ""
 
+    @classmethod
+    def of_road(cls, plan: RoadPlan, label: str = "") -> "SumoRules":
+        """Return oragent's rules for a road: vehicles enter at a safe speed; only the controller's effects count."""
+        return cls(
+            plan=plan,
+            insertion='departLane="best" departSpeed="max"',
+            spread=False,
+            # Vehicles are not teleported out of a jam, because the controller is responsible for jams.
+            options=(*COMMON, "--time-to-teleport", "-1"),
+            # At the speed limit, 1.5 s are 21 m. In a jam, pairs farther apart than 30 m would take most of the time.
+            ssm=(*SSM, "--device.ssm.range", "30"),
+            watched="".join((f"edge:{EDGE}\n", *(f"junction:{name}\n" for name in ENDS))),
+            label=label,
+        )
 
+
+OURS = SumoRules.of_road(network.WEAVING)
 PUBLISHED = SumoRules(
     plan=network.PUBLISHED,
     # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
@@ -51,24 +67,6 @@ PUBLISHED = SumoRules(
     published=True,
     label="published protocol",
 )
-
-
-def ours(plan: RoadPlan, label: str = "") -> SumoRules:
-    """Return oragent's rules for a road: vehicles enter at a safe speed, and only the controller's effects count."""
-    return SumoRules(
-        plan=plan,
-        insertion='departLane="best" departSpeed="max"',
-        spread=False,
-        # Vehicles are not teleported out of a jam, because the controller is responsible for jams.
-        options=(*COMMON, "--time-to-teleport", "-1"),
-        # At the speed limit, 1.5 s are 21 m. In a jam, pairs farther apart than 30 m would take most of the time.
-        ssm=(*SSM, "--device.ssm.range", "30"),
-        watched="".join((f"edge:{EDGE}\n", *(f"junction:{name}\n" for name in ENDS))),
-        label=label,
-    )
-
-
-OURS = ours(network.WEAVING)
 
 
 @dataclass(frozen=True)

@@ -301,7 +301,7 @@ WEAVING = Course(
 
 LONG = Course(
     cases={
-        size: CourseCase(f"km_{length}", HEAVY, rules.ours(plan(size), f"{length} km"))
+        size: CourseCase(f"km_{length}", HEAVY, SumoRules.of_road(plan(size), f"{length} km"))
         for size, length in KILOMETRES.items()
     },
     sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3), "fresh": (1, 2, 3)},

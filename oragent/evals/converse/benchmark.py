@@ -29,7 +29,13 @@ from oragent.evals.converse.agents.model_agents import ASKING, PROGRAMMING, Desi
 from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.evals.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.evals.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
-from oragent.evals.converse.paradigms import RULES, Asking, Paradigm, dropping_requests, ranked_requests
+from oragent.evals.converse.paradigms import (
+    Asking,
+    Paradigm,
+    dropping_requests,
+    find_rule,
+    ranked_requests,
+)
 from oragent.evals.converse.scoring import COUNTS, DECIDER, VARIED, Scored, audit_conversation
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
@@ -250,7 +256,7 @@ class ConverseBenchmark(CaseBenchmark):
     ) -> DecisionAgent:
         if persona is not None:
             return Talking(case, self.problem, stakeholder, persona, self.settings.decider_temperature)
-        rule = RULE[self.settings.decider] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
+        rule = RULE[self.settings.decider] if paradigm is Paradigm.CONVERSATION else find_rule(paradigm)
         return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
 

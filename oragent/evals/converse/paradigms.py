@@ -78,6 +78,15 @@ class Asking:
         yield "Show me a whole solution that does this."
 
 
+class Paradigm(StrEnum):
+    """Way of using the model, from no use to a conversation."""
+
+    DEFAULT = "default"
+    ONE_SHOT = "one-shot"
+    AWARE = "aware"
+    CONVERSATION = "conversation"
+
+
 def command_of(problem: DecisionProblem, request: Request) -> str:
     """Return a request as a command of the ``rules`` agent, which clears earlier requests."""
     commands = ["reset all"]
@@ -113,6 +122,11 @@ def _position_of(problem: DecisionProblem, bound: Restriction) -> int:
     return [goal.name for goal in problem.expressions].index(bound.subject)
 
 
+def no_request(stakeholder: Stakeholder) -> Iterator[Request]:
+    """Yield one request without a restriction, for the default decision."""
+    yield ()
+
+
 def first_request(stakeholder: Stakeholder) -> Iterator[Request]:
     """Yield only the first wish, once."""
     yield (stakeholder.wishes[0].asked,)
@@ -139,21 +153,17 @@ def ranked_requests(stakeholder: Stakeholder) -> Iterator[Request]:
 Requests = Callable[[Stakeholder], Iterator[Request]]
 
 
-class Paradigm(StrEnum):
-    """Way of using the model, from no use to a conversation."""
-
-    DEFAULT = "default"
-    ONE_SHOT = "one-shot"
-    AWARE = "aware"
-    CONVERSATION = "conversation"
-
-
-RULES: dict[Paradigm, Requests] = {
-    Paradigm.DEFAULT: lambda stakeholder: iter([()]),
-    Paradigm.ONE_SHOT: first_request,
-    Paradigm.AWARE: dropping_requests,
-    Paradigm.CONVERSATION: ranked_requests,
-}
+def find_rule(paradigm: Paradigm) -> Requests:
+    """Return the function that yields the requests of a stakeholder under a paradigm."""
+    match paradigm:
+        case Paradigm.DEFAULT:
+            return no_request
+        case Paradigm.ONE_SHOT:
+            return first_request
+        case Paradigm.AWARE:
+            return dropping_requests
+        case Paradigm.CONVERSATION:
+            return ranked_requests
 
 
 def negotiate(solver: StateSolver, requests: Iterable[Request]) -> tuple[str, int]:

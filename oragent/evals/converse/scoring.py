@@ -58,6 +58,35 @@ class AuditCounts:
 COUNTS = tuple(count_field.name for count_field in fields(AuditCounts) if count_field.name != "findings")
 
 
+@dataclass(frozen=True)
+class Scored:
+    """Result of one conversation, or of a rule in place of it."""
+
+    agent: str
+    paradigm: str
+    # Name of the optimisation agent's language model. Empty for rules.
+    model: str
+    # Position of the decision agent's utility in its set.
+    utility: int
+    # Traits of the decision agent by name, such as its preferences.
+    traits: Mapping[str, str]
+    # Role of the decision agent. Empty if it has no effect, as with the default decision.
+    role: str
+    # Style of the decision agent, vague or precise. Empty if it has no effect.
+    style: str
+    # Feedback to the decision agent, binary or rich. Empty if it has no effect.
+    feedback: str
+    # Utility divided by the greatest possible one, 0 to 1.
+    score: float
+    success: bool
+    turns: int
+    calls: int
+
+
+GROUPS = tuple(field.name for field in fields(Scored) if field.name not in (*MEASURED, "traits"))
+VARIED = tuple(name for name in GROUPS if name not in DECIDER)
+
+
 def audit_conversation(
     problem: DecisionProblem,
     outcome: ConversationResult,
@@ -120,35 +149,6 @@ def _count_events(events: Sequence[Mapping[str, Any]], number: int, note: Any, d
             note("silent", number, error)
         if event["note"].get("enumerates"):
             note("enumerated", number, f"a program looked at {decision}s one by one")
-
-
-@dataclass(frozen=True)
-class Scored:
-    """Result of one conversation, or of a rule in place of it."""
-
-    agent: str
-    paradigm: str
-    # Name of the optimisation agent's language model. Empty for rules.
-    model: str
-    # Position of the decision agent's utility in its set.
-    utility: int
-    # Traits of the decision agent by name, such as its preferences.
-    traits: Mapping[str, str]
-    # Role of the decision agent. Empty if it has no effect, as with the default decision.
-    role: str
-    # Style of the decision agent, vague or precise. Empty if it has no effect.
-    style: str
-    # Feedback to the decision agent, binary or rich. Empty if it has no effect.
-    feedback: str
-    # Utility divided by the greatest possible one, 0 to 1.
-    score: float
-    success: bool
-    turns: int
-    calls: int
-
-
-GROUPS = tuple(field.name for field in fields(Scored) if field.name not in (*MEASURED, "traits"))
-VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 
 @dataclass(frozen=True)

@@ -218,11 +218,27 @@ def handle_request(request: str, *parts: bytes) -> str:
     """
     try:
         fields = json.loads(request)
-        return json.dumps(HANDLERS[fields["do"]](fields, *parts), default=repr)
+        return json.dumps(_handle(fields, *parts), default=repr)
     except (OragentError, OSError) as problem:
         return json.dumps({"trouble": escape_text(f"{problem}")[:500]})
     except (KeyError, TypeError, ValueError) as problem:
         return json.dumps({"trouble": f"a request of another version: {type(problem).__name__}"})
+
+
+def _handle(fields: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
+    match fields["do"]:
+        case "handshake":
+            return {"handshake": handshake_to_json(make_handshake())}
+        case "lacks":
+            return _begin_content(fields)
+        case "put":
+            return _write_part(fields, *parts)
+        case "finish":
+            return _finish_content(fields)
+        case "evaluate":
+            return _evaluate_job(fields, *parts)
+        case unknown:
+            raise KeyError(unknown)
 
 
 def _begin_content(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,12 +307,3 @@ def _process_runner() -> Callable[[Job], Evaluation]:
             atexit.register(runner.close)
             _runners[os.getpid()] = runner
         return _runners[os.getpid()]
-
-
-HANDLERS: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "handshake": lambda fields: {"handshake": handshake_to_json(make_handshake())},
-    "lacks": _begin_content,
-    "put": _write_part,
-    "finish": _finish_content,
-    "evaluate": _evaluate_job,
-}

@@ -118,6 +118,46 @@ class RemoteNetwork:
         return answer
 
 
+class NetworkTask(NamedTuple):
+    """Task of a network: tours or routes."""
+
+    # Function that returns at most a given number of instances of a mode and size, or of a fresh set with a seed.
+    stream: Callable[[str, int, int | None, int], Sequence[Any]]
+    # Function that reads the instances of a mode and size from LEHD's own test file in a folder.
+    files: Callable[[Path, str, int], Sequence[Any]]
+    # Function that returns a network's inputs for an instance: ``(n, 2)`` coordinates, and for routes ``(n,)`` demands
+    # as shares of the capacity.
+    inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
+    # Function that checks a network's path and returns the solution.
+    check: Callable[[Any, Tensor], NDArray[np.int64]]
+    # Function that returns the length of a solution.
+    objective: Callable[[Any, NDArray[np.int64]], float]
+    # Function that returns an estimate proportional to the length of good solutions, at any size.
+    usual: Callable[[Any], float]
+    # Function that draws a solution as SVG.
+    draw: Draw
+
+
+TOURS = NetworkTask(
+    stream=network_instances.tsp_stream,
+    files=network_instances.tours,
+    inputs=lambda instance: (instance.coordinates,),
+    check=lambda instance, path: tsp.check(instance, path.cpu().numpy()),
+    objective=tsp.objective,
+    usual=lambda instance: float(len(instance) ** 0.5),
+    draw=lambda instance, tour: draw_routes(instance.coordinates, [tour.tolist()]),
+)
+ROUTES = NetworkTask(
+    stream=network_instances.cvrp_stream,
+    files=network_instances.routes,
+    inputs=lambda instance: (instance.coordinates, instance.demands / instance.capacity),
+    check=lambda instance, path: cvrp.check(instance, routes(path)),
+    objective=cvrp.objective,
+    usual=cvrp.estimate_length,
+    draw=lambda instance, path: draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)]),
+)
+
+
 def decider(problem: str, root: Path, device: torch.device | None) -> Here | RemoteNetwork:
     """Return the network of a problem: the remote one if a socket is given, else a local one."""
     if LINE in os.environ:
@@ -147,30 +187,6 @@ def strength(bias: Tensor, scores: float) -> float:
     others = ~torch.eye(len(bias), dtype=torch.bool)
     rows = bias[others].reshape(len(bias), -1)
     return float(rows.std(dim=1).mean()) / max(scores, 1e-9)
-
-
-# isort: split
-# The harness pins numerical libraries to one thread, so it is imported before them.
-
-
-class NetworkTask(NamedTuple):
-    """Task of a network: tours or routes."""
-
-    # Function that returns at most a given number of instances of a mode and size, or of a fresh set with a seed.
-    stream: Callable[[str, int, int | None, int], Sequence[Any]]
-    # Function that reads the instances of a mode and size from LEHD's own test file in a folder.
-    files: Callable[[Path, str, int], Sequence[Any]]
-    # Function that returns a network's inputs for an instance: ``(n, 2)`` coordinates, and for routes ``(n,)`` demands
-    # as shares of the capacity.
-    inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
-    # Function that checks a network's path and returns the solution.
-    check: Callable[[Any, Tensor], NDArray[np.int64]]
-    # Function that returns the length of a solution.
-    objective: Callable[[Any, NDArray[np.int64]], float]
-    # Function that returns an estimate proportional to the length of good solutions, at any size.
-    usual: Callable[[Any], float]
-    # Function that draws a solution as SVG.
-    draw: Draw
 
 
 def _make_instances(
@@ -250,29 +266,3 @@ def evaluate(
     metrics |= gaps(arguments, problem, lengths) | seconds(begun, heuristics.seconds)
     axes = (reached, REACH_EDGES), (strong, STRENGTH_EDGES), (normal[-1] / normal[0], GROWTH_EDGES)
     return Result(metrics, cell(*axes), score)
-
-
-def _usual_routes(instance: cvrp.CvrpInstance) -> float:
-    """Estimate the length of good routes: radial trips of full vehicles, and local detours (Daganzo 1984)."""
-    radial = float(instance.demands @ instance.distances[0]) / instance.capacity
-    return float(2 * radial + 0.57 * len(instance) ** 0.5)
-
-
-TOURS = NetworkTask(
-    stream=network_instances.tsp_stream,
-    files=network_instances.tours,
-    inputs=lambda instance: (instance.coordinates,),
-    check=lambda instance, path: tsp.check(instance, path.cpu().numpy()),
-    objective=tsp.objective,
-    usual=lambda instance: float(len(instance) ** 0.5),
-    draw=lambda instance, tour: draw_routes(instance.coordinates, [tour.tolist()]),
-)
-ROUTES = NetworkTask(
-    stream=network_instances.cvrp_stream,
-    files=network_instances.routes,
-    inputs=lambda instance: (instance.coordinates, instance.demands / instance.capacity),
-    check=lambda instance, path: cvrp.check(instance, routes(path)),
-    objective=cvrp.objective,
-    usual=_usual_routes,
-    draw=lambda instance, path: draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)]),
-)

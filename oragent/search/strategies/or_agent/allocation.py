@@ -37,6 +37,33 @@ EXPLORATION = 0.3
 TOKENS_AN_EVALUATION = 200
 
 
+class ActionKind(StrEnum):
+    """Action of a round."""
+
+    # Write the first programs, all different.
+    OPENING = "opening"
+    # Write programs of another kind; the prompt shows the best program for comparison.
+    IDEA = "idea"
+    # Change the best program in several ways.
+    EDIT = "edit"
+    # Combine two programs.
+    CROSSOVER = "crossover"
+    # Write programs from a prompt that shows none.
+    RESTART = "restart"
+    # Search values of the best program's parameters, without a model call.
+    SWEEP = "sweep"
+
+
+# Prior value of each action. It counts as one round, because small budgets cannot try all actions.
+PRIORS = {
+    ActionKind.EDIT: 1.0,
+    ActionKind.SWEEP: 0.8,
+    ActionKind.CROSSOVER: 0.5,
+    ActionKind.IDEA: 0.5,
+    ActionKind.RESTART: 0.2,
+}
+
+
 def affordable_ideas(run: RoundContext, ideas: int, *, opening: bool = False) -> int:
     """Return the number of ideas to ask for: at most as many as the remaining budget can implement.
 
@@ -124,33 +151,6 @@ def deal_experiments(gains: Sequence[float], each: int) -> list[int]:
     weights = [round(FINE * gain / largest) for gain in gains]
     floor = min(FLOOR, each)
     return [floor + more for more in apportion((each - floor) * len(weights), weights)]
-
-
-class ActionKind(StrEnum):
-    """Action of a round."""
-
-    # Write the first programs, all different.
-    OPENING = "opening"
-    # Write programs of another kind; the prompt shows the best program for comparison.
-    IDEA = "idea"
-    # Change the best program in several ways.
-    EDIT = "edit"
-    # Combine two programs.
-    CROSSOVER = "crossover"
-    # Write programs from a prompt that shows none.
-    RESTART = "restart"
-    # Search values of the best program's parameters, without a model call.
-    SWEEP = "sweep"
-
-
-# Prior value of each action. It counts as one round, because small budgets cannot try all actions.
-PRIORS = {
-    ActionKind.EDIT: 1.0,
-    ActionKind.SWEEP: 0.8,
-    ActionKind.CROSSOVER: 0.5,
-    ActionKind.IDEA: 0.5,
-    ActionKind.RESTART: 0.2,
-}
 
 
 @dataclass(frozen=True)
