@@ -5,7 +5,7 @@ object for each variable and row.
 
 Each measurement is a process of its own, so that its peak memory is its own. Times are CPU seconds for building the
 model from NumPy arrays and solving it; memory is the peak resident set. Models: transport, multi-period flow, staffing
-and assignment (LP), facility location and set cover (MIP, stopped at a gap).
+and assignment (LP), duties and lot sizes (MIP, stopped at a gap of 5 %).
 
 Run: python tests/benchmarks/bench_solvers.py
 """
@@ -30,7 +30,7 @@ from oragent.milp.operations import ModelSession, SolveLimits
 from oragent.milp.solvers import SolverOptions
 from oragent.milp.solving import solve
 
-GAP = 0.2
+GAP = 0.05
 LAYERS = ("highspy", "arrays", "indexed", "named", "linopy", "pulp")
 LIMIT_S = 550
 
@@ -88,23 +88,6 @@ def staffing(patterns: int, hours: int, length: int) -> Arrays:
     return build(np.zeros(patterns), np.full(patterns, np.inf), free, cost, entries, need, np.full(hours, np.inf))
 
 
-def facilities(sites: int, customers: int) -> Arrays:
-    rng = np.random.default_rng(4)
-    count = sites * customers
-    i, j = np.repeat(np.arange(sites), customers), np.tile(np.arange(customers), sites)
-    ship, opened = np.arange(count), count + np.arange(sites)
-    entries = [
-        (j, ship, np.ones(count)),
-        (customers + ship, ship, np.ones(count)),
-        (customers + ship, opened[i], -np.ones(count)),
-    ]
-    cost = np.concatenate([rng.integers(1, 100, count), rng.integers(500, 900, sites)]).astype(float)
-    low = np.concatenate([np.ones(customers), np.full(count, -np.inf)])
-    high = np.concatenate([np.ones(customers), np.zeros(count)])
-    integer = np.concatenate([np.zeros(count, bool), np.ones(sites, bool)])
-    return build(np.zeros(len(cost)), np.ones(len(cost)), integer, cost, entries, low, high)
-
-
 def assignment(size: int) -> Arrays:
     """People and tasks, one to one."""
     rng = np.random.default_rng(6)
@@ -115,13 +98,45 @@ def assignment(size: int) -> Arrays:
     return build(np.zeros(count), np.full(count, np.inf), free, cost, entries, ones, ones)
 
 
-def cover(sets: int, elements: int, size: int) -> Arrays:
+def duties(agents: int, jobs: int) -> Arrays:
+    """Jobs given to agents with limited hours: the generalised assignment problem."""
     rng = np.random.default_rng(5)
-    lines = np.concatenate([rng.choice(elements, size, replace=False) for _ in range(sets)])
-    columns = np.repeat(np.arange(sets), size)
-    ones, cost = np.ones(sets, bool), rng.integers(1, 5, sets).astype(float)
-    entries = [(lines, columns, np.ones(len(lines)))]
-    return build(np.zeros(sets), np.ones(sets), ones, cost, entries, np.ones(elements), np.full(elements, np.inf))
+    count = agents * jobs
+    i, j, columns = np.repeat(np.arange(agents), jobs), np.tile(np.arange(jobs), agents), np.arange(count)
+    hours = rng.integers(5, 25, count).astype(float)
+    limit = np.full(agents, np.floor(0.8 * hours.mean() * jobs / agents))
+    entries = [(j, columns, np.ones(count)), (jobs + i, columns, hours)]
+    low = np.concatenate([np.ones(jobs), np.full(agents, -np.inf)])
+    high = np.concatenate([np.ones(jobs), limit])
+    cost = rng.integers(10, 50, count).astype(float)
+    return build(np.zeros(count), np.ones(count), np.ones(count, bool), cost, entries, low, high)
+
+
+def lots(products: int, periods: int) -> Arrays:
+    """Lot sizes of products that share a machine, with a set-up for each lot."""
+    rng = np.random.default_rng(4)
+    count = products * periods
+    make, stock, begin = np.arange(count), count + np.arange(count), 2 * count + np.arange(count)
+    period = np.tile(np.arange(periods), products)
+    demand = rng.integers(0, 20, count).astype(float)
+    later = np.flatnonzero(period > 0)
+    largest = np.repeat(demand.reshape(products, periods).sum(axis=1), periods)
+    rows, ones = np.arange(count), np.ones(count)
+    entries = [
+        (rows, make, ones),
+        (rows, stock, -ones),
+        (later, stock[later - 1], np.ones(len(later))),
+        (count + rows, make, ones),
+        (count + rows, begin, -largest),
+        (2 * count + period, make, ones),
+    ]
+    limit = np.full(periods, np.ceil(1.3 * demand.sum() / periods))
+    low = np.concatenate([demand, np.full(count + periods, -np.inf)])
+    high = np.concatenate([demand, np.zeros(count), limit])
+    cost = np.concatenate([np.zeros(count), rng.integers(1, 4, count), rng.integers(20, 80, count)]).astype(float)
+    integer = np.repeat([False, False, True], count)
+    upper = np.concatenate([np.full(2 * count, np.inf), ones])
+    return build(np.zeros(3 * count), upper, integer, cost, entries, low, high)
 
 
 MODELS: dict[str, Callable[[], Arrays]] = {
@@ -129,8 +144,8 @@ MODELS: dict[str, Callable[[], Arrays]] = {
     "stock": lambda: stock(500, 100),
     "staffing": lambda: staffing(40_000, 1_000, 8),
     "assignment": lambda: assignment(300),
-    "facilities": lambda: facilities(100, 400),
-    "cover": lambda: cover(10_000, 2_000, 15),
+    "duties": lambda: duties(40, 1_250),
+    "lots": lambda: lots(500, 40),
     "transport 1e6": lambda: transport(250, 2000),
 }
 
