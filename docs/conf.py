@@ -2,6 +2,8 @@
 
 import logging
 import os
+import re
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +13,19 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from oragent import __version__  # noqa: E402 - of this checkout, whichever copy is installed
+
+
+def find_repository() -> str:
+    """Return the address that the checkout was cloned from, if a browser can open it; otherwise an empty text."""
+    command = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+    try:
+        address = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+    address = re.sub(r"^git@([^:]+):", r"https://\1/", address).removesuffix(".git")
+    # Addresses with a name or a password of a user are not for publication.
+    return address if re.fullmatch(r"https?://[\w.:-]+/[^@\s]+", address) else ""
+
 
 project = "oragent"
 author = "The oragent developers"
@@ -46,4 +61,6 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options: dict[str, Any] = {"navigation_with_keys": True, "top_of_page_buttons": []}
+if repository := find_repository():
+    html_theme_options["footer_icons"] = [{"name": "Repository", "url": repository, "html": "Repository", "class": ""}]
 templates_path: list[str] = []
