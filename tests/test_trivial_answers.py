@@ -64,6 +64,9 @@ DRIVING = {
 }
 # answers of the default pass, which takes seconds
 FEW = "zeros", "random", "first argument in shape"
+# Share of the seed's score. The seeds of these problems change nothing in a network, so any other answer moves the score
+# a little, to either side.
+MARGINS = dict.fromkeys(("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"), 0.005)
 # instances of a problem whose evaluation takes over ten CPU seconds
 INSTANCES = {"tsp_lehd": "0:1", "cvrp_lehd": "0:1"}
 
@@ -103,7 +106,7 @@ def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str]
     sign = -1 if about["direction"] == "minimize" else 1
     answers = expressions(folder, shape)
     imports = "import numpy as np\n" + "import torch\n" * ("torch" in about.get("requires", ()))
-    better = {}
+    better, seed = {}, seed_score(folder)
     for name in names or answers:
         program = tmp_path / f"{name}.py"
         arguments = "args = (*args, *kwargs.values())"
@@ -111,9 +114,9 @@ def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str]
             f"{imports}def {about['function']}(*args, **kwargs):\n    {arguments}\n    return {answers[name]}\n"
         )
         ended = evaluate(folder, program)
-        if ended is not None and sign * ended.score > sign * seed_score(folder):
+        if ended is not None and sign * (ended.score - seed) > MARGINS.get(folder.name, 0.0) * abs(seed):
             better[name] = ended.score
-    assert better == {}, seed_score(folder)
+    assert better == {}, seed
 
 
 def test_few_trivial_answers_do_not_beat_the_seed_of_tsp_constructive(tmp_path: Path) -> None:
