@@ -99,7 +99,7 @@ async def ask_until_read(
 def send_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
     """Return a conversation with a reply that cannot be used, and the reason.
 
-    An empty reply gets a substitute, because servers accept no empty message.
+    After an empty reply, the reason is appended to the last message, because servers accept no empty message.
     """
     if text.strip():
         return [*messages, Message("assistant", _quote_text(text)), Message("user", complaint)]

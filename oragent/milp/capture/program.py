@@ -100,7 +100,7 @@ class CapturedModel:
     reason: str = ""
     # Recomputed objective of the claimed point; None without a feasible point.
     claimed_objective: float | None = None
-    # Recomputed objective of the claimed point. None without a feasible point.
+    # Status and objective of the solve outside of the program's process. None if the model was not solved again.
     status: SolveStatus | None = None
     objective: float | None = None
     # Names of parameters that were matched with figures of the model by value.

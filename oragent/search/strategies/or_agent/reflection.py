@@ -43,7 +43,7 @@ class LessonMemory:
     text: str
     # Reports that the text does not include yet, the latest one last.
     pending: tuple[str, ...]
-    # Rounds whose reports the text includes although they were committed later.
+    # Rounds that were not committed when the text was written, and whose reports it already includes.
     beyond: tuple[int, ...] = ()
 
 
@@ -79,9 +79,10 @@ async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps:
 
 
 async def update_memory(run: RoundContext, *, elitist: bool) -> str:
-    """Return the long-term memory, rewritten first if that is due; empty if the prompts of the round have none.
+    """Rewrite the long-term memory if that is due, and return it for the prompts of the round.
 
-    Only one of the rounds that run at the same time rewrites it.
+    Only one of the rounds that run at the same time rewrites it. The text is empty if the prompts of this kind of round
+    show no memory.
     """
     agent, memory = run.own, recall_memory(run)
     enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
@@ -118,7 +119,7 @@ def recall_memory(run: RoundContext) -> LessonMemory:
         latest = MemoryNote.load(note.text)
     trees = [note for note in notes if note.kind == TREE]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
-    # In the study, the opening has no experiments.
+    # In the published method, the first round has no experiments.
     if run.own.reflection != "period":
         new = [note for note in new if run.turn_of(note.round) > 1]
     pending = [
