@@ -38,17 +38,17 @@ class Source:
 @cache
 def source(path: Path) -> Source:
     """Parse a file."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     taken = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return Source(
         Counter(_dotted(call.func) for call in calls),
         frozenset(_dotted(node) for node in nodes if isinstance(node, ast.Attribute)),
         frozenset(alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names),
         tuple(("." * node.level + (node.module or ""), tuple(alias.name for alias in node.names)) for node in taken),
         frozenset(_named(calls)),
-        tuple(one for function in functions for node in ast.walk(function) for one in _imports(node)),
+        tuple(_imports_inside(tree)),
     )
 
 
@@ -65,7 +65,12 @@ def _named(calls: list[ast.Call]) -> Iterator[str]:
             yield from (arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
 
 
-def _imports(node: ast.AST) -> list[tuple[int, str]]:
-    if isinstance(node, ast.Import):
-        return [(node.lineno, alias.name) for alias in node.names]
-    return [(node.lineno, node.module or "")] if isinstance(node, ast.ImportFrom) else []
+def _imports_inside(tree: ast.AST, within: bool = False) -> Iterator[tuple[int, str]]:
+    """Imports inside functions. Expressions hold no statement, so they are not visited."""
+    for node in ast.iter_child_nodes(tree):
+        if within and isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif within and isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or ""
+        elif not isinstance(node, ast.expr):
+            yield from _imports_inside(node, within or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))

@@ -30,9 +30,14 @@ def commands(page: Path) -> list[list[str]]:
     return [words[words.index("oragent") + 1 :] for words in split]
 
 
-def find_command(words: list[str]) -> tuple[Any, list[str]]:
+@pytest.fixture(scope="module")
+def root() -> Any:
+    """The command ``oragent`` with all below it."""
+    return typer.main.get_command(app)
+
+
+def find_command(command: Any, words: list[str]) -> tuple[Any, list[str]]:
     """Return the command that the words name, and the words after its name."""
-    command: Any = typer.main.get_command(app)
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         assert words[0] in command.commands, f"there is no command {words[0]}"
         command, words = command.commands[words[0]], words[1:]
@@ -40,9 +45,9 @@ def find_command(words: list[str]) -> tuple[Any, list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
-def test_every_command_and_option_on_a_page_exists(page: Path) -> None:
+def test_every_command_and_option_on_a_page_exists(page: Path, root: Any) -> None:
     for words in commands(page):
-        command, rest = find_command(words)
+        command, rest = find_command(root, words)
         if command.ignore_unknown_options or command.context_settings.get("ignore_unknown_options"):
             continue  # eval passes options on to the evaluator
         names = {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}

@@ -63,11 +63,12 @@ def test_a_skill_has_the_common_form(skill: Skill) -> None:
 
 @pytest.mark.parametrize("skill", SKILLS, ids=by_name)
 def test_commands_and_options_of_a_skill_exist(skill: Skill) -> None:
+    root = typer.main.get_command(app)
     for line in commands(skill):
         words = shlex.split(line)
         if words[0] != "oragent":
             continue
-        command = typer.main.get_command(app)
+        command = root
         words = words[1 : words.index("--")] if "--" in words else words[1:]
         while hasattr(command, "commands") and words:
             command = command.commands[words.pop(0)]
