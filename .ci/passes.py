@@ -314,8 +314,8 @@ def run_oldest(outcome: Pass, folder: Path, deadline: float) -> None:
 
 
 def run_fresh(outcome: Pass, clone: Clone) -> None:
-    """Run the Hypothesis tests with new examples."""
-    clone.test(outcome, ["-m 'hypothesis and not slow'"], CI="")
+    """Run the Hypothesis tests with new and more examples."""
+    clone.test(outcome, ["-m 'hypothesis and not slow'"], CI="", ORAGENT_EXAMPLES="100")
 
 
 def run_slow(outcome: Pass, clone: Clone, until: float, variables: tuple[str, ...] = ()) -> None:

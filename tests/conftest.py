@@ -14,8 +14,13 @@ from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
 
 # Machines may be slow and shared: no example has a deadline, and where many depend on it, all runs draw the same.
+# ORAGENT_EXAMPLES asks for another number of examples of each test.
 settings.register_profile(
-    "oragent", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+    "oragent",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+    max_examples=int(os.environ.get("ORAGENT_EXAMPLES", "40")),
 )
 settings.load_profile("oragent")
 

@@ -196,6 +196,7 @@ def test_cancelling_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouche
     goes_on(tmp_path, strategy=step)
 
 
+@pytest.mark.slow
 def test_cancelling_twice_does_not_wait_for_what_is_asked(toy: Path, tmp_path: Path, untouched: Any) -> None:
     async def program() -> None:
         asked = asyncio.Event()
@@ -216,6 +217,7 @@ def test_cancelling_twice_does_not_wait_for_what_is_asked(toy: Path, tmp_path: P
     assert oragent.resume(only(tmp_path), model=writer, strategy=asking, evaluations=2).best.score == 39
 
 
+@pytest.mark.slow
 def test_what_progress_raises_ends_an_awaited_run_too(toy: Path, tmp_path: Path, untouched: Any) -> None:
     problem = ValueError("mine")
     with pytest.raises(ValueError, match="mine") as raised:

@@ -52,6 +52,7 @@ def test_the_stream_of_attention_goes_on_to_sixty_four() -> None:
     assert len(routes) == 64
 
 
+@pytest.mark.slow
 def test_a_missing_test_file_of_lehd_is_one_line() -> None:
     need("torch")
     if (ROOT / "problems" / "tsp_lehd" / "data").exists():

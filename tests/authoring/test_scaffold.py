@@ -135,6 +135,7 @@ def test_a_sack_that_is_too_heavy_has_no_objective(tmp_path: Path) -> None:
         module.objective(np.array([True, True]), np.ones(2), np.array([4.0, 5.0]), 8.0)
 
 
+@pytest.mark.slow
 def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
     with EvaluationRunner() as runner:
         sack, rng = bench(new("sack", tmp_path), runner), np.random.default_rng(0)

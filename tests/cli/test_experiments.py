@@ -81,6 +81,7 @@ def test_a_sweep_ranks_settings_and_writes_the_best(command, program: Path, tmp_
     assert python.subset == Subset((50,), "4")
 
 
+@pytest.mark.slow
 def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> None:
     words = ["--instances", "2", "--settings", "6", "--json"]
     code, text = command("sweep", "tsp_constructive", str(program), *words)
@@ -156,6 +157,7 @@ def test_an_evaluation_on_other_instances_has_the_limits_of_a_report(
     ] * 2
 
 
+@pytest.mark.slow
 def test_a_probe_on_practice_instances_has_the_sizes_of_val(command, program: Path) -> None:
     code, text = command("probe", "tsp_constructive", str(program), "--practice", "--instances", "2")
     assert code == 0

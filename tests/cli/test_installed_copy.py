@@ -47,6 +47,7 @@ def test_settings_are_printed_as_a_file_that_is_the_defaults(tmp_path: Path) -> 
     assert build_config(yaml.safe_load(printed), (), "printed") == build_config({}, (), "nothing")
 
 
+@pytest.mark.slow
 def test_a_copied_problem_is_what_its_name_means_from_then_on(tmp_path: Path) -> None:
     done = oragent("problems", "--copy", "bpp_online", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -139,6 +139,7 @@ def test_a_press_before_a_command_can_answer_it_ends_in_one_line(capsys: pytest.
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_press_that_the_import_system_ignores_is_heard(tmp_path: Path) -> None:
     """A callback of a weak reference swallows the exception, as one of the import system may."""
     begin = """

@@ -11,6 +11,7 @@ from oragent.cli import runs
 from oragent.cli.app import app
 
 
+@pytest.mark.slow
 def test_the_page_is_written_before_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = new("sack", tmp_path, "minimal")
     run = oragent.run(folder, strategy="gp", seed=0, evaluations=3, outputs=tmp_path / "outputs").folder

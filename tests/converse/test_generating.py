@@ -84,6 +84,7 @@ def test_random_parameters_single_out_few_schedules(exact: Exact, generated: lis
         assert exact.schedules.index(target.optimum) == target.utility.maximisers(exact.schedules)[0]
 
 
+@pytest.mark.slow
 def test_of_a_thousand_random_utilities_78_have_one_maximiser_over_23_schedules(exact: Exact) -> None:
     found = counted(exact, function_centric(exact, np.random.default_rng(0), 1000))
     assert (found.utilities, found.unique, found.optima) == (1000, 78, 23)

@@ -180,6 +180,7 @@ def test_a_problem_file_is_named_on_the_command_line(tmp_path: Path) -> None:
     assert isinstance(refused.exception, ConfigError)
 
 
+@pytest.mark.slow
 def test_a_new_problem_of_seventy_lines_is_measured_and_continued(tmp_path: Path) -> None:
     file = Path(__file__).with_name("canteen.py")
     assert len(file.read_text().splitlines()) <= 70

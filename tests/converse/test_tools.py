@@ -1,7 +1,7 @@
 """The tools of an agent: what they change, what they return, and that no call breaks anything."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.converse.problems.schools import sfusd
@@ -99,7 +99,6 @@ names = st.sampled_from([tool.name for tool in toolbox().tools])
 keys = st.sampled_from(["school", "time", "type", "objective", "weight", "value", "name"])
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(names, st.dictionaries(keys, values, max_size=4)), max_size=6))
 def test_no_call_breaks_the_base_model(calls) -> None:
     tools = toolbox()

@@ -134,6 +134,7 @@ def test_reading_a_strangers_text_has_its_bounds(tmp_path: Path) -> None:
     assert done.stdout == "\nTrue\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_model_is_solved_and_explained(tmp_path: Path) -> None:
     (tmp_path / "model.lp").write_text("maximize\n obj: 3 x + 2 y\nsubject to\n c1: x + y <= 4\nend\n")
     done = elsewhere("solve", "model.lp", "--explain", cwd=tmp_path)

@@ -72,6 +72,7 @@ def test_a_quantile_of_one_lets_only_what_beats_every_elite_on_train_go_on(begun
     assert all(np.diff(train) < 0)  # of the toy problem less is better
 
 
+@pytest.mark.slow
 def test_a_cascade_finds_the_same_at_any_number_of_workers(begun) -> None:
     runs = []
     for workers in (1, 2, 8):

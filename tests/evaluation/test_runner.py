@@ -57,12 +57,15 @@ def test_a_mode_is_passed_on_where_given(tmp_path: Path) -> None:
         ("import ctypes; ctypes.string_at(0)", "crashed", "ended by SIGSEGV"),
         ("import time; time.sleep(60)", "timeout", "no result: it slept: hardly any CPU used for 1 s"),
         ("while True: pass", "timeout", "no result within 1 CPU seconds"),
-        (
+        pytest.param(
             "import signal; signal.signal(15, signal.SIG_IGN)\nwhile True: pass",
             "timeout",
             "no result within 1 CPU seconds",
+            marks=pytest.mark.slow,
         ),
-        ("while True: print('x' * 10**6)", "timeout", "no result within 1 CPU seconds"),
+        pytest.param(
+            "while True: print('x' * 10**6)", "timeout", "no result within 1 CPU seconds", marks=pytest.mark.slow
+        ),
         ("x = bytearray(3 << 30)", "memory", "MemoryError"),
         (f"print('''{BLOCK}\n{BLOCK}''')", "rejected", "2 result blocks"),
         (f"import sys; print('''{BLOCK}'''); sys.exit(1)", "crashed", "printed a result, then exited with code 1"),

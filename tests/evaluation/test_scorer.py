@@ -76,6 +76,7 @@ def job(source: str) -> Job:
     return NEURAL.make_job(source, ROOT, NEURAL.make_limits(LimitSettings()), "train", None, ("--device=cpu",))
 
 
+@pytest.mark.slow
 def test_a_candidate_finds_no_line_in_its_process() -> None:
     with EvaluationRunner(apart=True) as there:
         blind = there(job(SEES))
@@ -150,6 +151,7 @@ def test_one_that_reads_nothing_or_sends_half_a_request_holds_nobody_up(scorer: 
         assert answer(again) is not None
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced_and_its_life_is_over(scorer: DeviceScorer) -> None:
     first, life = scorer.open_line(60.0)
     assert scorer._process is not None

@@ -24,7 +24,7 @@ from tests.sharing import once
 PROJECT = HERE.parents[1]
 # env in between: setpriv itself may still start what its user may not.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
-MODES = ("all", "limits", pytest.param("user", marks=pytest.mark.slow))
+MODES = ("all", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("limits", "user")))
 # Kernels as they may be met, made of this one.
 KERNELS = (
     "without:namespaces", "without:namespaces,landlock>1", "without:namespaces,landlock>5", "without:landlock",

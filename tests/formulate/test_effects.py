@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.formulate.effects import find_alternative, measure_effects, plan_with_shortages
@@ -18,7 +18,6 @@ INTEGER = VariableKind.INTEGER
     st.lists(st.integers(1, 4), min_size=3, max_size=3), st.lists(st.integers(1, 4), min_size=3, max_size=3),
     st.integers(3, 9),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
 def test_another_optimal_plan_is_found_exactly_if_there_is_one(worth: list[int], size: list[int], room: int) -> None:
     names = ["a", "b", "c"]
     milp = Milp(

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -169,7 +169,6 @@ KEYS = ("READINGS", "CLASS", "NOT_MODELLED", "CONSTRAINTS", "OBJECTIVE", "VARIAB
 
 @pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(KEYS), JSON), st.text(max_size=200))
-@settings(max_examples=150, deadline=None)
 def test_replies_of_any_form_are_read(model: dict, text: str) -> None:
     assert isinstance(list_readings(model), list)
     assert isinstance(find_nonlinearity(model), str)

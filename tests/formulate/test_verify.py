@@ -108,7 +108,7 @@ def test_a_checker_that_is_given_needs_no_model_and_the_folder_can_be_shown(stor
 @pytest.mark.parametrize(
     ("point", "code", "told"),
     [
-        ({"painkillers": 50, "sleeping_pills": 117}, 0, "checked"),
+        pytest.param({"painkillers": 50, "sleeping_pills": 117}, 0, "checked", marks=pytest.mark.slow),
         ({"painkillers": 50, "sleeping_pills": 120}, 4, "not optimal: its objective is 750, the model allows 735"),
         ({"painkillers": 40, "sleeping_pills": 117}, 4, "breaks the model itself"),
     ],
@@ -181,6 +181,7 @@ def checks(values, data):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("money", "code"), [(12, 0), (11, 4)])
 def test_a_nonconvex_model_is_solved_and_verified(tmp_path: Path, money: float, code: int) -> None:
     pytest.importorskip("ortools")

@@ -137,6 +137,7 @@ def test_a_disk_without_room_is_refused_before_a_call(tmp_path: Path, monkeypatc
         expect_room(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 12))
 def test_a_process_that_is_killed_while_it_makes_a_database_leaves_all_tables_or_none(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch

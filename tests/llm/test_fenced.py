@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.llm import Message, Request, Tool, ToolCall
@@ -149,7 +149,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(st.text(max_size=30), st.lists(st.dictionaries(st.text(max_size=9), VALUES, max_size=2), min_size=1, max_size=2))
 def test_whatever_is_called_is_found_again(prose: str, arguments: list[dict]) -> None:
     prose = "".join(letter for letter in prose if letter.isalnum() or letter == " ")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from oragent._base.errors import MilpError
 from oragent.milp.conflicts import ModelPart, Side, conflict, nearest
@@ -38,7 +38,6 @@ def without_parts(milp: Milp, gone: set[ModelPart]) -> Milp:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models())
 def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: Milp) -> None:
     assume(infeasible(milp))
@@ -115,7 +114,6 @@ def test_only_the_rows_named_give_way() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models())
 def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: Milp) -> None:
     found = nearest(milp)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent.milp.explanation import Topic, explain
@@ -76,7 +76,6 @@ def test_at_a_corner_more_and_less_are_told_apart() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_slopes_to_either_side_are_finite_differences(milp: Milp, data: st.DataObject) -> None:
     assume(milp.rows)
@@ -133,7 +132,6 @@ def test_what_is_not_known_is_said() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models())
 def test_every_model_can_be_explained(milp: Milp) -> None:
     solution = solve(milp)

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
@@ -167,7 +167,6 @@ def test_only_known_forms_are_written(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=150, deadline=None)
 def test_damage_of_any_kind_is_read_or_refused_in_one_line(data: st.DataObject) -> None:
     """Cut, doubled and foreign parts of a file in each form."""
     text = data.draw(st.sampled_from([DAMAGED, to_json(steel())]))

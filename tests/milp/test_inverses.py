@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
@@ -43,7 +43,6 @@ def test_a_point_that_breaks_the_model_is_refused() -> None:
         inverse(pharmacy(), {"salt": 1})
 
 
-@settings(max_examples=40)
 @given(models(integers=False), st.integers(0, 2**32 - 1))
 def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -> None:
     costs = np.random.default_rng(seed).integers(-5, 6, len(milp.variables))
@@ -59,7 +58,6 @@ def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models(box=True, columns=2, rows=2), st.randoms(use_true_random=False))
 def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> None:
     whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))

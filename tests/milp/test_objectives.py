@@ -110,7 +110,9 @@ def test_ordered_objectives_agree_with_sorting_every_point(projects: Callable[[]
     assert again.ask("solve").stages == result.stages
 
 
-@pytest.mark.parametrize("within", ["0 %", "10 %", "25 %", "60 %", "1", "3.5", "1e3"])
+@pytest.mark.parametrize(
+    "within", ["10 %", "3.5", *(pytest.param(text, marks=pytest.mark.slow) for text in ("0 %", "60 %", "1e3"))]
+)
 def test_a_stage_may_give_up_a_share_or_an_amount_of_its_optimum(
     projects: Callable[[], ModelSession], within: str, tmp_path: Path
 ) -> None:

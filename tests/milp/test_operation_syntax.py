@@ -1,7 +1,7 @@
 """The text syntax of operations: every line parses to one request, which is written as a line that parses equal."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
@@ -120,14 +120,12 @@ queries = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
 @given(st.one_of(changes, queries))
 def test_a_request_is_written_as_a_line_that_parses_to_it(request_: ops.AnyRequest) -> None:
     assert parse_line(render(request_)) == request_
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
 @given(st.one_of(changes, queries))
 def test_a_request_survives_json(request_: ops.AnyRequest) -> None:
     line = ops.OperationLine(request=request_)
@@ -170,7 +168,6 @@ def test_a_line_that_is_not_consumed_is_refused(line: str) -> None:
     assert "\n" not in str(problem.value)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_parses_or_is_refused(text: str) -> None:
     try:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
@@ -46,7 +46,6 @@ def scipy_optimum(arrays: Arrays) -> float | None:
     return None if result.x is None else arrays.sense.sign * float(result.fun) + arrays.constant
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     models(box=True),
     st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 9)), min_size=1, max_size=5),
@@ -89,7 +88,6 @@ def test_every_span_of_a_study_contains_the_optimum(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=8).filter(lambda text: text.strip()), min_size=1, max_size=6, unique=True))
 def test_the_name_of_a_member_leads_back_to_it(names: list[str]) -> None:
     try:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -158,7 +158,6 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: st.DataObject) -> None:
     assume(milp.rows)
@@ -173,7 +172,6 @@ def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: 
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.DataObject) -> None:
     solution = solve(milp)
@@ -193,7 +191,6 @@ def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.Dat
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataObject) -> None:
     solution = solve(milp)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ReplyError
@@ -66,7 +66,6 @@ def test_deep_nesting_is_an_error_of_the_reply() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(st.text() | st.lists(st.sampled_from([*'{}[]",:1\\\n`', "```", "<think>"]), max_size=60).map("".join))
 def test_any_text_gives_a_document_or_a_reply_error(text: str) -> None:
     try:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, OragentError, ReplyError
@@ -328,7 +328,6 @@ STATEMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=100)
 @given(st.lists(STATEMENTS, max_size=5).map("\n".join))
 def test_the_child_sees_what_would_be_seen_here(source: str) -> None:
     here = parser_worker.inspect_local(source, WANTED)

@@ -6,7 +6,7 @@ import textwrap
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ReplyError
@@ -272,7 +272,6 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=150)
 @given(st.text() | st.lists(pieces | st.text(max_size=3), max_size=40).map("".join), st.none() | st.just(PLAIN))
 def test_any_text_gives_a_program_or_a_reply_error(text: str, parent: str | None) -> None:
     try:

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError, ProblemError
@@ -164,7 +164,6 @@ def test_renaming_local_variables_keeps_the_fingerprint(names):
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_comments_blank_lines_docstrings_and_indentation_keep_the_fingerprint(data):
     lines = []
     for line in PLAIN.splitlines():
@@ -391,7 +390,6 @@ def test_names_of_list_comprehensions_mean_the_same_on_every_python():
 
 @pytest.mark.slow
 @given(st.sampled_from(["pass", "b, v0 = 4, 7"]), blocks(), names)
-@settings(max_examples=100, deadline=None)
 def test_the_canonical_form_of_a_random_program_does_what_the_program_does(start, body, result):
     source = (
         f"c = 2\ndef shown(kind, value):\n    return value\ndef f(a):\n    {start}\n{body}\n    return {result}, c\n"

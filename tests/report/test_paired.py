@@ -118,6 +118,7 @@ def test_who_is_seed_and_who_is_best_turns_the_sign_alone(pairs: list[tuple[floa
     assert compare_pairs(MINIMIZE, first, second).gain == -one.gain
 
 
+@pytest.mark.slow
 def test_chance_alone_is_called_better_or_worse_as_often_as_the_level_says() -> None:
     rng, called = np.random.default_rng(1), 0
     for _ in range(200):

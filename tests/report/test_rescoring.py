@@ -11,6 +11,7 @@ from oragent.search.folder import reopen
 from tests.search.players import Players, guess, search
 
 
+@pytest.mark.slow
 def test_scores_then_and_now_stand_side_by_side_and_the_run_stays(begun, toy: Path) -> None:
     numbers = iter([50, 70, 60])
     model = Players(code=lambda prompt: guess(next(numbers, 1)))

@@ -243,6 +243,7 @@ def test_the_test_of_two_scores_is_the_one_of_the_textbook() -> None:
     assert score_probability(Direction.MAXIMIZE, replace(known, error=None), unknown) is None
 
 
+@pytest.mark.slow
 def test_chance_alone_is_hardly_ever_blamed_and_knowledge_always_is() -> None:
     rng = np.random.default_rng(0)
     alarms = caught = 0

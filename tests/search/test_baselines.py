@@ -83,6 +83,7 @@ def test_one_shot_drops_a_conversation_after_two_useless_replies(begun) -> None:
     assert [record.round for record in rejected] == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hill_climb", "one_shot"])
 def test_a_killed_run_continues_to_the_same_archive(begun, strategy: str) -> None:
     settings = ("budget.evaluations=9", f"strategy.name={strategy}", "model.name=m", "strategy.window=1")

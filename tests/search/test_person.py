@@ -118,6 +118,7 @@ def test_without_an_open_prompt_a_reply_is_refused_in_one_line(tmp_path: Path) -
     assert answer_prompt(tmp_path, "text") == "1.0"
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_prompts_and_gives_replies(tmp_path: Path) -> None:
     (tmp_path / FOLDER / "asked").mkdir(parents=True)
     empty = CliRunner().invoke(app, ["steer", str(tmp_path), "answer"])

@@ -99,6 +99,7 @@ def test_of_siblings_that_beat_the_old_best_only_the_best_is_checked(begun) -> N
     assert len(checker.checked) == 1 + len(rounds) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1, 3])
 def test_the_archive_is_the_same_with_any_number_of_workers_and_after_a_resume(begun, window: int) -> None:
     runs = []

@@ -53,6 +53,7 @@ def spread(scores: dict[int, list[float]]) -> Archive:
     return archive
 
 
+@pytest.mark.slow
 def test_parents_by_score_come_from_all_islands_alike_and_differ() -> None:
     archive, rng = spread({0: [1, 2, 3], 1: [50, 60], 2: [7]}), np.random.default_rng(0)
     counts = np.zeros(3)

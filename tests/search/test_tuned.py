@@ -86,6 +86,7 @@ def test_a_run_that_time_ends_tunes_few_constants_at_once_and_others_next(
     assert tunings[:2] == [([0, 1, 2, 3, 4], COST), ([5, 6, 7], COST)]
 
 
+@pytest.mark.slow
 def test_a_stopped_run_tunes_nothing_twice(begun) -> None:
     settings = ("strategy.name=gp", "budget.evaluations=60", "strategy.tuning=0.3")
     whole, parts = begun(*settings), begun(*settings)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import CandidateError
@@ -175,7 +175,6 @@ def test_nineteen_in_twenty_children_of_a_seed_run(name):
 
 
 @given(st.sampled_from(sorted(SEEDS)), st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
 def test_the_same_generator_breeds_the_same_child(name, seed):
     parent, function, primitives, _ = SEEDS[name]
     mate = vary(parent, None, function=function, primitives=primitives, rng=np.random.default_rng(seed + 1)).source

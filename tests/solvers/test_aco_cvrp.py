@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.domains import cvrp
@@ -64,7 +64,6 @@ def test_the_colony_does_what_a_plain_ant_system_does_with_the_same_draws(size: 
 
 
 @given(st.integers(1, 15), st.integers(9, 60), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 30.0, 150.0]))
-@settings(max_examples=60)
 def test_routes_are_feasible_for_any_instance_and_promise(size: int, capacity: int, seed: int, spread: float) -> None:
     rng = np.random.default_rng(seed)
     instance = cvrp.generate(rng, size, capacity)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.domains import op
@@ -79,7 +79,6 @@ def test_the_colony_does_what_a_plain_ant_system_does_with_the_same_draws(size: 
 
 
 @given(st.integers(1, 20), st.floats(0.0, 5.0), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 30.0, 150.0]))
-@settings(max_examples=60)
 def test_paths_are_feasible_for_any_instance_and_promise(size: int, maxlen: float, seed: int, spread: float) -> None:
     instance = drawn(size, seed, maxlen)
     promise = np.exp(spread * np.random.default_rng(seed).standard_normal((size, size)))

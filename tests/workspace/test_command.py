@@ -365,6 +365,7 @@ def _unfinished(wanted: command.VerbRequest) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_undo_and_history_on_the_command_line(home):
     all_three(home, baker([]))
     screen, out = console()

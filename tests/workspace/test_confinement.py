@@ -57,6 +57,7 @@ def test_a_program_reads_its_folder_python_and_libraries_alone(tmp_path, runner)
     assert {path for path in opened if not path.startswith("/proc/")} <= ALLOWED
 
 
+@pytest.mark.slow
 def test_folders_that_a_program_nests_are_removed(tmp_path, runner, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     put(tmp_path / "w", {"src/m.py": NESTS})

@@ -133,10 +133,7 @@ def test_only_the_last_of_many_models_are_kept(tmp_path, runner):
         ("x = ['a' * 10**7 for _ in range(1000)]\n", ProgramOutcome.MEMORY, AttemptOutcome.MEMORY),
         ("1 / 0\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
         ("import os\nos._exit(3)\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
-        ("import os\nos.abort()\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
-        ("def f(:\n", ProgramOutcome.ERROR, AttemptOutcome.RUNTIME_ERROR),
         ("print('OBJECTIVE_VALUE: nan')\n", ProgramOutcome.ENDED, AttemptOutcome.NO_OBJECTIVE),
-        ("print('nothing')\n", ProgramOutcome.ENDED, AttemptOutcome.NO_OBJECTIVE),
         (READ + MODEL + "problem += x >= 9\nproblem.solve()\nprint('OBJECTIVE_VALUE: 23')\n", ProgramOutcome.ENDED, AttemptOutcome.INFEASIBLE),
         ("import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\np += pulp.LpVariable('x', 0)\np.solve()\nprint('OBJECTIVE_VALUE: 23')\n", ProgramOutcome.ENDED, AttemptOutcome.UNBOUNDED),
     ],
@@ -148,6 +145,8 @@ def test_a_failure_is_data(tmp_path, runner, program, stop, outcome):
     assert grade_attempt(attempt_of(ran), Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
 
 
+# Deeds that the default suite tries.
+QUICK = ("fork", "socket", "read", "write")
 HOSTILE = {
     "fork": "import os\nos.fork()",
     "start": "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'true'])",
@@ -161,7 +160,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("deed", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(
+    "deed", [pytest.param(HOSTILE[name], marks=() if name in QUICK else pytest.mark.slow, id=name) for name in HOSTILE]
+)
 def test_a_hostile_program_gets_nowhere(tmp_path, runner, deed):
     secret = tmp_path / "vault" / "reference_objectives.csv"
     secret.parent.mkdir(mode=0o700)

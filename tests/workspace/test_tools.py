@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.llm.model import ToolCall
@@ -124,7 +124,6 @@ def test_calls_run_out_whatever_a_document_says(desk):
     arguments=st.dictionaries(st.sampled_from(["path", "lines", "text", "edits", "row", "rhs", "self"]),
                               st.one_of(st.text(max_size=20), st.integers(), st.none(), st.lists(st.integers())), max_size=3),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
 def test_any_call_gives_a_text(tmp_path_factory, runner, name, arguments):
     folder = tmp_path_factory.getbasetemp() / "any"
     put(folder, {"docs/a.md": "A van.\n"})

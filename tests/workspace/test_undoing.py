@@ -91,6 +91,7 @@ def test_restore_brings_a_version_back_and_can_be_undone(tmp_path):
             restore_files(versions, first, "src/a.py")
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_writes_loses_no_version_of_anybody(tmp_path):
     put(tmp_path, {"docs/r.md": "what I typed", "data/t.csv": "a\n1\n", "src/a.py": "mine\n"})
     ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)

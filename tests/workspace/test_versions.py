@@ -150,6 +150,7 @@ def test_a_folder_of_a_repository_has_versions_of_its_own_files(tmp_path):
     assert (tmp_path / "model" / "plan.py").read_bytes() == b"x = 1\r\n"
 
 
+@pytest.mark.slow
 def test_two_clones_work_and_merge_without_conflict_and_deleted_local_files_lose_nothing(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     put(first, {"src/a.py": "x = 1\n", "docs/r.md": "one\n"})

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
@@ -107,7 +107,6 @@ def test_references_to_nothing_are_refused_in_one_line(bench: Workbench, text: s
 
 @pytest.mark.slow
 @given(st.text('r123.[]()+-*/ objectivevalue{}"', max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_no_text_breaks_the_reader(bench: Workbench, text: str) -> None:
     with contextlib.suppress(MilpError):
         filled(bench, text)

@@ -69,14 +69,19 @@ def failed(tmp_path: Path, body: str) -> tuple[str, str]:
     [
         ('actions[0]["acceleration"] = float("nan")', "invalid", "acceleration nan for vehicle v"),
         ('actions[0]["veh_id"] = "v9999"', "invalid", "an action for vehicle 'v9999', which is not on the road"),
-        ("actions = actions[1:]", "invalid", "no action for vehicle v"),
-        ("actions = actions * 5000", "invalid", "actions for 1 vehicles"),
-        ('actions[0]["lane_changing"] = 3', "invalid", "lane_changing 3 for vehicle v"),
-        ("time.sleep(60)", "timeout", "took too long for one call"),
         ("raise ValueError(actions[0]['veh_id'])", "error", "ValueError: v"),
-        ("edge_info.clear()\n    vehicles_info.clear()\n    actions = 7", "invalid", "returned a int"),
+        *(
+            pytest.param(*fault, marks=pytest.mark.slow)
+            for fault in [
+                ("actions = actions[1:]", "invalid", "no action for vehicle v"),
+                ("actions = actions * 5000", "invalid", "actions for 1 vehicles"),
+                ('actions[0]["lane_changing"] = 3', "invalid", "lane_changing 3 for vehicle v"),
+                ("time.sleep(60)", "timeout", "took too long for one call"),
+                ("edge_info.clear()\n    vehicles_info.clear()\n    actions = 7", "invalid", "returned a int"),
+            ]
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_candidate_gets_a_status_with_second_and_vehicle(
     tmp_path: Path, body: str, status: str, said: str
 ) -> None:
@@ -98,7 +103,7 @@ def driving_actions(edge_info, vehicles_info):
 """
 
 
-@pytest.mark.parametrize(("more", "status"), [("", ""), (REMEMBERING, "rejected")])
+@pytest.mark.parametrize(("more", "status"), [pytest.param("", "", marks=pytest.mark.slow), (REMEMBERING, "rejected")])
 def test_a_controller_that_remembers_is_found_by_the_check(tmp_path: Path, more: str, status: str) -> None:
     need("libsumo")
     candidate = tmp_path / "candidate.py"
@@ -256,6 +261,7 @@ def test_the_road_is_not_built_where_an_evaluation_finds_it(road: Road) -> None:
     assert road.file.parent == network.CACHE
 
 
+@pytest.mark.slow
 def test_the_first_drives_of_each_size_are_drawn_with_their_scores(tmp_path: Path) -> None:
     need("libsumo")
     code, _, output = evaluated(

@@ -45,6 +45,7 @@ def test_the_time_space_diagram_has_the_way_of_every_vehicle(ended: Drive, road:
             assert stop >= start
 
 
+@pytest.mark.slow
 def test_two_drives_of_one_demand_are_shown_together(ended: Drive, road: Road, tmp_path: Path) -> None:
     both = {"best": ended, "seed": ended}
     pictures.animate({**both, "best": replace(ended, seconds=ended.seconds[:20])}, road, tmp_path / "a.gif")

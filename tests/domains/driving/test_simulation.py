@@ -192,6 +192,7 @@ def test_a_window_needs_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
         Connected([], window=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", [Hosted, Connected])
 def test_ten_simulations_leave_no_process_port_or_file(
     backend: Any, road: Road, left_nothing: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import Future
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import SandboxError
@@ -77,7 +77,6 @@ def test_no_worker_has_more_places_than_a_machine_can(dask_client: Unstarted, pl
     assert dask_client.workers.places == 0
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(names, plain, max_size=4))
 def test_whatever_it_says_is_taken_or_refused(message) -> None:
     dask_client = Unstarted()

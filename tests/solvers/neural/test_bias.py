@@ -91,8 +91,14 @@ def test_a_candidate_that_returns_such_a_thing_gets_a_status(tmp_path: Path, bod
     assert caught.value.status == status
 
 
-@pytest.mark.parametrize("name", ["tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"])
-@pytest.mark.parametrize("missing", ["torch", "safetensors"])
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("tsp_pomo", "torch"),
+        ("cvrp_lehd", "safetensors"),
+        *(pytest.param(name, "torch", marks=pytest.mark.slow) for name in ("cvrp_pomo", "tsp_lehd", "cvrp_lehd")),
+    ],
+)
 def test_without_pytorch_an_evaluator_says_in_one_line_what_to_install(name: str, missing: str) -> None:
     script = ROOT / "problems" / name / "eval.py"
     code = f"import runpy, sys; sys.modules[{missing!r}] = None; runpy.run_path({str(script)!r}, run_name='__main__')"

@@ -65,7 +65,9 @@ def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("as_on_a_gpu")
-@pytest.mark.parametrize(("problem", "low"), [*((name, False) for name in PROBLEMS), ("cvrp_lehd", True)])
+@pytest.mark.parametrize(
+    ("problem", "low"), [pytest.param(name, False, marks=pytest.mark.slow) for name in PROBLEMS] + [("cvrp_lehd", True)]
+)
 def test_the_loop_waits_no_more_often_for_more_nodes(problem: str, low: bool) -> None:
     model, counts = network(problem), []
     for size in (12, 28):
@@ -92,6 +94,7 @@ def test_a_gpus_way_leads_to_the_same_solutions(problem: str, request: pytest.Fi
     assert torch.equal(solve(model, points, demands, bias), before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_on_a_gpu")
 def test_where_more_decisions_are_close_than_are_made_again_all_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     model, (points, _, bias) = network("tsp_lehd"), given("tsp_lehd", 15, count=6)
@@ -116,6 +119,7 @@ def test_attention_in_bfloat16_is_near_that_in_single_precision(monkeypatch: pyt
     assert torch.allclose(low.float(), exact, atol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["tsp_lehd", "cvrp_lehd"])
 def test_rebuilt_solutions_are_whole_and_never_longer(problem: str) -> None:
     model, (points, demands, bias) = network(problem), given(problem, 14)

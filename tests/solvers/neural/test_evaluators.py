@@ -37,6 +37,7 @@ def test_nearness_changes_what_lehd_does_and_the_score_is_repeated(problem: str,
     assert first.metrics["strength"] > 0.5
 
 
+@pytest.mark.slow
 def test_people_may_ask_for_more_than_one_greedy_tour(tmp_path: Path) -> None:
     none = tmp_path / "none.py"
     none.write_text(SAYING.format("torch.zeros_like(distance_matrix)"))
@@ -54,6 +55,7 @@ def test_a_candidate_computes_with_the_vector_instructions_of_its_processor(tmp_
     assert "cpuinfo" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_weights_that_a_project_does_not_have_are_those_that_ship(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "problems/tsp_pomo/eval.py"), f"--root_dir={tmp_path}", "--mode=train"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)

@@ -44,7 +44,7 @@ def test_a_network_has_as_many_parameters_as_the_official_one(problem: str, coun
     assert sum(value.numel() for value in NETWORKS[problem]().parameters()) == count
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 @pytest.mark.parametrize("problem", COUNTS)
 def test_a_batch_is_solved_as_by_the_plain_reference(problem: str, seed: int) -> None:
     model = network(problem, seed)

@@ -59,7 +59,9 @@ def order(problem: str, folder: Path, **asked: object) -> TrainRequest:
     return TrainRequest(problem, folder / problem, folder / "labels", device="cpu", **asked)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize(
+    "problem", [pytest.param(name, marks=() if name == "cvrp_pomo" else pytest.mark.slow) for name in PROBLEMS]
+)
 def test_a_resumed_training_equals_an_uninterrupted_one(problem: str, tmp_path: Path) -> None:
     whole = trainer.train(order(problem, tmp_path / "whole", steps=4))
     trainer.train(order(problem, tmp_path / "parts", steps=2))
@@ -75,6 +77,7 @@ def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
     assert not torch.equal(first.weights["decoder.Wk.weight"], second.weights["decoder.Wk.weight"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["tsp_lehd", "cvrp_lehd"])
 def test_a_few_steps_of_imitation_lower_the_loss(problem: str, tmp_path: Path) -> None:
     asked = order(problem, tmp_path, steps=15)
@@ -90,6 +93,7 @@ def test_a_few_steps_of_imitation_lower_the_loss(problem: str, tmp_path: Path) -
     assert loss() < before
 
 
+@pytest.mark.slow
 def test_a_few_steps_of_reinforcement_shorten_the_tours(tmp_path: Path) -> None:
     asked = order("tsp_pomo", tmp_path, steps=15)
     torch.manual_seed(0)
@@ -100,6 +104,7 @@ def test_a_few_steps_of_reinforcement_shorten_the_tours(tmp_path: Path) -> None:
     assert stick.gap(model) < before
 
 
+@pytest.mark.slow
 def test_imitation_begins_a_pomo_training_and_is_kept_when_it_resumes(tmp_path: Path) -> None:
     trainer.train(order("tsp_pomo", tmp_path, steps=1, imitate=2))
     assert trainer.train(order("tsp_pomo", tmp_path, steps=3)).imitate == 2
@@ -119,6 +124,7 @@ def test_the_rate_warms_up_stays_and_decays_only_on_request() -> None:
     assert ending.ended(1100)
 
 
+@pytest.mark.slow
 def test_a_decay_ends_the_training(tmp_path: Path) -> None:
     trainer.train(order("tsp_pomo", tmp_path, steps=2))
     ended = trainer.train(order("tsp_pomo", tmp_path, decay=3))
@@ -127,6 +133,7 @@ def test_a_decay_ends_the_training(tmp_path: Path) -> None:
     assert trainer.train(order("tsp_pomo", tmp_path)).step == 5
 
 
+@pytest.mark.slow
 def test_more_steps_after_the_end_go_on_from_before_the_decay(tmp_path: Path) -> None:
     whole = trainer.train(order("tsp_pomo", tmp_path / "whole", steps=6))
     trainer.train(order("tsp_pomo", tmp_path, steps=2))
@@ -138,7 +145,7 @@ def test_more_steps_after_the_end_go_on_from_before_the_decay(tmp_path: Path) ->
     assert [one["step"] for one in curve.read(tmp_path / "tsp_pomo")] == [2, 6]
 
 
-@pytest.mark.parametrize("problem", ["cvrp_pomo", "tsp_lehd"])
+@pytest.mark.parametrize("problem", ["cvrp_pomo", pytest.param("tsp_lehd", marks=pytest.mark.slow)])
 def test_an_exported_training_is_loaded_by_evaluators_and_described(problem: str, tmp_path: Path) -> None:
     asked = order(problem, tmp_path, steps=2)
     trained = trainer.train(asked)
@@ -154,6 +161,7 @@ def test_an_exported_training_is_loaded_by_evaluators_and_described(problem: str
     assert (asked.folder / "curve.png").is_file()
 
 
+@pytest.mark.slow
 def test_a_killed_training_leaves_the_state_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = order("tsp_pomo", tmp_path, steps=1)
     trainer.train(asked)
