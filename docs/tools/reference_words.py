@@ -108,6 +108,7 @@ TABLES = {
     "evaluations": "A program that was evaluated; written when the evaluation ends. Equal programs have one row.",
     "replies": "A model's reply; written before it is used.",
     "times": "Metrics of time of a program's first evaluation. A replay uses them, because prompts quote them.",
+    "arrays": "An array that a probe kept; programs load it by its digest.",
     "notes": "A note of a round for later rounds and for reports.",
     "journal": "A finding of a round under way, in the order of time. Prompts show it at once (`strategy.live`).",
     "moments": "State from which a prompt was built. A resumed or replayed run builds the same prompt.",
@@ -168,6 +169,12 @@ COLUMNS = {
         "status": "how the first evaluation ended",
         "metrics": "JSON: its metrics of time",
         "message": "why it failed, if it did",
+    },
+    "arrays": {
+        "digest": "digest of type, shape and content",
+        "dtype": "its type as numpy writes it",
+        "shape": "JSON: number of elements along each axis",
+        "content": "its bytes in C order, compressed by zlib, in base 64",
     },
     "notes": {
         "round": "its round",

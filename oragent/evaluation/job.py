@@ -36,6 +36,8 @@ DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
 # Option with the file of a candidate's machine code.
 COMPILED, COMPILED_FILE = "--compiled", "compiled.txt"
+# Option with the file for the arrays that a candidate keeps, the file, and the metric with its content.
+KEEP, KEPT_FILE, KEPT_METRIC = "--kept_arrays", "kept_arrays.json", "kept_arrays"
 # Option with the seed of a fresh set, and the file that contains the seed.
 SEED, SEED_FILE = "--fresh_seed=", "fresh_seed.txt"
 # Number in a program.
@@ -88,6 +90,8 @@ class Job:
     observer: str = ""
     # Program whose runs share machine code, by a key; empty for a run that compiles all itself.
     program: str = ""
+    # Whether the arrays that the candidate keeps are brought back, in the metric ``kept_arrays``.
+    keeps_arrays: bool = False
 
     def make_command(self, compiled: str = "") -> Command:
         """Return the command of the evaluator, with the candidate's files, the project's path and its own folder.
@@ -115,6 +119,9 @@ class Job:
             words += (f"{COMPILED}={FOLDER}{os.sep}{COMPILED_FILE}",)
             files |= {COMPILED_FILE: compiled} if compiled else {}
         bring = (COMPILED_FILE,) if self.program and not compiled else ()
+        if self.keeps_arrays:
+            words += (f"{KEEP}={FOLDER}{os.sep}{KEPT_FILE}",)
+            bring += (KEPT_FILE,)
         is_trusted = self.is_python and is_guarded(text)
         return Command(words, files, environment=self.environment, limits=self.limits, bring=bring, trusted=is_trusted)
 
@@ -207,7 +214,10 @@ class Evaluation:
             return cls(
                 result.status, metrics=result.metrics, message=result.message, traceback=result.traceback, **figures
             )
-        return cls(Status.OK, result.score, result.features, result.metrics, **figures)
+        metrics = result.metrics
+        if content := command_result.files.get(KEPT_FILE):
+            metrics = metrics | {KEPT_METRIC: content.decode("ascii", "replace")}
+        return cls(Status.OK, result.score, result.features, metrics, **figures)
 
     @property
     def was_started(self) -> bool:

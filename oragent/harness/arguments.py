@@ -122,6 +122,12 @@ COMPILED = {
         "FILE",
     )
 }
+# Option of all evaluators: the file of the arrays that a probe keeps.
+KEPT = {
+    "kept_arrays": Option(
+        Path, None, "file for the arrays that the candidate keeps in KEPT_ARRAYS; on train or practice", "FILE"
+    )
+}
 OF_HOOKS = {
     "observer": Option(
         Path, None, "Python file with observe(hook, data), called at hooks; on train or practice", "FILE"
@@ -158,6 +164,7 @@ class Arguments:
         race: Terms of the race. None means no race.
         instances: Indices of the instances to use, for each size. None means all.
         compiled: File of the candidate's machine code. None means that it is neither read nor written.
+        kept_arrays: File for the arrays that the candidate keeps. None means that none are kept.
     """
 
     root_dir: Path
@@ -174,6 +181,7 @@ class Arguments:
     race: RaceTerms | None = None
     instances: range | None = None
     compiled: Path | None = None
+    kept_arrays: Path | None = None
 
     @property
     def protocol(self) -> str:
@@ -236,7 +244,7 @@ def parse_arguments(
     own_flags, picks = flags or {}, choices or {}
     if race and FRESH in sizes and set(sizes.get("val", ())) <= set(sizes[FRESH]):
         sizes = {**sizes, PRACTICE: sizes["val"]}
-    options = {**OPTIONS, **COMPILED, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
+    options = {**OPTIONS, **COMPILED, **KEPT, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}
     parser = partial(_make_parser, options, own_flags, picks, sizes)
@@ -268,6 +276,7 @@ def parse_arguments(
         race=given.get("race"),
         instances=given.get("instances"),
         compiled=_real_path(given["compiled"]) if given["compiled"] else None,
+        kept_arrays=_real_path(given["kept_arrays"]) if given["kept_arrays"] else None,
     )
 
 
@@ -325,6 +334,8 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
         return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
     if values["compiled"] and mode not in EXPERIMENTS:
         return "--compiled goes with --mode=train and --mode=practice alone: where a score counts compilation does, too"
+    if values["kept_arrays"] and mode not in EXPERIMENTS:
+        return "--kept_arrays goes with --mode=train and --mode=practice alone: what scores must not pass on data"
     if values.get("instances") and mode not in EXPERIMENTS:
         return "--instances goes with --mode=train and --mode=practice alone: where a score counts all instances do"
     if not os.path.isfile(candidate):

@@ -29,6 +29,8 @@ NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 MOST_BITS = 100
 # Maximum number of members of a collection whose types are examined.
 MOST_MEMBERS = 1000
+# Line of a program that is too long for a traceback.
+LONG_LINE = re.compile(r"(.{600}).+")
 PLAIN = frozenset({bool, int, float, complex, type(None)})
 NUMBERS = frozenset({np.bool_, np.int32, np.int64, np.float32, np.float64})
 COLLECTIONS: frozenset[type] = frozenset({list, tuple, set, frozenset, dict, str, bytes})
@@ -137,7 +139,9 @@ def render_traceback(problem: BaseException, path: str) -> str:
     trace = problem.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
         trace = trace.tb_next
-    frames = "".join(traceback.format_exception(type(problem), problem, trace))
+    text = "".join(traceback.format_exception(type(problem), problem, trace))
+    # A line of a program may hold the content of an array.
+    frames = "".join(LONG_LINE.sub(r"\1 ...", line) for line in text.splitlines(keepends=True))
     return (frames + _describe_values(problem, trace, path))[-MOST_CHARACTERS:]
 
 

@@ -1,6 +1,7 @@
 """Callable for a candidate that runs in its own process. The scorer never runs the candidate."""
 
 import base64
+import json
 import os
 import shutil
 import sys
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from oragent.harness import candidate_loading, guest_main, native, wire_format
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import FIRST_S, Status
+from oragent._base.text_format import one_line
 from oragent.harness.answers import is_same_answer
+from oragent.harness.kept_arrays import write_arrays
 from oragent.harness.process import DirectForker, GuestProcess, Spare
 from oragent.harness.racing import Race
 from oragent.harness.solutions import SolutionAlbum
@@ -33,6 +36,8 @@ DEFAULT_MEMORY_MB = 2048
 UNCOUNTED_S = 0.05
 # Wall seconds for the answer with a candidate's machine code, and maximum size of the code in bytes.
 COMPILED_S, MOST_COMPILED = 10.0, 8 << 20
+# Maximum number of characters of the reason why no array is kept.
+MOST_REASON = 200
 # Name under which the time of imports and compilation is listed, next to the sizes.
 START = "imports and compilation"
 
@@ -286,6 +291,20 @@ class Guest:
                 self._compiled_file.write_text(f"{self._counted[START]:.6f}\n{text}", encoding="ascii")
         # This time does not belong to the candidate's function.
         process.counted_s = process.cpu_s
+
+    def keep_arrays(self, file: Path) -> None:
+        """Write the arrays that the candidate keeps into a file, as JSON (`write_arrays`).
+
+        After ``renew``, these are the arrays of the last process.
+        """
+        process = self._main
+        if process is None:
+            return
+        try:
+            kept = process.ask(wire_format.encode({"kept": True}), COMPILED_S, lambda: None, is_call=False)
+            file.write_text(write_arrays(kept), encoding="ascii")
+        except CandidateError as problem:
+            file.write_text(json.dumps({"problem": one_line(str(problem), MOST_REASON)}), encoding="ascii")
 
     def end(self) -> None:
         """End the running guest, if there is one."""

@@ -25,6 +25,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may_ask_cache, may_compile
+from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
@@ -269,6 +270,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             candidate.begin(request["begin"])
         elif "compiled" in request:
             value = candidate.dump_compiled()
+        elif "kept" in request:
+            value = read_kept(sys.modules.get("candidate"))
         elif "run" in request:
             module, name = request["run"]
             value = getattr(sys.modules[module], name)(candidate.call, *request["args"])

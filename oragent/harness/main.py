@@ -259,6 +259,8 @@ def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: 
     result = evaluate(arguments, guest)
     measured = _usage(guest)
     guest.keep_compiled()
+    if arguments.kept_arrays is not None:
+        guest.keep_arrays(arguments.kept_arrays)
     if guest.race is not None:
         measured |= guest.race.standing_metrics(result.score)
     if sample is not None:

@@ -17,6 +17,7 @@ from oragent._base.ast_utils import tree_of
 from oragent._base.errors import CandidateError, OragentError, ProblemError
 from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
 from oragent.programs import native, parser_client, parser_worker, regions, size_limits, syntax
+from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.programs.parser_client import ParseLimitExceeded
 from oragent.programs.parser_worker import Inspected as Inspected
 from oragent.programs.syntax import Signature
@@ -211,15 +212,17 @@ def _expression_problem(text: str) -> str:
 
 def read_program(path: Path, signature: Signature) -> str:
     """Read a program that is callable as ``signature`` from a file; ``rejected`` errors name the file."""
+    problem = ""
     try:
         content = read_bounded_bytes(path, LONGEST_ARGUMENT)
         source = content.decode("utf-8", "replace" if len(content) > size_limits.MAX_BYTES else "strict")
-        source = fit_to_frame(source.replace("\r\n", "\n").replace("\r", "\n"), signature)
-        rejection = size_limits.size_problem(len(content)) or inspect_program(source, signature).problem
-        if rejection:
+        source, arrays = contract_references(source.replace("\r\n", "\n").replace("\r", "\n"))
+        source = fit_to_frame(source, signature)
+        size = len(source.encode("utf-8", "replace")) if arrays else len(content)
+        if rejection := size_limits.size_problem(size) or inspect_program(source, signature).problem:
             problem = f"{path}: {rejection}"
-        else:
-            problem = ""
+        elif signature.language == "python":
+            source = expand_references(source, arrays.get)
     except OSError as complaint:
         if complaint.strerror is None:
             problem = str(complaint)

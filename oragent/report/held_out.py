@@ -29,6 +29,7 @@ from oragent.evaluation.capabilities import (
     find_options,
 )
 from oragent.evaluation.devices import AUTO, CPU
+from oragent.programs.kept_arrays import expand_references, loads_arrays
 from oragent.report.chance import compare_pairs, read_paired
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, best_file, reopen
@@ -88,6 +89,9 @@ class HeldOutScorer:
             problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
         )
         limits, words = problem.make_limits(config.limits, patience), (*evaluator_options, *arguments)
+        if loads_arrays(source):
+            with Store(self.folder.database, readonly=True) as store:
+                source = expand_references(source, store.array)
         return problem.make_job(source, self.folder.root, limits, mode, config.problem_size, words)
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:

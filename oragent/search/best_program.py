@@ -1,5 +1,6 @@
 """Best program of a run, committed or not, and the file that holds it."""
 
+from dataclasses import replace
 from functools import partial
 
 from oragent.search.candidate import Candidate, Committed, Elite
@@ -59,4 +60,6 @@ class BestProgram:
         """Write the file of the best program, with a header about the program."""
         limits, problem = self._folder.config.limits, self._folder.problem
         lines = describe_program(problem, limits, elite, candidate.parents, self._notes)
+        # The file needs no array of the run.
+        elite = replace(elite, source=self._store.complete_program(elite.source))
         self._folder.write_best(elite, partial(format_comments, lines))

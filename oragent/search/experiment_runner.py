@@ -17,6 +17,7 @@ from oragent.evaluation.job import share_compiled
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.ledger.case import wait_for_all
+from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.search.experiments import (
     AT_ONCE,
     CPU_S,
@@ -83,11 +84,16 @@ class ExperimentRunner:
         seed: int = 0,
     ) -> SweepResult:
         """Run a program with other values of its parameters (`run_sweep`, `read_axes`)."""
+        full, (source, arrays) = source, contract_references(source)
         axes, subset, direction = read_axes(words, source), self._check(subset), self._problem.about.direction
+
+        async def measure(text: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+            return await self._measure(expand_references(text, arrays.get), size, subset, cpu_s, observer)
+
         sweeping = run_sweep(
-            self._measure, wait_for_all, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
+            measure, wait_for_all, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
         )
-        return _run(sweeping)
+        return replace(_run(sweeping), source=full)
 
     def harden(self, source: str, limit_s: float = CASE_S) -> HardenedProgram:
         """Run a program with unusual arguments (`harden_program`)."""

@@ -19,6 +19,7 @@ from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import FIRST_S, Status
 from oragent.evaluation import Evaluation, capabilities
+from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.programs.number_arguments import pass_numbers
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
 from oragent.search.cma_es import CmaEs
@@ -217,7 +218,9 @@ class SweepResult:
 
     def write_program(self, row: SweepRow) -> str:
         """Return the program with the values of a row."""
-        return write_values(self.source, row.values)
+        source, arrays = contract_references(self.source)
+        text = write_values(source, row.values)
+        return expand_references(text, arrays.get) if arrays else text
 
 
 def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:

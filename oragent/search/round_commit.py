@@ -100,7 +100,7 @@ class RoundCommit:
         elite = Elite.of(candidate, id=name)
         self.seed = self.seed or elite
         if status:
-            self._folder.write_elite(elite)
+            self._folder.write_elite(replace(elite, source=self._store.complete_program(elite.source)))
         if self._run_archive.archive.best is not champion:
             self._best.take_committed(elite, candidate)
         return status.name

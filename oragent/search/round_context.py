@@ -215,7 +215,7 @@ class RoundContext:
     def seen(self, source: str) -> bool:
         """Return True if an equal program was evaluated before this round began, or in it."""
         try:
-            source = fit_to_frame(source, self.problem.signature)
+            source = self.experiments.pin_arrays(fit_to_frame(source, self.problem.signature))
         except CandidateError:
             return False
         fingerprint = self.context.scoring.fingerprint(source)
@@ -381,7 +381,7 @@ class RoundContext:
         """
         self.case.check_may_continue(self.used.evaluations >= self.case.allowance.evaluations)
         try:
-            source = fit_to_frame(source, self.problem.signature)
+            source = self.experiments.pin_arrays(fit_to_frame(source, self.problem.signature))
         except CandidateError as problem:
             return self.add_candidate(source, self.context.scoring.reject(source, str(problem)), parents, origin, call)
         seen = self.make_view(origin, parents)

@@ -1,20 +1,25 @@
 """Probes and sweeps of a round: runs of programs that cost no evaluation, within a budget of their own."""
 
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from oragent._base.budget import Spent
-from oragent._base.errors import ConfigError
+from oragent._base.errors import CandidateError, ConfigError
+from oragent.evaluation import Evaluation
+from oragent.evaluation.job import KEPT_METRIC
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase
 from oragent.ledger.case import wait_for_all
 from oragent.programs.inspection import fit_to_frame
+from oragent.programs.kept_arrays import LOAD, MOST_OF_RUN, loads_arrays, pin_references
 from oragent.search.candidate import PROBE, Candidate
 from oragent.search.config import Config
 from oragent.search.experiments import (
@@ -40,6 +45,39 @@ FREE_PROBES, PROBES_AN_EVALUATION = 20, 1
 FREE_EXPERIMENTS = 10
 # Kind of notes that hold the CPU seconds of a sweep or probe.
 EXPERIMENT_S = "experiment seconds"
+# Kind of notes that list the arrays of probes.
+ARRAY = "kept array"
+
+
+@dataclass(frozen=True)
+class KeptNote:
+    """Array that a probe kept."""
+
+    # Number of the probe's round.
+    round: int
+    # Name by which programs load it.
+    name: str
+    # Digest of its content.
+    digest: str
+    # Type as numpy writes it.
+    dtype: str
+    # Number of elements along each axis.
+    shape: tuple[int, ...]
+
+    def dump(self) -> str:
+        """Return the text of the note."""
+        return json.dumps([self.name, self.digest, self.dtype, self.shape])
+
+    @classmethod
+    def parse(cls, number: int, text: str) -> Self:
+        """Read the text of a note of a round."""
+        name, digest, dtype, shape = json.loads(text)
+        return cls(number, name, digest, dtype, tuple(shape))
+
+    @property
+    def call(self) -> str:
+        """Call that loads the array, with its type and shape."""
+        return f'{LOAD}("{self.name}", "{self.digest}"): {np.dtype(self.dtype)} of shape {self.shape}'
 
 
 class ExperimentRound(Protocol):
@@ -50,6 +88,7 @@ class ExperimentRound(Protocol):
     case: LedgerCase
     horizon: int
     notes: list[RoundNote]
+    written: tuple[RoundNote, ...]
     spent: Spent
     experiment_share: float | None
 
@@ -121,8 +160,44 @@ class RoundExperiments:
             rejected = self._context.scoring.reject(f"{source}\n{why}", why)
             return self._run.add_candidate(source, rejected, parents, PROBE, call)
         seen = self._run.make_view(PROBE, parents)
+        try:
+            source = self.pin_arrays(source)
+        except CandidateError as problem:
+            rejected = self._context.scoring.reject(source, str(problem))
+            return self._run.add_candidate(source, rejected, parents, PROBE, call)
         probed = await self._context.in_time(self._context.scoring.probe(source, seen, observer if self.hooks else ""))
+        self._note_arrays(probed.evaluation)
         return self._run.add_candidate(source, probed, parents, PROBE, call)
+
+    @property
+    def keeps_arrays(self) -> bool:
+        """True if a probe can keep arrays for later programs."""
+        return self._context.scoring.keeps_arrays
+
+    def list_arrays(self) -> dict[str, KeptNote]:
+        """Return the arrays that probes kept and this branch can load by name; the latest of a name counts."""
+        notes = (*self._run.recall(ARRAY), *self._run.written, *self._run.notes)
+        kept = [KeptNote.parse(note.round, note.text) for note in notes if note.kind == ARRAY]
+        return {note.name: note for note in kept}
+
+    def pin_arrays(self, source: str) -> str:
+        """Return a program whose calls of ``load_array`` name the content that they load.
+
+        Raises:
+            CandidateError: It loads an array that no probe kept.
+        """
+        if not loads_arrays(source) or self._run.problem.signature.language != "python":
+            return source
+        return pin_references(source, {note.name: note.digest for note in self.list_arrays().values()})
+
+    def _note_arrays(self, evaluation: Evaluation) -> None:
+        """Note the arrays that a probe kept, as far as the run may have more."""
+        listed = evaluation.metrics.get(KEPT_METRIC)
+        count = sum(note.kind == ARRAY for note in (*self._run.recall(ARRAY), *self._run.written, *self._run.notes))
+        if isinstance(listed, dict):
+            for name, (digest, dtype, shape) in [*listed.items()][: max(MOST_OF_RUN - count, 0)]:
+                text = KeptNote(self._run.number, name, digest, dtype, tuple(shape)).dump()
+                self._run.notes.append(RoundNote(self._run.number, ARRAY, text))
 
     @property
     def cpu_s_left(self) -> float:
@@ -160,6 +235,7 @@ class RoundExperiments:
         """
         self._run.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self._run.problem.signature), self._check_subset(subset)
+        source = self.pin_arrays(source)
         observer, cpu_s = observer if self.hooks else "", self._limit_experiment(cpu_s)
         result = await self._context.in_time(run_probe(self._measure(PROBE), source, subset, cpu_s, observer))
         self._count_experiment(result.cpu_s)
@@ -183,6 +259,7 @@ class RoundExperiments:
         """
         self._run.case.check_may_continue(False)
         source, subset = fit_to_frame(source, self._run.problem.signature), self._check_subset(subset)
+        source = self.pin_arrays(source)
         axes, seed = read_axes(words, source), int(self._run.rng.integers(1 << 31))
         direction, limit_s = self._run.problem.about.direction, self._limit_experiment(cpu_s)
         key, begun = object(), time.monotonic()

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from oragent._base.errors import ConfigError
+from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
 from oragent._base.racing import RaceTerms
+from oragent._base.safe_load import parse_json
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.capabilities import (
     CHECK,
@@ -26,6 +27,8 @@ from oragent.evaluation.capabilities import (
 from oragent.evaluation.hardening import harden_program, harden_selection
 from oragent.evaluation.job import (
     BELOW_FLOOR,
+    KEEP,
+    KEPT_METRIC,
     add_train_score,
     floor_score,
     passes_screening,
@@ -35,6 +38,7 @@ from oragent.evaluation.job import (
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import Inspected, find_unseeded, inspect_program
+from oragent.programs.kept_arrays import KEPT, NAME, KeptArray, expand_references
 from oragent.programs.parser_client import run_briefly
 from oragent.search.archive import Archive
 from oragent.search.caching import Cache
@@ -132,6 +136,8 @@ class Scoring:
             tell(describe_missing(CHECK))
         if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
             tell(describe_missing(HEURISTIC_S))
+        has_own_set = self.practice is not None or bool(sizes)
+        self.keeps_arrays = KEEP in offers and has_own_set and problem.signature.language == "python"
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
     def bound_sleep(self, seed: Evaluation) -> None:
@@ -159,7 +165,7 @@ class Scoring:
         The result is stored under a key of its own. ``observer`` is the text of a program that receives the events of
         the evaluator's ``hooks``; it is untrusted, and runs in a sandbox like a candidate. Empty means no observer.
         """
-        inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
+        inspected = await self._inspect(source)
         if inspected.problem:
             return self.reject(source, inspected.problem)
         mode, size, few = "train" if self._least else None, self._least, self._few
@@ -168,7 +174,11 @@ class Scoring:
             mode, size, few = PRACTICE, None, (f"{INSTANCES}={self.practice}",)
             terms = f"{PRACTICE} {self.practice}"
         key = EvaluationKey(inspected.fingerprint, EvaluationKind.PROBE, terms, observer)
-        probed = await self._evaluate_once(key, source, seen, *few, mode=mode, size=size, observer=observer)
+        # What a program learns on val must not reach others.
+        keeps = self.keeps_arrays and KEPT in source
+        probed = await self._evaluate_once(
+            key, source, seen, *few, mode=mode, size=size, observer=observer, keeps_arrays=keeps
+        )
         return ScoredProgram(str(key), probed)
 
     async def measure(
@@ -180,16 +190,15 @@ class Scoring:
 
         ``cpu_s`` is an additional limit; size None means all sizes of the set.
         """
-        inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
+        inspected = await self._inspect(source)
         if inspected.problem:
             return Evaluation(Status.REJECTED, message=inspected.problem)
         limit = min(self._limits.cpu_s, cpu_s)
         key = EvaluationKey.of_experiment(inspected.fingerprint, size, subset.instances, observer, subset.mode)
         arguments = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
         limits = replace(self._limits, cpu_s=limit)
-        job = self._problem.make_job(
-            source, self._root, limits, subset.mode, size, (*self._options, *arguments), observer
-        )
+        text, options = self._with_arrays(source), (*self._options, *arguments)
+        job = self._problem.make_job(text, self._root, limits, subset.mode, size, options, observer)
         job = share_compiled(job, self._offers)
         while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:
             if key not in self._flying:
@@ -212,8 +221,7 @@ class Scoring:
 
         ``gate`` returns the score that the program must reach at one size first, or None.
         """
-        signature = self._problem.signature
-        inspected = await run_briefly(partial(inspect_program, source, signature))
+        inspected = await self._inspect(source)
         if inspected.problem:
             return self.reject(source, inspected.problem)
         impure = impure_text(inspected.fingerprint)
@@ -358,6 +366,7 @@ class Scoring:
         size: int | None = None,
         observer: str = "",
         cpu_s: float | None = None,
+        keeps_arrays: bool = False,
     ) -> Evaluation:
         stored = self._store.evaluation(key)
         if stored is not None:
@@ -367,6 +376,7 @@ class Scoring:
             job = self._make_job(source, options, mode, size, observer)
             if cpu_s is not None:
                 job = replace(job, limits=replace(job.limits, cpu_s=cpu_s))
+            job = replace(job, keeps_arrays=keeps_arrays)
             self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
         return await asyncio.shield(self._flying[key])
 
@@ -379,21 +389,59 @@ class Scoring:
         observer: str,
     ) -> Job:
         size, arguments = size or self._config.problem_size, (*self._options, *options)
-        return self._problem.make_job(source, self._root, self._limits, mode, size, arguments, observer)
+        text = self._with_arrays(source)
+        return self._problem.make_job(text, self._root, self._limits, mode, size, arguments, observer)
+
+    async def _inspect(self, source: str) -> Inspected:
+        """Inspect a program. A program that loads an array which the run does not have is rejected."""
+        inspected = await run_briefly(partial(inspect_program, source, self._problem.signature))
+        if inspected.problem:
+            return inspected
+        try:
+            self._with_arrays(source)
+        except CandidateError as problem:
+            return replace(inspected, problem=str(problem))
+        return inspected
+
+    def _with_arrays(self, source: str) -> str:
+        """Return a program with the content of the arrays that it loads."""
+        if self._problem.signature.language != "python":
+            return source
+        return expand_references(source, self._store.array)
 
     async def _evaluate_job(self, key: EvaluationKey, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
             # A check looks for randomness, so its result is never cached.
-            cache = None if key.kind is EvaluationKind.CHECK else self._cache
+            cache = None if key.kind is EvaluationKind.CHECK or job.keeps_arrays else self._cache
             if cache is not None and (cached := cache.find(str(key), job)) is not None:
                 seen.admit()
                 return self._store_evaluation(key, cached)
             evaluation = await self._pool.evaluate(job, seen.admit, what, seen.order)
             if cache is not None:
                 cache.keep(str(key), job, evaluation)
+            if job.keeps_arrays:
+                evaluation = self._store_arrays(evaluation)
             return self._store_evaluation(key, evaluation)
         finally:
             del self._flying[key]
+
+    def _store_arrays(self, evaluation: Evaluation) -> Evaluation:
+        """Store the arrays that a probe kept before its evaluation, whose metric then lists them."""
+        metrics = {name: value for name, value in evaluation.metrics.items() if name != KEPT_METRIC}
+        text = evaluation.metrics.get(KEPT_METRIC)
+        if not isinstance(text, str):
+            return replace(evaluation, metrics=metrics)
+        try:
+            tree = parse_json(text, len(text))
+            if "problem" in tree:
+                return replace(evaluation, metrics=metrics | {KEPT_METRIC: str(tree["problem"])})
+            arrays = {name: KeptArray.read(value) for name, value in tree["arrays"].items() if NAME.fullmatch(name)}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return replace(evaluation, metrics=metrics | {KEPT_METRIC: "the arrays cannot be read"})
+        for array in arrays.values():
+            self._store.keep_array(array)
+        listed = {name: [array.digest, array.dtype, list(array.shape)] for name, array in arrays.items()}
+        return replace(evaluation, metrics=metrics | {KEPT_METRIC: listed})
 
     async def _find_near(self, source: str, seen: Seen) -> str | None:
         """Return the id of an elite, or the fingerprint of a program of this round, if it nearly equals a program."""

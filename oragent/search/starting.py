@@ -10,6 +10,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, read_bounded_bytes
 from oragent._base.safe_load import load_yaml
 from oragent.evaluation.problem import Problem
+from oragent.programs.kept_arrays import contract_references
 from oragent.search.folder import RunFolder, best_file
 from oragent.search.program_header import drop_head
 from oragent.search.store import Store, is_blank
@@ -17,8 +18,8 @@ from oragent.search.strategies.or_agent.tree import final_memory
 
 # Maximum number of programs that are taken from one run.
 MOST_PROGRAMS = 20
-# Maximum size of a program in bytes.
-MOST_BYTES = 200_000
+# Maximum size of a program in bytes, without and with the arrays that it loads.
+MOST_BYTES, MOST_WITH_ARRAYS = 200_000, 4 << 20
 # Maximum number of characters of lessons, because they make prompts longer.
 MOST_LETTERS = 8_000
 LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
@@ -61,7 +62,7 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
             sources += _read_elites(path, problem)
             lessons.append(lessons_of(path))
         elif path.suffix == ending and path.is_file():
-            sources.append(_read_limited(path, MOST_BYTES))
+            sources.append(_read_start(path))
         elif path.suffix == ".md" and path.is_file():
             lessons.append(_read_limited(path, MOST_BYTES))
         elif source == WORD:
@@ -133,7 +134,7 @@ def _read_programs(files: Iterable[Path]) -> Iterable[str]:
     """Read texts of programs, each once, without the comments at the head of ``best.py``."""
     met: set[str] = set()
     for file in files:
-        text = _read_limited(file, MOST_BYTES)
+        text = _read_start(file)
         if file.stem == "best":
             bare = drop_head(text)
         else:
@@ -149,6 +150,13 @@ def _elite_fitness(folder: Path, problem: Problem) -> float:
         return problem.about.direction.fitness(float(score))
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, OverflowError):
         return float("-inf")
+
+
+def _read_start(path: Path) -> str:
+    text = _read_limited(path, MOST_WITH_ARRAYS)
+    if len(contract_references(text)[0]) > MOST_BYTES:
+        raise ConfigError(f"cannot read {path}: it has more than {MOST_BYTES:,} bytes")
+    return text
 
 
 def _read_limited(path: Path, limit: int) -> str:
@@ -171,7 +179,7 @@ def rebuild_run(folder: RunFolder) -> int:
     with folder.locked():
         if _is_whole(folder):
             raise StoreError(f"{folder.database} can be read and contains rounds: continue it with 'oragent resume'")
-        files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_BYTES]
+        files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_WITH_ARRAYS]
         sources = list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))
         if not sources:
             raise StoreError(f"{folder.path} cannot be rebuilt: it has neither candidates/ nor best.py")

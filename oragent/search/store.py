@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from oragent._base.budget import Spent
+from oragent._base.errors import CandidateError
 from oragent._base.protocol import MAX_FEATURES, Status
 from oragent._base.safe_load import parse_json
 from oragent.evaluation import Evaluation
@@ -24,6 +25,7 @@ from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
+from oragent.programs.kept_arrays import KeptArray, contract_references, expand_references
 from oragent.programs.size_limits import MAX_BYTES
 from oragent.search.archive import Grid
 from oragent.search.candidate import NOWHERE, Candidate, Committed
@@ -49,6 +51,8 @@ CREATE TABLE IF NOT EXISTS journal (
     number INTEGER PRIMARY KEY, place TEXT NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS moments (
     call TEXT PRIMARY KEY, size INTEGER NOT NULL, evaluations INTEGER NOT NULL, model_calls INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS arrays (
+    digest TEXT PRIMARY KEY, dtype TEXT NOT NULL, shape TEXT NOT NULL, content TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
@@ -258,8 +262,12 @@ class Store:
             return _expect_texts(parse_json(self.meta(key) or "[]", MAX_JSON))
 
     def add_initial_programs(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
-        """Store the initial programs of a run, without its seed, and their origin."""
-        self.note("founders", json.dumps(list(sources)))
+        """Store the initial programs of a run, without its seed, their origin, and the arrays that they load."""
+        contracted = [contract_references(source) for source in sources]
+        for _, arrays in contracted:
+            for array in arrays.values():
+                self.keep_array(array)
+        self.note("founders", json.dumps([source for source, _ in contracted]))
         self.note("founded", origin)
 
     @property
@@ -273,6 +281,8 @@ class Store:
             for key in ("founders", "founded", "lessons", "steering", CORE):
                 if (value := database.read_meta(key)) is not None:
                     self.note(key, value)
+            arrays = database.query_rows("SELECT digest, dtype, shape, content FROM arrays")
+        self._write_rows({"arrays": arrays})
 
     def book(self, checks: Sequence[Reply]) -> None:
         """Store the replies of connection checks. They count as calls of the seed's round."""
@@ -384,6 +394,28 @@ class Store:
                 return [_read_record(row) for row in self._db.query_rows(f"{select} ORDER BY round, number")]
             rows = self._db.query_rows(f"{select} WHERE round = ? ORDER BY number", number)
             return [_read_record(row) for row in rows]
+
+    def keep_array(self, array: KeptArray) -> None:
+        """Write an array that programs of the run load by its digest."""
+        values = {"digest": array.digest, "dtype": array.dtype, "shape": json.dumps(array.shape)}
+        self._db.write_row("INSERT OR IGNORE INTO", "arrays", values | {"content": array.text})
+
+    def array(self, digest: str) -> KeptArray | None:
+        """Return the array with a digest, or None."""
+        row = self._db.query_row("SELECT dtype, shape, content FROM arrays WHERE digest = ?", digest)
+        if row is None:
+            return None
+        with self._db.translate_values():
+            array = KeptArray.read([row["dtype"], parse_json(row["shape"], MAX_TEXT), row["content"]])
+            if array.digest != digest:
+                raise ValueError(f"array {digest} has another content")
+            return array
+
+    def complete_program(self, source: str) -> str:
+        """Return a program with the content of the arrays that it loads, for a file; unchanged if one is missing."""
+        with suppress(CandidateError):
+            return expand_references(source, self.array)
+        return source
 
     def notes(self) -> list[RoundNote]:
         """Return all notes of committed rounds, in order."""

@@ -8,8 +8,10 @@ from functools import partial
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
+from oragent.evaluation.job import KEPT_METRIC
 from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
+from oragent.programs.kept_arrays import MOST_BYTES
 from oragent.programs.parameters import read_parameters
 from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
 from oragent.search.candidate import Candidate, Elite
@@ -463,10 +465,22 @@ def _numbers_request(run: RoundContext) -> str:
 
 def _probe_request(run: RoundContext) -> str:
     """Describe a probe: it is measured on practice instances, or prints on a few training instances."""
+    arrays = _describe_arrays(run)
     if run.experiments.instances.mode == PRACTICE:
-        return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run))
+        return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run)) + arrays
     sizes = run.problem.about.sizes.get("train", ())
-    return fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "")
+    return fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "") + arrays
+
+
+def _describe_arrays(run: RoundContext) -> str:
+    """Describe how a probe keeps arrays, and list those of the run, for a strong model; otherwise empty."""
+    if run.style != "strong" or not run.experiments.keeps_arrays:
+        return ""
+    text = "\n" + fill_template("or_agent_wave_arrays", run.style, most=f"{MOST_BYTES:,}")
+    kept = run.experiments.list_arrays().values()
+    if kept:
+        text += " Kept so far:\n" + "\n".join(f"- {note.call}, by a probe of round {note.round}" for note in kept)
+    return text
 
 
 def _helpers_request(run: RoundContext) -> str:
@@ -589,6 +603,8 @@ def _describe_probe(
 ) -> str:
     result = candidate.evaluation
     printed = prompt_sections.head_and_tail(result.log.strip(), MEASURED)
+    if kept := _describe_kept(run, result):
+        printed = f"{printed}\n{kept}".strip()
     if result.score is None:
         # The description includes the traceback, not the log.
         failure = prompt_sections.describe_failure(replace(result, log=""))
@@ -601,6 +617,18 @@ def _describe_probe(
         beside = f", where the best program so far scores {best:.6g}"
     measured = f"scored {result.score:.6g} on practice instances{beside}{_describe_practice_time(run, result)}."
     return f"Probe {label}, {draft.title!r}, {measured}" + (f" It printed:\n{printed}" if printed else "")
+
+
+def _describe_kept(run: RoundContext, result: Evaluation) -> str:
+    """State which arrays a probe kept, or why it kept none; empty if it wanted to keep none."""
+    listed = result.metrics.get(KEPT_METRIC)
+    if isinstance(listed, str):
+        return f"No array was kept: {listed}."
+    if not isinstance(listed, dict):
+        return ""
+    notes = run.experiments.list_arrays()
+    names = [name for name in listed if name in notes and notes[name].digest == listed[name][0]]
+    return f"It kept the arrays {', '.join(names)}." if names else ""
 
 
 def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
