@@ -10,7 +10,6 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib import resources
 from typing import Any
 
 from oragent._base.errors import ConfigError
@@ -20,6 +19,7 @@ from oragent._base.text_format import one_line
 from oragent.evaluation.capabilities import HEURISTIC_S, INSTANCES
 from oragent.evaluation.job import Evaluation
 from oragent.evaluation.problem import Problem
+from oragent.harness.hardening import write_mark, write_script
 from oragent.programs.multi_file import with_main
 
 # Changes of the arguments, in the order of their runs; the first one changes nothing.
@@ -37,13 +37,10 @@ CASES = (
 )
 # Default CPU seconds of one case.
 CASE_S = 10.0
-TEMPLATE = "hardening_template.txt"
 LINE = re.compile(r"@HARDEN (\{.*\})")
 MOST_REASON = 200
-NOT_PYTHON = (
-    "its programs are in C++, and unusual arguments are tested with Python only: call the compiled function with sizes "
-    "0, 1 and 2 in a test of your own"
-)
+# Maximum number of evaluations of a program that end before their first case, as compilation took too long.
+MOST_STARTS = 2
 
 
 class CaseOutcome(StrEnum):
@@ -139,10 +136,10 @@ MeasureText = Callable[[str, float | None], Awaitable[Evaluation]]
 
 def write_hardened(problem: Problem, source: str, first: int, cases: Sequence[str] = CASES) -> str:
     """Return a program that runs the cases from ``first`` on at a call of its evaluation, and ends there."""
-    if problem.signature.language != "python":
-        raise ConfigError(f"{problem.name}: {NOT_PYTHON}")
-    template = resources.files("oragent.evaluation").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    added = template.format(function=problem.about.function, first=first, cases=list(cases))
+    if problem.signature.language == "python":
+        added = write_script(problem.about.function, first, cases)
+    else:
+        added = write_mark(first, cases)
     return with_main(source, problem.about.candidate.names, lambda text: text.rstrip() + "\n" + added)
 
 
@@ -172,7 +169,7 @@ async def harden_program(
         limit_s: CPU seconds of one case.
 
     Raises:
-        ConfigError: The program is not in Python, or fails before its first case.
+        ConfigError: The program or the seed fails before its first case.
     """
     seed = await _run_cases(measure, problem, problem.seed, limit_s)
     program = await _run_cases(measure, problem, source, limit_s)
@@ -187,7 +184,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
     """Run all cases; a case that ends the process, or runs out of time, is followed by another evaluation."""
     run = _ProgramRun()
     first_s: float | None = None
-    at = 0
+    at = starts = 0
     while at < len(CASES):
         # The first case alone shows how long the program takes to load.
         names = CASES[:1] if at == 0 else CASES
@@ -200,6 +197,10 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
         begun = _read_lines(run, evaluation)
         if first_s is None:
             first_s = evaluation.cpu_s
+        elif begun is None and evaluation.status is Status.TIMEOUT and starts < MOST_STARTS:
+            # Compilation took longer than at first, as other programs slow it down.
+            first_s, starts = 2 * first_s, starts + 1
+            continue
         ended = [name for name in names[at:] if name in run.cases]
         if begun is not None and begun not in run.cases and (not ended or evaluation.status is not Status.TIMEOUT):
             run.cases[begun] = _CaseRun(fault=_explain_end(evaluation, limit_s))

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import resource
 import shutil
 import sys
 import time
@@ -23,6 +24,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import FIRST_S, Status
 from oragent._base.text_format import one_line
 from oragent.harness.answers import is_same_answer
+from oragent.harness.hardening import read_mark
 from oragent.harness.kept_arrays import write_arrays
 from oragent.harness.process import DirectForker, GuestProcess, Spare
 from oragent.harness.racing import Race
@@ -113,7 +115,10 @@ class Guest:
         sources = candidate_loading.read_candidate(candidate, files)
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
         memory_now = process_usage.read_memory("self")
+        begun = _children_s()
         self._library = native.build_library(sources, self._names) if candidate.suffix in native.ENDINGS else None
+        # CPU seconds of the compiler, which are part of the time of an evaluation.
+        self.build_s = _children_s() - begun
         confinement = Confinement.make(self._memory_mb, memory_now.private, (self._library,) if self._library else ())
         self._born_with = memory_now.resident
         run_guest = partial(
@@ -122,6 +127,7 @@ class Guest:
             sources=sources,
             functions=self._names,
             library=self._library,
+            hardening=read_mark(sources[candidate.name], function) if self._library else "",
             state=state,
             helpers=_helper_modules() if forgets_project else None,
             compiled=self._read_compiled(compiled),
@@ -462,6 +468,12 @@ class Guest:
         if self.where:
             return f"{message} ({self.where})"
         return message
+
+
+def _children_s() -> float:
+    """Return the CPU seconds of ended child processes."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _helper_modules() -> frozenset[str]:

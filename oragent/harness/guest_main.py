@@ -25,6 +25,7 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may_ask_cache, may_compile
+from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
@@ -55,6 +56,7 @@ def run_guest(
     sources: Mapping[str, str],
     functions: Sequence[str],
     library: Path | None = None,
+    hardening: str = "",
     state: Callable[..., Any] | None = None,
     helpers: Collection[str] | None = None,
     compiled: bytes | None = None,
@@ -70,6 +72,7 @@ def run_guest(
         sources: Texts of the candidate's files by name, the main one first.
         functions: Names of the functions that evolve, the main one first.
         library: Library that was compiled from it. None for Python.
+        hardening: Python text that runs unusual arguments around the function of the library; empty for none.
         state: Class of the states that ``Guest.reveal`` uses, or None.
         helpers: Names of the evaluator's helper modules, which are removed first, with those of the project. None means
             that none are removed.
@@ -82,7 +85,7 @@ def run_guest(
         code = 0
         if helpers is not None:
             forget_project(helpers, state)
-        candidate = _Candidate(path, sources, functions, library, state, compiled)
+        candidate = _Candidate(path, sources, functions, library, state, compiled, hardening)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
             # The candidate may have closed or replaced the streams.
@@ -180,8 +183,10 @@ class _Candidate:
         library: Path | None,
         state: Callable[..., Any] | None,
         compiled: bytes | None,
+        hardening: str = "",
     ) -> None:
         self.path, self._sources, self._names, self._library = str(path), sources, functions, library
+        self._hardening = hardening
         # Seeding costs 15 microseconds per call, so programs without random numbers skip it.
         self.draws_numbers = library is None and any("random" in source for source in sources.values())
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -257,6 +262,9 @@ class _Candidate:
             else:
                 library = Library(self._library, self._names)
                 self._functions = {each: partial(library.call_function, each) for each in self._names}
+                if self._hardening:
+                    main = self._names[0]
+                    self._functions[main] = wrap_function(self._hardening, main, self._functions[main])
         return self._functions[name]
 
 

@@ -327,7 +327,7 @@ def _set_alarm(guest: Guest) -> None:
     limit = max(0.1, float(limit_text) * 0.98 - 0.5)
 
     def check_time(*_: object) -> None:
-        remaining = limit - time.process_time() - guest.cpu_s
+        remaining = limit - time.process_time() - guest.cpu_s - guest.build_s
         if remaining <= 0:
             raise _OutOfTime
         signal.setitimer(signal.ITIMER_PROF, max(remaining, 0.001))

@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.hardening import CASES, CaseOutcome, harden_program
+from oragent.evaluation.hardening import CASES, CaseOutcome, harden_program, write_hardened
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, load_problem
+from oragent.harness.hardening import read_mark, wrap_function
 from oragent.search.experiment_runner import ExperimentRunner
 
 ROOT = Path(__file__).parents[2]
@@ -84,15 +87,50 @@ def test_a_case_that_the_seed_fails_is_not_judged(tmp_path: Path) -> None:
         asyncio.run(harden_program(measure, load_problem(tmp_path), "def choose(sizes):\n    raise ValueError('boom')"))
 
 
-def test_a_problem_in_cpp_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    (tmp_path / "problem.yaml").write_text("title: t\ndescription: d\nfunction: add\ncandidate: {language: cpp}\n")
-    (tmp_path / "heuristic.cpp").write_text("double add(double x) {\n    return x + 1;\n}\n")
-    (tmp_path / "eval.py").write_text("")
+# It hangs on size 2, reads far out of bounds on size 1, throws on twice the size, and has NaN if all data are zero.
+WEAK_CPP = """
+#include <stdexcept>
+#include <vector>
+std::vector<double> priority(const std::vector<double>& value, const std::vector<double>& weight, double capacity) {
+    std::vector<double> found(value.size());
+    volatile double sum = 0;
+    while (value.size() == 2) sum = sum + 1;
+    if (value.size() == 1) sum = *(volatile double*)8;
+    if (value.size() > 60) throw std::runtime_error("too many items");
+    for (std::size_t item = 0; item < value.size(); ++item) found[item] = value[item] / weight[item];
+    return found;
+}
+"""
 
-    async def measure(text: str, cpu_s: float | None) -> Evaluation:
-        raise AssertionError("nothing may run")
 
-    problem = load_problem(tmp_path)
-    with pytest.raises(ConfigError, match=r"in C\+\+") as caught:
-        asyncio.run(harden_program(measure, problem, problem.seed))
-    assert "\n" not in str(caught.value)
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs a compiler")
+def test_each_fault_of_a_program_in_cpp_fails_its_own_case_and_no_other() -> None:
+    problem = load_problem(ROOT / "docs" / "examples" / "knapsack_cpp")
+    with ExperimentRunner(problem, ROOT) as runner:
+        hardened = runner.harden(WEAK_CPP, 0.3)
+        seed = runner.harden(problem.seed)
+    reasons = {case.name: case.reason for case in hardened.failures}
+    assert set(reasons) == {"size 1", "size 2", "twice the size", "all zero"}
+    assert "0.3 CPU seconds" in reasons["size 2"]
+    assert "too many items" in reasons["twice the size"]
+    assert "NaN" in reasons["all zero"]
+    assert not seed.failures
+    assert {case.outcome for case in seed.cases} == {CaseOutcome.PASSED}
+
+
+def test_the_cases_of_a_program_in_cpp_are_a_comment_that_its_process_reads() -> None:
+    problem = load_problem(ROOT / "docs" / "examples" / "knapsack_cpp")
+    text = write_hardened(problem, problem.seed, 1, CASES)
+    assert text.startswith(problem.seed.rstrip())
+    assert read_mark(problem.seed, "priority") == ""
+    script = read_mark(text, "priority")
+    called: list[int] = []
+
+    def priority(value, weight, capacity):
+        called.append(len(value))
+        return value
+
+    with pytest.raises(Exception, match="all cases were run"):
+        wrap_function(script, "priority", priority)(np.ones(10), np.ones(10), 3.0)
+    assert called[:5] == [0, 1, 2, 5, 20]
