@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from oragent.milp.operations.results import AnyResult, Figure, MemberFigures, OperationResult
+from oragent.milp.operations.result_tables import HEADER, HIDDEN
+from oragent.milp.operations.results import AnyResult, Figure, MemberFigures
 from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
@@ -13,9 +14,6 @@ from oragent.milp.references import format_figure
 # Maximum number of characters of one result in a prompt, and list lengths that are tried until it fits.
 ROOM = 2500
 SIZES = (60, 30, 15, 8, 4, 2, 1, 0)
-HEADER = set(OperationResult.model_fields)
-# Fields without own columns; the labels of a member are in its name.
-HIDDEN = {"kind", "labels"}
 
 
 def brief_result(result: AnyResult, room: int = ROOM) -> str:

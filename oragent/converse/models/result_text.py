@@ -1,11 +1,10 @@
 """Results as text: a headline, and tables for pages and transcripts."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from oragent.milp.brief_results import HEADER, HIDDEN
+from oragent.milp.operations.result_tables import HEADER, HIDDEN, ResultTable, list_cells, make_table, value_text
 from oragent.milp.operations.results import (
     AnyResult,
     CompareResult,
@@ -17,7 +16,6 @@ from oragent.milp.operations.results import (
     StateResult,
     TotalResult,
 )
-from oragent.milp.plain import figure as figure_text
 from oragent.milp.plain import plain
 from oragent.milp.references import format_figure
 
@@ -52,17 +50,6 @@ def headline(result: AnyResult) -> str:
 
 
 @dataclass(frozen=True)
-class ResultTable:
-    """A list of parts as a table."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    # Number of omitted rows.
-    hidden: int = 0
-
-
-@dataclass(frozen=True)
 class ResultView:
     """A result as shown on a page."""
 
@@ -85,47 +72,13 @@ def view_result(result: AnyResult) -> ResultView:
             continue
         title = name.replace("_", " ")
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
-            tables.append(_table(title, value))
+            tables.append(make_table(title, value, MOST_ROWS))
         elif isinstance(value, BaseModel) and not isinstance(value, Figure):
-            facts += [(f"{title} {key}", text) for key, text in _cells(value).items() if text]
-        elif text := _text(value):
+            facts += [(f"{title} {key}", text) for key, text in list_cells(value).items() if text]
+        elif text := value_text(value):
             facts.append((title, text))
     warnings = tuple(plain(warning, 300) for warning in result.warnings)
     return ResultView(result.id, result.line, headline(result), tuple(facts), tuple(tables), warnings)
-
-
-def _table(title: str, parts: Sequence[BaseModel]) -> ResultTable:
-    cells = [_cells(part) for part in parts[:MOST_ROWS]]
-    heads = [head for head in cells[0] if any(row.get(head) for row in cells)]
-    rows = tuple(tuple(row.get(head, "") for head in heads) for row in cells)
-    header = tuple(head.replace("_", " ") for head in heads)
-    return ResultTable(title, header, rows, max(0, len(parts) - MOST_ROWS))
-
-
-def _cells(part: BaseModel) -> dict[str, str]:
-    return {name: _text(getattr(part, name)) for name in type(part).model_fields if name not in HIDDEN}
-
-
-def _text(value: object) -> str:
-    if value is None or value == "":
-        return ""
-    if isinstance(value, Figure):
-        return "" if value == Figure(unit=value.unit) else format_figure(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return figure_text(float(value))
-    if isinstance(value, BaseModel):
-        return ", ".join(f"{name} {text}" for name, text in _cells(value).items() if text)
-    if isinstance(value, tuple):
-        return "; ".join(_items(value))
-    return plain(str(value), 200)
-
-
-def _items(values: Sequence[object]) -> Iterator[str]:
-    for value in values[:MOST_ROWS]:
-        # A name with its figures before and after, or a single entry.
-        yield " ".join(_text(item) or "-" for item in value) if isinstance(value, tuple) else _text(value)
 
 
 def markdown_result(result: AnyResult) -> str:

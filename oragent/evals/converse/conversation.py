@@ -99,10 +99,8 @@ class ConversationResult:
 
     @property
     def score(self) -> float:
-        """Utility divided by the maximum."""
-        if self.maximum:
-            return self.value / self.maximum
-        return 1.0
+        """Utility divided by the maximum; 1 if the maximum is 0."""
+        return Judged(self.value, self.maximum).score
 
     @property
     def success(self) -> bool:

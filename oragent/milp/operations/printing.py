@@ -1,6 +1,6 @@
 """Text of results for a terminal, made only from their fields."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel
 from rich.box import SIMPLE_HEAD
@@ -9,16 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.terminal import print_line
-from oragent.milp.operations.results import AnyResult, Figure, OperationResult
-from oragent.milp.plain import figure as figure_text
+from oragent.milp.operations.result_tables import HEADER, HIDDEN, make_table, value_text
+from oragent.milp.operations.results import AnyResult, Figure
 from oragent.milp.plain import plain
-from oragent.milp.references import format_figure
 
 # Maximum number of rows of a table. JSON has all.
 SHOWN_ROWS = 60
-HEADER = set(OperationResult.model_fields)
-# Fields that are not shown, because the name of a member contains its labels.
-HIDDEN = {"kind", "labels"}
 
 
 def print_result(result: AnyResult, console: Console) -> None:
@@ -44,49 +40,20 @@ def _print_field(name: str, value: object, console: Console) -> None:
     if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
         console.print(_table(title, value))
     elif isinstance(value, BaseModel) and not isinstance(value, Figure):
-        pairs = ", ".join(f"{key} {text}" for key, text in _cells(value).items() if text)
-        print_line(console, f"  {title}: {pairs}")
+        print_line(console, f"  {title}: {value_text(value)}")
     else:
-        text = _text(value)
+        text = value_text(value)
         if text:
             print_line(console, f"  {title}: {text}")
 
 
 def _table(title: str, parts: Sequence[BaseModel]) -> Table:
-    rows = [_cells(part) for part in parts[:SHOWN_ROWS]]
-    heads = [head for head in rows[0] if any(row.get(head) for row in rows)]
+    shown = make_table(title, parts, SHOWN_ROWS)
     table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, title=title, title_justify="left")
-    for position, head in enumerate(heads):
-        table.add_column(Text(head.replace("_", " ")), justify="right" if position else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(row.get(head, "")) for head in heads))
-    if len(parts) > SHOWN_ROWS:
-        table.caption = f"{len(parts) - SHOWN_ROWS} more: see --json"
+    for position, head in enumerate(shown.header):
+        table.add_column(Text(head), justify="right" if position else "left", overflow="fold")
+    for row in shown.rows:
+        table.add_row(*map(Text, row))
+    if shown.hidden:
+        table.caption = f"{shown.hidden} more: see --json"
     return table
-
-
-def _cells(part: BaseModel) -> dict[str, str]:
-    return {name: _text(getattr(part, name)) for name in type(part).model_fields if name not in HIDDEN}
-
-
-def _text(value: object) -> str:
-    if value is None or value == "":
-        return ""
-    if isinstance(value, Figure):
-        return "" if value == Figure(unit=value.unit) else format_figure(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return figure_text(float(value))
-    if isinstance(value, tuple):
-        return "; ".join(_items(value))
-    return plain(str(value), 200)
-
-
-def _items(values: Sequence[object]) -> Iterator[str]:
-    for value in values[:SHOWN_ROWS]:
-        if isinstance(value, tuple):
-            # A name with its figures before and after.
-            yield " ".join(_text(item) or "-" for item in value)
-        else:
-            yield _text(value)
