@@ -72,14 +72,19 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Path:
-    folder = tmp_path / "problems" / "toy"
+def write_toy(root: Path) -> Path:
+    """Write the toy problem into a project, and return its folder."""
+    folder = root / "problems" / "toy"
     folder.mkdir(parents=True)
     (folder / "problem.yaml").write_text(DESCRIPTION)
     (folder / "eval.py").write_text(EVALUATOR)
     (folder / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
     return folder
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    return write_toy(tmp_path)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,7 +19,7 @@ from oragent.evaluation.problem import load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
 from oragent.search.strategies import STRATEGIES
-from tests.conftest import DESCRIPTION, EVALUATOR
+from tests.conftest import write_toy
 from tests.forked import command
 from tests.hostile_yaml import TEXTS
 from tests.search.test_engine import search
@@ -109,11 +109,7 @@ CASES = [(entry, attack) for entry in ENTRIES for attack in ATTACKS]
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with one honest run, ``outputs/toy/run``."""
     root = tmp_path_factory.mktemp("project")
-    toy = root / "problems" / "toy"
-    toy.mkdir(parents=True)
-    (toy / "problem.yaml").write_text(DESCRIPTION)
-    (toy / "eval.py").write_text(EVALUATOR)
-    (toy / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
+    toy = write_toy(root)
     config = build_config({}, ["budget.evaluations=6", "strategy.name=gp"], "test")
     folder = make_folder(root, root / "outputs", load_problem(toy), config)
     search(folder, STRATEGIES["gp"])

@@ -15,19 +15,14 @@ from oragent._base.protocol import Status
 from oragent.evals.bench.plan import BenchCell
 from oragent.evals.compare.runner import read_run
 from oragent.evaluation import Evaluation
-from oragent.evaluation.problem import load_problem
 from oragent.ledger import database as databases
 from oragent.report.held_out import hash_best, rescore_run
 from oragent.report.live.offline import write_report
 from oragent.report.paper_figures import write_figure
-from oragent.search.config import build_config
-from oragent.search.folder import RunFolder, make_folder
+from oragent.search.folder import RunFolder
 from oragent.search.starting import gather_start
-from oragent.search.strategies import STRATEGIES
-from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.hostile_yaml import TEXTS
-from tests.search.hostile_databases import ATTACKS
-from tests.search.test_engine import search
+from tests.search.hostile_databases import ATTACKS, honest_run
 
 PATIENCE_S = 60
 FIGURES = "test.yaml", "fresh.yaml", "final.yaml", "check.yaml"
@@ -44,16 +39,7 @@ SETTINGS = (
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    root = tmp_path_factory.mktemp("project")
-    toy = root / "problems" / "toy"
-    toy.mkdir(parents=True)
-    (toy / "problem.yaml").write_text(DESCRIPTION)
-    (toy / "eval.py").write_text(EVALUATOR)
-    (toy / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
-    settings = ["budget.evaluations=8", "strategy.name=gp"]
-    folder = make_folder(root, root / "outputs", load_problem(toy), build_config({}, settings, "test"))
-    search(folder, STRATEGIES["gp"])
-    return folder
+    return honest_run(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,24 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from oragent.evaluation.problem import load_problem
+from oragent.search.config import build_config
+from oragent.search.folder import RunFolder, make_folder
+from oragent.search.strategies import STRATEGIES
+from tests.conftest import write_toy
+from tests.search.test_engine import search
+
 Attack = Callable[[Path], None]
 DEEP = "[" * 900 + "]" * 900
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+
+
+def honest_run(root: Path) -> RunFolder:
+    """Search for the toy problem in a new project."""
+    config = build_config({}, ["budget.evaluations=8", "strategy.name=gp"], "test")
+    folder = make_folder(root, root / "outputs", load_problem(write_toy(root)), config)
+    search(folder, STRATEGIES["gp"])
+    return folder
 
 
 def run_sql(script: str, *values: object) -> Attack:

@@ -10,18 +10,15 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import OragentError, StoreError
-from oragent.evaluation.problem import load_problem
 from oragent.ledger import database as databases
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
 from oragent.report.live.snapshot import CandidateColumns, RunReader
 from oragent.report.run import load_run
-from oragent.search.config import build_config
-from oragent.search.folder import RunFolder, make_folder, reopen
+from oragent.search.folder import RunFolder, reopen
 from oragent.search.starting import gather_start
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
-from tests.conftest import DESCRIPTION, EVALUATOR
-from tests.search.hostile_databases import ATTACKS, name_victim
+from tests.search.hostile_databases import ATTACKS, honest_run, name_victim
 from tests.search.test_engine import search
 
 PATIENCE_S = 100
@@ -29,16 +26,7 @@ PATIENCE_S = 100
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    root = tmp_path_factory.mktemp("project")
-    toy = root / "problems" / "toy"
-    toy.mkdir(parents=True)
-    (toy / "problem.yaml").write_text(DESCRIPTION)
-    (toy / "eval.py").write_text(EVALUATOR)
-    (toy / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
-    settings = ["budget.evaluations=8", "strategy.name=gp"]
-    folder = make_folder(root, root / "outputs", load_problem(toy), build_config({}, settings, "test"))
-    search(folder, STRATEGIES["gp"])
-    return folder
+    return honest_run(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from oragent.search.candidate import NOWHERE
 from oragent.search.config import read_config
 from oragent.search.folder import RunFolder, make_folder
 from oragent.search.store import Store
+from tests.conftest import write_toy
 from tests.search.players import golden, notes, replies, search
 
 ROOT = Path(__file__).parents[2]
@@ -68,14 +69,8 @@ def _program(value: float) -> str:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Scripted]:
-    from tests.conftest import DESCRIPTION, EVALUATOR
-
     root = tmp_path_factory.mktemp("paper")
-    toy = root / "problems" / "toy"
-    toy.mkdir(parents=True)
-    (toy / "problem.yaml").write_text(DESCRIPTION)
-    (toy / "eval.py").write_text(EVALUATOR)
-    (toy / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
+    toy = write_toy(root)
     config = read_config(
         ROOT / "configs" / "or_agent_paper.yaml", ["model.name=m", "budget.evaluations=60", "workers=1"]
     )

@@ -23,7 +23,7 @@ from oragent.evals.compare.runner import SearchRunner, load_comparison
 from oragent.evals.requests import CompareRequest
 from oragent.search.config import read_config
 from tests.cli.test_cli import complaint, environment, oragent
-from tests.conftest import DESCRIPTION, EVALUATOR
+from tests.conftest import write_toy
 from tests.sharing import once
 
 SEED = "def guess(x):\n    return x * 2.0\n"
@@ -76,10 +76,7 @@ def compared(shared: Path) -> tuple[Path, subprocess.CompletedProcess]:
 
 
 def comparing(root: Path) -> dict[str, object]:
-    toy = root / "problems" / "toy"
-    toy.mkdir(parents=True)
-    for name, text in (("problem.yaml", DESCRIPTION), ("eval.py", EVALUATOR), ("heuristic.py", SEED)):
-        (toy / name).write_text(text)
+    write_toy(root)
     return vars(oragent("compare", *BASIC, cwd=root))
 
 
