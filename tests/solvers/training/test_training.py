@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(labels, "_tsp_block", greedy_tours)
     monkeypatch.setattr(labels, "_cvrp_block", greedy_routes)
     monkeypatch.setattr(labels, "CORES", 1)  # no other process has these
+    # Most of the time of a step; one is enough for matrices of tests.
+    monkeypatch.setattr(torch.optim, "Muon", partial(torch.optim.Muon, ns_steps=1))
 
 
 def greedy_tours(size: int, seed: list[int]) -> labels.TrainingLabels:
@@ -60,7 +63,7 @@ def order(problem: str, folder: Path, **asked: object) -> TrainRequest:
 
 
 @pytest.mark.parametrize(
-    "problem", [pytest.param(name, marks=() if name == "cvrp_pomo" else pytest.mark.slow) for name in PROBLEMS]
+    "problem", [pytest.param(name, marks=() if name == "tsp_pomo" else pytest.mark.slow) for name in PROBLEMS]
 )
 def test_a_resumed_training_equals_an_uninterrupted_one(problem: str, tmp_path: Path) -> None:
     whole = trainer.train(order(problem, tmp_path / "whole", steps=4))
