@@ -22,6 +22,7 @@ from oragent.cli.options import (
     Seeds,
     bench_workers,
     console,
+    print_text,
     split_names,
 )
 from oragent.cli.spending import Yes, make_confirm
@@ -255,6 +256,12 @@ def bench_workspace(
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
     judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none.")] = "",
     penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
+    generate: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a generated set into DIR and stop.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of --generate.")] = 0,
+    instances: Annotated[int, typer.Option(help="Instances of --generate.")] = 4,
+    difficulty: Annotated[int, typer.Option(help="Difficulty of --generate, 1 to 5.")] = 2,
     labels_readable: LabelsReadable = None,
     reply_tokens: ReplyTokens = None,
     timeout_s: ReplySeconds = None,
@@ -268,6 +275,13 @@ def bench_workspace(
     from oragent.evals.workspace.views import RevisionView
     from oragent.workspace.layout import Mode
 
+    if generate is not None:
+        from oragent.evals.workspace.generating.instances import write_set
+
+        for line in write_set(generate, seed, instances, difficulty):
+            print_text(line)
+        print_text(f"oragent bench workspace --set {generate} --models NAME")
+        return
     chosen = [Mode(name) for name in _split_choices(modes, list(map(str, Mode)), "--modes")]
     if predictions or answers:
         if root is None:

@@ -17,6 +17,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.grading import Reference
 from oragent.evals.workspace.rubric import Rubric
 from oragent.workspace.citations import normalise_text
+from oragent.workspace.data_edits import DATABASES
 from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout, role_of, sha256_of
 from oragent.workspace.reading import list_files, read_bytes, read_json, shorten_path
 from oragent.workspace.runner import relative_error
@@ -160,12 +161,16 @@ def _filter_allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> d
 
 def _is_shown(path: str, mode: Mode) -> bool:
     version = path.partition("/")[0]
+    is_database = path.removeprefix(f"{version}/" if mode is not Mode.BUILD else "").startswith("data/") and (
+        path.casefold().endswith(DATABASES)
+    )
+    role = FileRole.TABLE if is_database else role_of(path)
     if mode is Mode.BUILD:
-        return version in {"docs", "data"} and role_of(path) in GIVEN
+        return version in {"docs", "data"} and role in GIVEN
     if mode is Mode.EXPLAIN:
-        return version in {"original", "revised"} and role_of(path) in EVERYTHING
+        return version in {"original", "revised"} and role in EVERYTHING
     roles = SHOWN_OF_ORIGINAL[RevisionView.ALL] if version == "original" else GIVEN
-    return version in {"original", "revised"} and role_of(path) in roles
+    return version in {"original", "revised"} and role in roles
 
 
 def copy_view(workspace: WorkspaceLayout, folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:

@@ -1,0 +1,408 @@
+"""Generated sets: instances of business domains with revisions and questions, in the layout of the public release."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from pprint import pformat
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from oragent._base.errors import MilpError, WorkspaceError
+from oragent.evals.workspace.generating.artifacts import (
+    FileLayout,
+    describe_sources,
+    draw_layout,
+    write_data,
+    write_mail,
+    write_notes,
+)
+from oragent.evals.workspace.generating.distribution import DISTRIBUTION
+from oragent.evals.workspace.generating.domain import Change, CleanData, DataCell, Domain, Query
+from oragent.evals.workspace.generating.energy import ENERGY
+from oragent.evals.workspace.generating.production import PRODUCTION
+from oragent.evals.workspace.generating.rostering import ROSTERING
+from oragent.evals.workspace.importing import LABELS, import_release, read_release
+from oragent.evals.workspace.views import VAULT
+from oragent.milp.indexed import RELATIONS
+from oragent.milp.operations import ModelSession, SolveLimits
+from oragent.milp.operations.results import CompareResult, ExtremeResult, PriceResult, SolveResult
+from oragent.workspace.layout import Mode
+from oragent.workspace.reading import shorten_path
+
+DOMAINS = (DISTRIBUTION, PRODUCTION, ROSTERING, ENERGY)
+DIFFICULTIES = range(1, 6)
+# Number of changes of a revision by difficulty.
+CHANGES = (1, 1, 2, 2, 3)
+# A revision moves the optimum by at least this share, twice the tolerance of grading.
+MOVES = 0.02
+# Limits without seconds, so that every machine gives the same set.
+LIMITS = SolveLimits(nodes=5000)
+ATTEMPTS = 50
+ASIDES = (
+    "I write this between two meetings, so bear with me.",
+    "Some of it will sound odd to you; ask anyone in planning, it has always been like this.",
+    "Tom wanted a nicer text, but Tom is on leave.",
+    "The auditors want this on paper, so here it is.",
+)
+MAIN = '''"""Plan of $title."""
+
+from itertools import product
+
+import pulp
+
+from utils import SOURCES, load, pick
+
+$rules
+
+data = {name: load(name) for name in SOURCES}
+sets = $sets
+$cells
+problem = pulp.LpProblem("plan", pulp.LpMinimize)
+variables, cost = add_rules(problem, sets, data)
+$names = variables.values()
+$changes
+problem += pulp.lpSum(cost)
+problem.solve()
+print("OBJECTIVE_VALUE:", pulp.value(problem.objective))
+'''
+
+
+@dataclass(frozen=True)
+class RevisedInstance:
+    """A model, a revision with proven optima, and the files of both."""
+
+    domain: Domain
+    data: CleanData
+    layout: FileLayout
+    changes: tuple[Change, ...]
+    # Whether the revised files hold the changed figures. If not, only the document has them.
+    is_in_files: bool
+    original: ModelSession
+    revised: ModelSession
+    # Optimum of the original, and after each change.
+    optima: tuple[float, ...]
+
+    @property
+    def before(self) -> float:
+        """Optimum of the original."""
+        return self.optima[0]
+
+    @property
+    def after(self) -> float:
+        """Optimum of the revision."""
+        return self.optima[-1]
+
+    @property
+    def cells(self) -> list[DataCell]:
+        """Changed cells of the data."""
+        return [cell for change in self.changes for cell in change.cells]
+
+
+def optimum(session: ModelSession) -> float | None:
+    """Return the optimum, or None if there is none, or no proof within the limits."""
+    result = session.ask("solve")
+    if isinstance(result, SolveResult) and result.status == "optimal" and result.objective.is_exact:
+        return result.objective.value
+    return None
+
+
+def draw_instance(rng: np.random.Generator, domain: Domain, difficulty: int) -> RevisedInstance:
+    """Draw data and a revision until both optima are proven and differ."""
+    for _ in range(ATTEMPTS):
+        data = domain.draw(rng, domain.sizes[difficulty - 1])
+        original = ModelSession(domain.build(data), LIMITS)
+        before = optimum(original)
+        if before is None:
+            continue
+        chosen, optima = list[Change](), list[float]()
+        for change in domain.list_changes(rng, data):
+            # A program that nobody changed must not pass on new files.
+            needs_rule = len(chosen) == CHANGES[difficulty - 1] - 1 and not any(one.lines for one in chosen)
+            taken = frozenset().union(*(one.targets for one in chosen))
+            if (needs_rule and not change.lines and difficulty > 1) or change.targets & taken:
+                continue
+            trial = _revise(domain, data, [*chosen, change])
+            steps = [before, *optima]
+            if trial is None or any(abs(trial[1] - step) <= MOVES * abs(before) for step in steps):
+                continue
+            chosen.append(change)
+            optima.append(trial[1])
+            if len(chosen) == CHANGES[difficulty - 1]:
+                cells = [cell for one in chosen for cell in one.cells]
+                layout = draw_layout(rng, domain, data, difficulty, {(cell.parameter, cell.key) for cell in cells})
+                is_in_files = any(one.lines for one in chosen) and bool(rng.random() < 0.5)
+                return RevisedInstance(
+                    domain, data, layout, tuple(chosen), is_in_files, original, trial[0], (before, *optima)
+                )
+    raise WorkspaceError(f"no instance of {domain.name} in {ATTEMPTS} draws; choose another seed or difficulty")
+
+
+def _revise(domain: Domain, data: CleanData, changes: list[Change]) -> tuple[ModelSession, float] | None:
+    """Return the revised model with its optimum; None if it has none."""
+    session = ModelSession(domain.build(data.with_cells(cell for change in changes for cell in change.cells)), LIMITS)
+    session.run(line for change in changes for line in change.lines)
+    try:
+        after = optimum(session)
+    except MilpError:
+        return None
+    return None if after is None else (session, after)
+
+
+def version_files(instance: RevisedInstance, *, revised: bool) -> dict[str, bytes]:
+    """Return the documents, data and formulation of one version."""
+    domain, data = instance.domain, instance.data
+    if revised and instance.is_in_files:
+        data = data.with_cells(instance.cells)
+    aside = ASIDES[instance.layout.seed % len(ASIDES)]
+    requirement = f"# {domain.company}: what the plan has to do\n\n{aside}\n\n{domain.sections['requirement']}"
+    texts = {
+        "docs/requirement.md": requirement,
+        "docs/data_notes.md": write_notes(instance.layout),
+        "docs/figures.eml": write_mail(domain, instance.layout, instance.data.values),
+        "src/formulation.tex": domain.sections["formulation"],
+    }
+    if revised:
+        texts["docs/change_request.md"] = _write_request(instance)
+        texts["src/formulation.tex"] += "".join(f"% {line}\n" for one in instance.changes for line in one.lines)
+    files = {path: text.encode() for path, text in texts.items() if text}
+    return files | {f"data/{name}": content for name, content in write_data(instance.layout, data).items()}
+
+
+def _write_request(instance: RevisedInstance) -> str:
+    lines = [f"# {instance.domain.company}: changes from next month on", ""]
+    lines.append("The requirement stands. On top of it, the following is agreed with the management:")
+    lines += ["", *(f"- {change.text}" for change in instance.changes), ""]
+    if instance.cells and instance.is_in_files:
+        lines.append("New figures are in the files already. They replace what e-mails said about the same figure.")
+    elif instance.cells:
+        lines.append(
+            "The files still show the old figures, and nobody will update them before the month ends. Use those above."
+        )
+    lines.append("All else stays as it is.")
+    return "\n".join(lines) + "\n"
+
+
+def program_files(instance: RevisedInstance, *, revised: bool) -> dict[str, bytes]:
+    """Return the program of a version and its module ``utils``."""
+    sources, changes, cells = describe_sources(instance.layout, instance.data), "", ""
+    if revised:
+        changes = "".join(f"# {one.text}\n{one.program}\n" for one in instance.changes if one.program)
+        cells = "".join(f"{cell.program}\n" for cell in instance.cells if not instance.is_in_files)
+    first = instance.original.model.variables
+    main = Template(MAIN).substitute(
+        title=instance.domain.company,
+        rules=instance.domain.program.replace(": Any, sets: Sets, data: Figures) -> Any", ", sets, data)"),
+        sets=pformat({name: list(labels) for name, labels in instance.data.sets.items()}, width=110, compact=True),
+        names=", ".join(family.name for family in first),
+        cells=cells,
+        changes=changes,
+    )
+    utils = (Path(__file__).parent / "utils.txt").read_text(encoding="utf-8")
+    text = Template(utils).safe_substitute(sources=pformat(sources, width=110, sort_dicts=False))
+    return {"main.py": main.encode(), "utils.py": text.encode()}
+
+
+def write_records(session: ModelSession, value: float) -> dict[str, bytes]:
+    """Return the log and the record of a solve."""
+    study = session.study
+    model, point = session.model, study.last_point(study.present)
+    assert point is not None
+    activity = model.matrix @ point
+    record = {
+        "solver": "highs",
+        "status": "Optimal",
+        "objective_value": value,
+        "variables": {name: {"value": round(float(at), 6)} for name, at in zip(model.column_names, point, strict=True)},
+        "constraints": {
+            name: {"sense": str(RELATIONS[int(code)]), "slack": round(float(rhs - at), 6)}
+            for name, code, rhs, at in zip(model.row_names, model.relations, model.rhs_values, activity, strict=True)
+        },
+    }
+    log = {"returncode": 0, "objective_value": value, "stdout": f"OBJECTIVE_VALUE: {value}\n", "stderr": ""}
+    return {
+        "solver_records/plan.solution.json": (json.dumps(record, indent=0) + "\n").encode(),
+        "logs/execution_record.json": (json.dumps(log) + "\n").encode(),
+    }
+
+
+def _ask(session: ModelSession, query: Query) -> float | None:
+    """Return the answer of an operation: a price, or a total that is the same in all optimal plans."""
+    try:
+        if query.kind == "price":
+            price = session.ask(f"price {query.subject}")
+            figure = price.members[0].price_up if isinstance(price, PriceResult) else None
+            return figure.value if figure is not None and figure.is_exact else None
+        ends = [session.ask(f"{word} {query.subject}") for word in ("most", "least")]
+        values = [end.figure.value or 0.0 for end in ends if isinstance(end, ExtremeResult)]
+        return values[0] if abs(values[0] - values[1]) < 1e-6 else None
+    except MilpError:
+        return None
+
+
+def write_question(instance: RevisedInstance, rng: np.random.Generator, number: int) -> dict[str, Any]:
+    """Return the rubric of a question about both versions. All answers are results of operations."""
+    before, after = instance.before, instance.after
+    asked = ["What is the lowest cost of the original plan and of the revised one"]
+    answers, lines = [(f"{before:.2f}", "original cost in EUR"), (f"{after:.2f}", "revised cost in EUR")], ["solve"]
+    version, session = ("original", instance.original) if number % 2 else ("revised", instance.revised)
+    dimension = "Comparative Dynamics"
+    queries = instance.domain.list_queries(rng, instance.data)
+    for place in range(len(queries)):
+        query = queries[(place + number) % len(queries)]
+        value = _ask(session, query)
+        text = f"{value:.2f}" if value is not None else "0.00"
+        if text == "0.00" or len(asked) > 1:
+            continue
+        if query.kind == "price":
+            dimension = "Dual-Theory Soundness & State Interpretation"
+            asked.append(
+                f"By how much would the lowest cost of the {version} plan rise {query.text}, if you solve it again"
+            )
+        else:
+            dimension = "Logical-Physical Alignment"
+            asked.append(f"In the best {version} plan, {query.text}")
+        answers.append((text, query.text))
+        lines.append(f"{query.kind} {query.subject}")
+    for change in instance.domain.list_changes(rng, instance.data):
+        used = frozenset().union(*(one.targets for one in instance.changes))
+        if not change.lines or change.targets & used:
+            continue
+        trial = instance.original.ask("whatif " + "; ".join(change.lines))
+        if not isinstance(trial, CompareResult) or trial.status != "optimal":
+            continue
+        effect = trial.objective.difference
+        if effect.is_exact and abs(effect.value or 0.0) > 0.01:
+            asked.append(f'What would be the lowest cost of the original plan under this rule alone: "{change.text}"')
+            answers.append((f"{trial.objective.after.value:.2f}", "cost of the trial in EUR"))
+            lines.append(trial.line)
+            break
+    question = "? ".join(asked) + "? Give all figures with two decimals."
+    checklist = [
+        {
+            "criterion_id": f"c{place}",
+            "checklist_type": "exact_match",
+            "criterion": f"States the figure: {meaning}",
+            "target_entities": [text],
+        }
+        for place, (text, meaning) in enumerate(answers, 1)
+    ]
+    return {
+        "instance_id": f"OR_explain_{number:03d}",
+        "instance_number": number,
+        "dimension": dimension,
+        "question": question,
+        "checklist": checklist,
+        "expected_short_answer": "; ".join(f"{meaning}: {text}" for text, meaning in answers),
+        "multi_hop_path": "docs -> src/main.py -> " + " -> ".join(lines),
+    }
+
+
+def describe_instance(instance: RevisedInstance, number: int) -> dict[str, Any]:
+    """Return the changes of a revision and their exact effects, for the vault."""
+    rows, columns = instance.original.model.shape
+    return {
+        "instance_number": number,
+        "domain": instance.domain.name,
+        "rows": rows,
+        "variables": columns,
+        "formats": sorted({table.form for table in instance.layout.tables}),
+        "corrected_figures": len(instance.layout.corrections),
+        "changes": [
+            {
+                "kind": change.kind,
+                "text": change.text,
+                "operations": list(change.lines),
+                "cells": [[cell.parameter, list(cell.key), cell.value] for cell in change.cells],
+            }
+            for change in instance.changes
+        ],
+        "figures_in_files": instance.is_in_files,
+        # Of the original, and after each change. All are proven.
+        "optima": list(instance.optima),
+    }
+
+
+def instance_files(instance: RevisedInstance, rng: np.random.Generator, number: int) -> dict[str, dict[str, bytes]]:
+    """Return the files of the workspaces of all modes."""
+    first, second = (version_files(instance, revised=revised) for revised in (False, True))
+    programs = [program_files(instance, revised=revised) for revised in (False, True)]
+    records = [write_records(instance.original, instance.before), write_records(instance.revised, instance.after)]
+    name = {"instance_id": f"{instance.domain.name}_{number:03d}", "domain": instance.domain.name}
+    given = {path: content for path, content in first.items() if not path.startswith("src/")}
+    original = _below("original", first) | _below("original/src", programs[0])
+    revised = {path: content for path, content in second.items() if not path.startswith("src/")}
+    rubric = write_question(instance, rng, number)
+    task = {
+        "explain_task": {"dimension": rubric["dimension"], "domain": name["domain"], "question": rubric["question"]}
+    }
+    return {
+        Mode.BUILD: given | {"metadata.json": _as_json(name)},
+        Mode.REVISE: original | _below("revised", revised) | {"metadata.json": _as_json(name)},
+        Mode.EXPLAIN: original
+        | _below("original", records[0])
+        | _below("revised", second | records[1])
+        | _below("revised/src", programs[1])
+        | {"metadata.json": _as_json(name | task)},
+        "rubric": {"": _as_json(rubric)},
+    }
+
+
+def _below(folder: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {f"{folder}/{path}": content for path, content in files.items()}
+
+
+def _as_json(content: object) -> bytes:
+    return (json.dumps(content) + "\n").encode()
+
+
+def write_set(folder: Path, seed: int, count: int, difficulty: int) -> Iterator[str]:
+    """Write a set into a new or empty folder, and yield a line for each instance.
+
+    The set is the same for the same arguments.
+
+    Raises:
+        WorkspaceError: The folder is not empty, or the count or the difficulty is out of range.
+    """
+    if difficulty not in DIFFICULTIES:
+        raise WorkspaceError(f"no difficulty {difficulty}; expected 1 to {len(DIFFICULTIES)}")
+    if not 1 <= count <= 999:
+        raise WorkspaceError(f"cannot generate {count} instances; expected 1 to 999")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise WorkspaceError(f"{shorten_path(folder)} is not an empty folder; name a new one")
+    release, rubrics, notes = dict[str, bytes](), b"", b""
+    labels: dict[Mode, list[str]] = {Mode.BUILD: [], Mode.REVISE: []}
+    for number in range(1, count + 1):
+        rng = np.random.default_rng([seed, difficulty, number])
+        instance = draw_instance(rng, DOMAINS[(number - 1) % len(DOMAINS)], difficulty)
+        files = instance_files(instance, rng, number)
+        rubrics += files.pop("rubric")[""]
+        for mode, of_mode in files.items():
+            release |= _below(f"Workspace_OR/{mode}_workspaces/instance_{number}", of_mode)
+        for mode, value in ((Mode.BUILD, instance.before), (Mode.REVISE, instance.after)):
+            name = f"or_space_{number:03d}_{mode}"
+            labels[mode].append(f"{name},{mode},{number},{instance.domain.name}_{number:03d},{value!r},0.01")
+        notes += _as_json(describe_instance(instance, number))
+        columns = instance.original.model.shape[1]
+        kinds = ", ".join(change.kind for change in instance.changes)
+        moved = f"{instance.before:.2f} to {instance.after:.2f}"
+        yield f"{number}: {instance.domain.name}, {columns} variables, {moved} ({kinds})"
+    head = "workspace_id,task_type,instance_number,instance_id,reference_objective,relative_tolerance"
+    for mode, lines in labels.items():
+        release[f"evaluation/{LABELS[mode]}"] = "\n".join([head, *lines, ""]).encode()
+    release[f"evaluation/{LABELS[Mode.EXPLAIN]}"] = rubrics
+    scratch = Path(tempfile.mkdtemp(prefix="oragent-generate-"))
+    try:
+        for path, content in release.items():
+            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / path).write_bytes(content)
+        if folder.exists():
+            folder.rmdir()
+        import_release(read_release(scratch), folder)
+        (folder / VAULT / "changes.jsonl").write_bytes(notes)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
