@@ -12,8 +12,8 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
     oldest  make test on Python 3.11 with the oldest packages that pyproject.toml allows; only where it is named
     extras  make lint with all extras, then the tests that 'test' skipped (without 'test': all tests), with Chromium
             (Debian's package, as root), TypeScript and axe-core (npm), installed where missing
-    fresh   the Hypothesis tests with new random examples; the other passes draw the same examples each time (CI=1). It
-            does not begin where the time for it is over, and that is said
+    fresh   the Hypothesis tests with new random examples, 100 of each (ORAGENT_EXAMPLES); the other passes draw the
+            same 40 each time (CI=1). It does not begin where the time for it is over, and that is said
     slow    the tests marked slow, with all extras where that pass ran, file by file in an order drawn from the commit,
             until the time for them is over; the files that were left out or cut off are named
 

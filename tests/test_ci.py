@@ -141,7 +141,7 @@ def test_examples_are_fresh_in_the_pass_of_that_name(monkeypatch, tmp_path: Path
     asked = []
     monkeypatch.setattr(clone, "test", lambda outcome, files, **variables: asked.append((files, variables)))
     passes.run_fresh(passes.Pass("fresh"), clone)
-    assert asked == [(["-m 'hypothesis and not slow'"], {"CI": ""})]
+    assert asked == [(["-m 'hypothesis and not slow'"], {"CI": "", "ORAGENT_EXAMPLES": "100"})]
 
 
 def test_a_slow_file_that_is_cut_off_is_left_out_and_no_fault(monkeypatch, tmp_path: Path) -> None:
