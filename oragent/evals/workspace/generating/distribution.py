@@ -7,7 +7,6 @@ import numpy as np
 
 from oragent.evals.workspace.generating.domain import (
     CleanData,
-    Domain,
     Figures,
     Key,
     Sets,
@@ -73,14 +72,3 @@ def draw_words(rng: np.random.Generator, data: CleanData) -> dict[str, object]:
         "more": round(demand[one,] * 2.5),
         "less": round(data.values["capacity"][first,] * 0.4),
     }  # fmt: skip
-
-
-DISTRIBUTION = Domain(
-    "distribution",
-    "Hexa Frais, wholesale of chilled goods",
-    ((4, 12), (5, 18), (7, 34), (8, 64), (10, 100)),
-    PARAMETERS,
-    draw,
-    add_rules,
-    draw_words,
-)

@@ -7,7 +7,6 @@ import numpy as np
 
 from oragent.evals.workspace.generating.domain import (
     CleanData,
-    Domain,
     Figures,
     Key,
     Sets,
@@ -85,14 +84,3 @@ def draw_words(rng: np.random.Generator, data: CleanData) -> dict[str, object]:
         "cold1": round(values["load"][h1,] + 4, 1),
         "cold2": round(values["load"][h2,] + 3, 1),
     }  # fmt: skip
-
-
-ENERGY = Domain(
-    "energy",
-    "Stadtwerk Auen, district heating",
-    ((3, 8), (3, 12), (4, 18), (4, 36), (6, 48)),
-    PARAMETERS,
-    draw,
-    add_rules,
-    draw_words,
-)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import MilpError, WorkspaceError
+from oragent.evals.workspace.generating import distribution, energy, production, rostering
 from oragent.evals.workspace.generating.artifacts import (
     FileLayout,
     describe_sources,
@@ -21,11 +22,7 @@ from oragent.evals.workspace.generating.artifacts import (
     write_mail,
     write_notes,
 )
-from oragent.evals.workspace.generating.distribution import DISTRIBUTION
 from oragent.evals.workspace.generating.domain import Change, CleanData, DataCell, Domain, Query
-from oragent.evals.workspace.generating.energy import ENERGY
-from oragent.evals.workspace.generating.production import PRODUCTION
-from oragent.evals.workspace.generating.rostering import ROSTERING
 from oragent.evals.workspace.importing import LABELS, import_release, read_release
 from oragent.evals.workspace.views import VAULT
 from oragent.milp.indexed import RELATIONS
@@ -34,7 +31,44 @@ from oragent.milp.operations.results import CompareResult, ExtremeResult, PriceR
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shorten_path
 
-DOMAINS = (DISTRIBUTION, PRODUCTION, ROSTERING, ENERGY)
+DOMAINS = (
+    Domain(
+        "distribution",
+        "Hexa Frais, wholesale of chilled goods",
+        ((4, 12), (5, 18), (7, 34), (8, 64), (10, 100)),
+        distribution.PARAMETERS,
+        distribution.draw,
+        distribution.add_rules,
+        distribution.draw_words,
+    ),
+    Domain(
+        "production",
+        "Birk & Sons, garden and home furniture",
+        ((4, 5), (5, 7), (6, 9), (7, 11), (9, 13)),
+        production.PARAMETERS,
+        production.draw,
+        production.add_rules,
+        production.draw_words,
+    ),
+    Domain(
+        "rostering",
+        "Lindenhof Care Group",
+        ((2,), (4,), (8,), (16,), (36,)),
+        rostering.PARAMETERS,
+        rostering.draw,
+        rostering.add_rules,
+        rostering.draw_words,
+    ),
+    Domain(
+        "energy",
+        "Stadtwerk Auen, district heating",
+        ((3, 8), (3, 12), (4, 18), (4, 36), (6, 48)),
+        energy.PARAMETERS,
+        energy.draw,
+        energy.add_rules,
+        energy.draw_words,
+    ),
+)
 DIFFICULTIES = range(1, 6)
 # Number of changes of a revision by difficulty.
 CHANGES = (1, 1, 2, 2, 3)

@@ -7,7 +7,6 @@ import numpy as np
 
 from oragent.evals.workspace.generating.domain import (
     CleanData,
-    Domain,
     Figures,
     Sets,
     choose,
@@ -80,14 +79,3 @@ def draw_words(rng: np.random.Generator, data: CleanData) -> dict[str, object]:
         "space": round(data.values["shelf"][()] * 0.35),
         "time": round(data.values["line"][week,] * 0.3),
     }  # fmt: skip
-
-
-PRODUCTION = Domain(
-    "production",
-    "Birk & Sons, garden and home furniture",
-    ((4, 5), (5, 7), (6, 9), (7, 11), (9, 13)),
-    PARAMETERS,
-    draw,
-    add_rules,
-    draw_words,
-)

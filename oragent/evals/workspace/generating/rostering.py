@@ -7,7 +7,6 @@ import numpy as np
 
 from oragent.evals.workspace.generating.domain import (
     CleanData,
-    Domain,
     Figures,
     Key,
     Sets,
@@ -87,14 +86,3 @@ def draw_words(rng: np.random.Generator, data: CleanData) -> dict[str, object]:
         "dear": data.values["fee"]["late",] + 80,
         "pool": round(data.values["pool"][()] * 0.4),
     }  # fmt: skip
-
-
-ROSTERING = Domain(
-    "rostering",
-    "Lindenhof Care Group",
-    ((2,), (4,), (8,), (16,), (36,)),
-    PARAMETERS,
-    draw,
-    add_rules,
-    draw_words,
-)
