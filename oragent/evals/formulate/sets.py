@@ -35,6 +35,8 @@ from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
+# Forms of published files.
+FORMS = ("nl4opt", "complexor", "optibench", "miplib-nl")
 # File with the spellings of names, in the same folder as the verified set.
 SPELLINGS = "nl4opt_test_gold.json"
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
@@ -375,12 +377,16 @@ def _problem_text(record: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-FORMS = {
-    "nl4opt": read_nl4opt,
-    "complexor": read_complexor,
-    "optibench": read_optibench,
-    "miplib-nl": read_folders,
-}
+def _read_form(form: str, path: Path) -> ProblemSet:
+    match form:
+        case "nl4opt":
+            return read_nl4opt(path)
+        case "complexor":
+            return read_complexor(path)
+        case "optibench":
+            return read_optibench(path)
+        case _:
+            return read_folders(path)
 
 
 def read_set(spec: str) -> ProblemSet:
@@ -396,7 +402,7 @@ def read_set(spec: str) -> ProblemSet:
     if spec == "hard":
         return hard_set()
     if equals:
-        return FORMS[check_known(name, FORMS, "set of problems")](Path(rest))
+        return _read_form(check_known(name, FORMS, "set of problems"), Path(rest))
     if spec.endswith(".csv"):
         return read_table(Path(spec))
     raise ConfigError(

@@ -57,6 +57,33 @@ class Prediction:
     objective: Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = None
 
 
+class AttemptOutcome(StrEnum):
+    """Outcome of an attempt: passed, or the first kind of failure that applies, in this order."""
+
+    PASSED = "passed"
+    NO_ATTEMPT = "no attempt"
+    TIMEOUT = "time-out"
+    MEMORY = "out of memory"
+    RUNTIME_ERROR = "run-time error"
+    NO_OBJECTIVE = "no objective printed"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    NOT_PROVEN = "not proven optimal"
+    UNREVISED = "unrevised"
+    MISSING_CONSTRAINT = "missing constraint"
+    WRONG_DATA = "too tight or wrong data"
+    WRONG_VALUE = "wrong value"
+
+
+STATUSES = {
+    "infeasible": AttemptOutcome.INFEASIBLE,
+    "unbounded": AttemptOutcome.UNBOUNDED,
+    "timeout": AttemptOutcome.TIMEOUT,
+    "error": AttemptOutcome.RUNTIME_ERROR,
+    "runtimeerror": AttemptOutcome.RUNTIME_ERROR,
+}
+
+
 def read_references(path: Path) -> Mapping[str, Reference]:
     """Read a file of reference objectives in the format of the public release; return them by workspace id."""
     table = tables.read_strict(read_text(path), path)
@@ -76,24 +103,6 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
 def workspace_id(mode: Mode, number: int) -> str:
     """Return the name of an instance in the public release."""
     return f"or_space_{number:03d}_{mode}"
-
-
-class AttemptOutcome(StrEnum):
-    """Outcome of an attempt: passed, or the first kind of failure that applies, in this order."""
-
-    PASSED = "passed"
-    NO_ATTEMPT = "no attempt"
-    TIMEOUT = "time-out"
-    MEMORY = "out of memory"
-    RUNTIME_ERROR = "run-time error"
-    NO_OBJECTIVE = "no objective printed"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    NOT_PROVEN = "not proven optimal"
-    UNREVISED = "unrevised"
-    MISSING_CONSTRAINT = "missing constraint"
-    WRONG_DATA = "too tight or wrong data"
-    WRONG_VALUE = "wrong value"
 
 
 @dataclass(frozen=True)
@@ -170,15 +179,6 @@ def _early_failure(attempt: ProgramAttempt, printed: PrintedObjective) -> Attemp
         AttemptOutcome.NOT_PROVEN: status not in {"", "optimal", "infeasible", "unbounded"},
     }
     return next((kind for kind, holds in kinds.items() if holds), None)
-
-
-STATUSES = {
-    "infeasible": AttemptOutcome.INFEASIBLE,
-    "unbounded": AttemptOutcome.UNBOUNDED,
-    "timeout": AttemptOutcome.TIMEOUT,
-    "error": AttemptOutcome.RUNTIME_ERROR,
-    "runtimeerror": AttemptOutcome.RUNTIME_ERROR,
-}
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,21 @@ class Leak:
     certain: bool = True
 
 
+class RevisionView(StrEnum):
+    """Part of the original that a revision shows."""
+
+    CODE = "revise-code"
+    MODEL = "revise-model"
+    ALL = "revise-all"
+
+
+SHOWN_OF_ORIGINAL = {
+    RevisionView.CODE: GIVEN | {FileRole.CODE},
+    RevisionView.MODEL: GIVEN | {FileRole.FORMULATION},
+    RevisionView.ALL: GIVEN | {FileRole.CODE, FileRole.FORMULATION},
+}
+
+
 def labels_of(
     references: Mapping[str, Reference], rubric: Rubric | None = None, hashes: frozenset[str] = frozenset()
 ) -> HiddenLabels:
@@ -130,21 +145,6 @@ def _find_values(path: str, text: str, values: Mapping[str, float]) -> list[Leak
             digits = max(len(token.partition("e")[0].replace(".", "").strip("0")) for token in same)
             leaks.append(Leak(path, Trace.VALUE, label, certain=digits >= DIGITS))
     return leaks
-
-
-class RevisionView(StrEnum):
-    """Part of the original that a revision shows."""
-
-    CODE = "revise-code"
-    MODEL = "revise-model"
-    ALL = "revise-all"
-
-
-SHOWN_OF_ORIGINAL = {
-    RevisionView.CODE: GIVEN | {FileRole.CODE},
-    RevisionView.MODEL: GIVEN | {FileRole.FORMULATION},
-    RevisionView.ALL: GIVEN | {FileRole.CODE, FileRole.FORMULATION},
-}
 
 
 def public_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
