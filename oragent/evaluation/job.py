@@ -118,7 +118,7 @@ class Job:
         if self.program:
             words += (f"{COMPILED}={FOLDER}{os.sep}{COMPILED_FILE}",)
             files |= {COMPILED_FILE: compiled} if compiled else {}
-        bring = (COMPILED_FILE,) if self.program and not compiled else ()
+        bring: tuple[str, ...] = (COMPILED_FILE,) if self.program and not compiled else ()
         if self.keeps_arrays:
             words += (f"{KEEP}={FOLDER}{os.sep}{KEPT_FILE}",)
             bring += (KEPT_FILE,)
