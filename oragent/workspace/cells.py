@@ -175,7 +175,8 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
         located = locate_cell(content, change.cell)
         if tables.parse_number(located.text) is not None and not PLAIN_NUMBER.fullmatch(change.value):
             raise WorkspaceError(
-                f"{change.cell}: {shorten(change.value, 40)!r} is not a number; the cell has {located.text}"
+                f"{change.cell}: {shorten(change.value, 40)!r} is not a number; expected one with a decimal point, "
+                f"such as {located.text}, whatever the file uses"
             )
         placed.setdefault(located.table, {})[located.row, located.column] = change.value
     return _write_cells(content, path, placed)

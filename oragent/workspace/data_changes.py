@@ -1,6 +1,7 @@
 """Changed cells of data files between two states of a workspace: list, comparison with a plan, and former values."""
 
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from oragent.workspace.verb_results import AuditResult, CellEdit, Revision
 FIGURES = f"data/{tables.PARAMETERS_FILE}"
 DATA_ENDINGS = (*TABLES, *DATABASES, ".json", ".parquet")
 LARGEST_PLAN = 4 << 20
+# A number with a decimal comma, which cannot be a number with a separator of thousands.
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?:\d{1,2}|\d{4,})")
 
 
 def list_data(state: FolderState, patterns: Sequence[str] = ()) -> dict[str, Path]:
@@ -125,6 +128,11 @@ class PlannedEdit:
         """Cell of the edit."""
         return CellReference(self.path, self.table, (self.row,), self.column or "Value")
 
+    @property
+    def plain_value(self) -> str:
+        """Value with a decimal point. A comma before three digits stays, because it may separate thousands."""
+        return _with_point(self.value)
+
     def matches(self, edit: CellEdit) -> bool:
         """Return True if this edit was made."""
         if edit.path != self.path and not edit.path.endswith(f"/{self.path}"):
@@ -132,13 +140,16 @@ class PlannedEdit:
         if not edit.row:
             return True
         row, planned = fold_text(edit.row), fold_text(self.row)
+        is_value = not self.value or any(is_same_text(text, edit.after) for text in (self.value, self.plain_value))
+        if edit.path.casefold().endswith(".json") and self.column and row == f"{planned}, {fold_text(self.column)}":
+            # In a JSON file, the last key is a part of the row.
+            return is_value
         if row != planned and not row.startswith(f"{planned}, ") and not planned.startswith(f"{row}, "):
             return False
         if self.table and edit.table and fold_text(self.table) != fold_text(edit.table):
             return False
         if not self.column:
             return self.is_figure or edit.before is None or edit.after is None
-        is_value = not self.value or is_same_text(self.value, edit.after)
         return fold_text(self.column) == fold_text(edit.column) and is_value
 
 
@@ -187,8 +198,13 @@ class EditPlan:
 
     def neutral_cells(self, folder: Path) -> list[CellChange]:
         """Return the neutral values as changes of cells, without those of cells that a folder lacks."""
-        changes = [CellChange(edit.cell, edit.neutral) for edit in self.planned if PLAIN_NUMBER.fullmatch(edit.neutral)]
+        neutral = [(edit.cell, _with_point(edit.neutral)) for edit in self.planned]
+        changes = [CellChange(cell, value) for cell, value in neutral if PLAIN_NUMBER.fullmatch(value)]
         return [change for change in changes if read_text_of(folder, change.cell) is not None]
+
+
+def _with_point(value: str) -> str:
+    return value.replace(",", ".") if DECIMAL_COMMA.fullmatch(value) else value
 
 
 def _of_change(change: CellChange) -> PlannedEdit:

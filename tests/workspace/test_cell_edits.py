@@ -6,9 +6,11 @@ import zipfile
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.workspace.data_changes import PlannedEdit
 from oragent.workspace.data_edits import replace_cells
 from oragent.workspace.reading import decode_text
 from oragent.workspace.tables import read_table
+from oragent.workspace.verb_results import CellEdit
 
 PLAIN = "good,price (EUR),stock\nrye,4,10\nwheat,3,20\n"
 GERMAN = "Preisliste 2026;;\n\nSorte;;Preis (€);Lager\nRoggen;;4,50;1.200\nWeizen;;3,25;800\n"
@@ -105,3 +107,21 @@ def test_a_cell_within_a_merged_range_is_refused() -> None:
     book.save(out)
     with pytest.raises(WorkspaceError, match="merged range"):
         replace_cells(out.getvalue(), "data/t.xlsx", {(2, 1): "4"}, "May")
+
+
+@pytest.mark.parametrize(
+    ("planned", "made", "matches"),
+    [
+        (("daten/b.json", "Klinik", "MWh", "110"), ("daten/b.json", "Klinik, MWh", "value", "110"), True),
+        (("daten/b.json", "Klinik", "MWh", "110"), ("daten/b.json", "Klinik, MWh", "value", "111"), False),
+        (("daten/b.json", "Klinik", "bio", "110"), ("daten/b.json", "Klinik, MWh", "value", "110"), False),
+        (("daten/b.json", "Klinik, MWh", "value", "110"), ("daten/b.json", "Klinik, MWh", "value", "110"), True),
+        (("q.csv", "Gas", "Preis", "51,50"), ("q.csv", "Gas", "Preis", "51.5"), True),
+        (("q.csv", "Gas", "Preis", "1,500"), ("q.csv", "Gas", "Preis", "1.5"), False),
+        (("q.csv", "Gas", "Preis", "a,b"), ("q.csv", "Gas", "Preis", "a.b"), False),
+    ],
+)
+def test_a_planned_edit_matches_other_notations_of_the_same_cell_and_number(planned, made, matches) -> None:
+    path, row, column, after = made
+    edit = CellEdit(path=path, row=row, column=column, before="90", after=after)
+    assert PlannedEdit(*planned).matches(edit) is matches
