@@ -55,7 +55,9 @@ def propose_settings(folder: Path) -> dict[str, object]:
     if names:
         settings["environment"] = dict.fromkeys(names, "")
     for key, endings in (("documents", DOCUMENTS), ("data", DATA)):
-        patterns = _patterns(path for path in files if path.casefold().endswith(endings))
+        found = (path for path in files if path.casefold().endswith(endings))
+        # A revision may add a table beside the present ones, so one file in a folder of data is enough for a pattern.
+        patterns = _patterns(found, 1 if key == "data" else MANY)
         if patterns:
             settings[key] = patterns
     return settings
@@ -104,15 +106,15 @@ def rank_programs(programs: Mapping[str, Path]) -> list[str]:
     return [path for _, path in sorted(ranked)]
 
 
-def _patterns(paths: Iterable[str]) -> list[str]:
-    """Return the paths; many paths in one folder become one pattern."""
+def _patterns(paths: Iterable[str], least: int) -> list[str]:
+    """Return the paths; at least so many paths in one folder, or ``MANY`` in the top folder, become one pattern."""
     groups: dict[tuple[str, str], list[str]] = {}
     for path in paths:
         parent, _, name = path.rpartition("/")
         groups.setdefault((parent, Path(name).suffix), []).append(path)
     patterns = []
     for (parent, suffix), group in groups.items():
-        if len(group) < MANY:
+        if len(group) < (least if parent else MANY):
             patterns += group
         else:
             patterns.append(f"{parent}/*{suffix}" if parent else f"*{suffix}")

@@ -212,14 +212,14 @@ def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[i
 
 
 def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str]) -> bytes:
-    """Return a JSON file with new values; the indentation is that of its second line."""
+    """Return a JSON file with new values; the indentation is that of its second line, and one line stays one line."""
     text = decode_text(content, path)
     tree = parse_json(text, path)
     cells = list(list_json_cells(tree))
     for (row, _), value in values.items():
         _, holder, key = cells[row]
         holder[key] = _typed(value)
-    indent = re.match(r"[^\n]*\n( *)", text)
+    indent = re.match(r"[^\n]*\n( *)", text.strip())
     ending = "\n" if text.endswith("\n") else ""
     width = len(indent[1]) if indent else None
     return encode_like(json.dumps(tree, indent=width, ensure_ascii=False) + ending, content)

@@ -22,7 +22,9 @@ MAX_DEPTH = 32
 # Limits on the path of a file that a model names.
 MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_NEW_FOLDERS = 1000, 200, 16
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE | re.ASCII)
-OWN_FILES = (".oragent/drafts", ".oragent/begun.json", "run.db", "run.db-wal", "run.db-shm", "report.html")
+# Files of the record and the page, next to the files of the team.
+RUN_FILES = ("run.db", "run.db-wal", "run.db-shm", "run.db-reserve", "report.html")
+OWN_FILES = (".oragent/drafts", ".oragent/begun.json", *RUN_FILES)
 WORKBOOKS = (".xlsx", ".xlsm")
 IGNORED = {"__pycache__", "node_modules", "venv", "Thumbs.db", "desktop.ini"}
 ENCODINGS = {

@@ -24,11 +24,11 @@ from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import PROVEN, evaluate_point, solve
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace.reading import list_files, shorten_path
+from oragent.workspace.reading import RUN_FILES, list_files, shorten_path
 from oragent.workspace.settings import LIMITS, NO_ENTRY, ProgramEntry
 
 # Oragent's own files in a user's workspace.
-OURS = {".oragent", "run.db", "run.db-wal", "run.db-shm", "report.html"}
+OURS = {".oragent", *RUN_FILES}
 # Minimum share of a program's time limit for the second solve of its models.
 LEAST_SHARE = 0.25
 # Maximum number of variables and rows for which duals and ranges are computed.

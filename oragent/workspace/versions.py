@@ -16,12 +16,12 @@ from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import list_files, path_error, read_bytes, shorten, shorten_path
+from oragent.workspace.reading import RUN_FILES, list_files, path_error, read_bytes, shorten, shorten_path
 from oragent.workspace.repository import REFERENCES, Repository, own_index
 
 PERSON = "person"
 # Files that commands create. They are local and can be created again.
-LOCAL = (".oragent/", "run.db", "run.db-wal", "run.db-shm", "report.html", "answers/")
+LOCAL = (".oragent/", *RUN_FILES, "answers/")
 IGNORED_TEXT = "".join(f"/{name}\n" for name in LOCAL)
 # Journal of an unfinished write, below the workspace.
 PENDING_WRITE = Path(".oragent") / "writing"

@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.workspace.cells import change_cells, read_change
 from oragent.workspace.data_changes import PlannedEdit
 from oragent.workspace.data_edits import replace_cells
 from oragent.workspace.reading import decode_text
@@ -125,3 +126,11 @@ def test_a_planned_edit_matches_other_notations_of_the_same_cell_and_number(plan
     path, row, column, after = made
     edit = CellEdit(path=path, row=row, column=column, before="90", after=after)
     assert PlannedEdit(*planned).matches(edit) is matches
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": {"b": 1, "c": "é"}}\n', '{\n "a": {\n  "b": 1,\n  "c": "é"\n }\n}', '{\n"a": {\n"b": 1\n}\n}']
+)
+def test_a_json_file_keeps_its_lines(text: str) -> None:
+    change = read_change("d.json[a, b] = 2")
+    assert change_cells(text.encode(), "d.json", [change]).decode() == text.replace("1", "2")

@@ -92,8 +92,6 @@ def test_a_team_revises_twice_and_takes_both_back(case: Callable[[], tuple[Any, 
     make, revisions, plans, optima = case()
     folder = make(tmp_path / "team")
     adopt_folder(folder, write=True)
-    settings = (folder / "workspace.yaml").read_text()
-    (folder / "workspace.yaml").write_text(settings.replace("- inputs/demand.csv", "- inputs/*.csv"))
     teams.commit(folder, "Adopt")
     state, index = teams.state_of(folder), (folder / ".git/index").read_bytes()
     contents = {
