@@ -34,6 +34,10 @@ SITES = {
         {"tree_of": 1, "ast.unparse": 2},
         f"a problem's expression, passed by the child before; {PASSED}",
     ),
+    "harness/hardening.py": (
+        {"json.loads": 1, "compile": 1, "exec": 1},
+        f"{SANDBOX}, by the scorer: {BOUNDED}; compiled and run in a guest",
+    ),
     "harness/candidate_loading.py": ({"exec": 1, "compile": 1}, "in a guest"),
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),
@@ -69,6 +73,7 @@ SITES = {
     "evaluation/devices.py": ({"json.loads": 1}, OURS),
     "evaluation/job.py": ({"tree_of": 1}, USER),
     "search/user_commands.py": ({"json.loads": 5}, f"{USER}, of bounded length"),
+    "search/round_experiments.py": ({"json.loads": 1}, OURS),
     "search/launch.py": ({"json.loads": 1}, OURS),
     "search/archive.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 3}, OURS),
