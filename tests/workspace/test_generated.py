@@ -28,6 +28,7 @@ from oragent.evals.workspace.generating.instances import (
     DOMAINS,
     RevisedInstance,
     draw_instance,
+    list_answers,
     version_files,
     write_set,
 )
@@ -214,8 +215,8 @@ def write_model(
     return problem, {"heat": heat, "on": on, "start": start, "level": level}, cost
 
 
-def optimum(instance: RevisedInstance, folder: Path, revised: bool) -> float:
-    """Solve the independent model with the figures of the files, and the changes of the request."""
+def optimum(instance: RevisedInstance, folder: Path, revised: bool, *extra: str, changed: bool = True) -> float:
+    """Solve the independent model with the figures of the files, the changes of the request and further lines."""
     for path, content in version_files(instance, revised=revised).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
@@ -231,9 +232,11 @@ def optimum(instance: RevisedInstance, folder: Path, revised: bool) -> float:
     problem, variables, cost = write_model(domain.name, get)
     if revised:
         scope = {**variables, "problem": problem, "cost": cost, "pulp": pulp, "pick": pick, "sets": instance.data.sets}
-        for change in instance.changes:
+        for change in instance.changes if changed else ():
             exec(change.program, scope)
         cost = scope["cost"]
+    for line in extra:
+        exec(line, {**variables, "problem": problem, "pulp": pulp, "pick": pick})
     problem += pulp.lpSum(cost)
     assert problem.solve(pulp.HiGHS(msg=False)) == 1
     return float(pulp.value(problem.objective))
@@ -258,6 +261,40 @@ def test_an_independent_reader_finds_both_optima(tmp_path: Path, domain: Domain,
     instance = draw_instance(np.random.default_rng([seed, difficulty, 7]), domain, difficulty)
     assert optimum(instance, tmp_path / "original", False) == pytest.approx(instance.before, rel=1e-6)
     assert optimum(instance, tmp_path / "revised", True) == pytest.approx(instance.after, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
+def test_refused_alternatives_cost_what_the_answers_say(tmp_path: Path, domain: Domain) -> None:
+    rng = np.random.default_rng([domain.name.encode()[0], 3])
+    found = 0
+    for number in range(1, 5):
+        instance = draw_instance(rng, domain, 1 + number % 2)
+        is_revised = number % 2 == 0
+        answers = [one for one in list_answers(instance, rng, number) if one.kind == "whynot"]
+        for answer in answers:
+            family, labels, value = re.fullmatch(r"whynot (\w+)\[(.*)\] = (\d)", answer.line).groups()  # type: ignore[union-attr]
+            rows = (
+                f"for one in pick({family}, {labels.replace('*', chr(34) + '*' + chr(34))}): problem += one == {value}"
+            )
+            folder = tmp_path / str(number)
+            costs = [optimum(instance, folder, is_revised, *extra) for extra in ((), (rows,))]
+            assert costs[1] - costs[0] == pytest.approx(answer.value, rel=1e-4, abs=0.01)
+            found += 1
+    assert found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
+def test_an_unchanged_program_misses_the_optimum_of_new_files(tmp_path: Path, domain: Domain) -> None:
+    rng, found = np.random.default_rng(11), 0
+    for number in range(40):
+        instance = draw_instance(rng, domain, 3)
+        if instance.is_in_files and instance.cells and found < 2:
+            found += 1
+            unchanged = optimum(instance, tmp_path / str(number), True, changed=False)
+            assert unchanged != pytest.approx(instance.after, rel=0.015)
+    assert found
 
 
 @pytest.mark.slow

@@ -96,7 +96,7 @@ class Change:
 class Query(NamedTuple):
     """A question whose answer is the result of an operation."""
 
-    # ``price`` of a row, or ``total`` of variables.
+    # ``price`` of a row, ``total`` of variables, or ``whynot`` of a change.
     kind: str
     subject: str
     text: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from pprint import pformat
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from oragent.evals.workspace.importing import LABELS, import_release, read_relea
 from oragent.evals.workspace.views import VAULT
 from oragent.milp.indexed import RELATIONS
 from oragent.milp.operations import ModelSession, SolveLimits
-from oragent.milp.operations.results import CompareResult, ExtremeResult, PriceResult, SolveResult
+from oragent.milp.operations.results import CompareResult, ExtremeResult, OperationResult, PriceResult, SolveResult
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shorten_path
 
@@ -83,6 +83,16 @@ ASIDES = (
     "Tom wanted a nicer text, but Tom is on leave.",
     "The auditors want this on paper, so here it is.",
 )
+# Questions by the operation that answers them.
+QUESTIONS = {
+    "solve": "What is the lowest cost of the original plan and of the revised one",
+    "price": "By how much would the lowest cost of the {version} plan rise {text}, if you solve it again",
+    "total": "In the best {version} plan, {text}",
+    "whynot": "Why does the best {version} plan not {text}, and by how much would the lowest cost rise if it did",
+    "whatif": 'What would be the lowest cost of the original plan under this rule alone: "{text}"',
+}
+# Dimensions of the release by the operation.
+DIMENSIONS = {"price": "Dual-Theory Soundness & State Interpretation", "total": "Logical-Physical Alignment"}
 MAIN = '''"""Plan of $title."""
 
 from itertools import product
@@ -137,6 +147,18 @@ class RevisedInstance:
         return [cell for change in self.changes for cell in change.cells]
 
 
+class Answer(NamedTuple):
+    """A question with its exact answer."""
+
+    # Key of ``QUESTIONS``.
+    kind: str
+    question: str
+    meaning: str
+    value: float
+    # Line of the operation.
+    line: str
+
+
 def optimum(session: ModelSession) -> float | None:
     """Return the optimum, or None if there is none, or no proof within the limits."""
     result = session.ask("solve")
@@ -155,19 +177,22 @@ def draw_instance(rng: np.random.Generator, domain: Domain, difficulty: int) -> 
             continue
         chosen, optima = list[Change](), list[float]()
         for change in domain.list_changes(rng, data):
-            # A program that nobody changed must not pass on new files.
+            # With new files alone, a program that nobody changed would pass.
             needs_rule = len(chosen) == CHANGES[difficulty - 1] - 1 and not any(one.lines for one in chosen)
             taken = frozenset().union(*(one.targets for one in chosen))
             if (needs_rule and not change.lines and difficulty > 1) or change.targets & taken:
                 continue
             trial = _revise(domain, data, [*chosen, change])
             steps = [before, *optima]
-            if trial is None or any(abs(trial[1] - step) <= MOVES * abs(before) for step in steps):
+            if trial is None or any(_is_close(trial, step, before) for step in steps):
                 continue
             chosen.append(change)
             optima.append(trial[1])
             if len(chosen) == CHANGES[difficulty - 1]:
                 cells = [cell for one in chosen for cell in one.cells]
+                unchanged = _revise(domain, data, [one for one in chosen if one.cells])
+                if cells and any(one.lines for one in chosen) and _is_close(unchanged, trial[1], before):
+                    break
                 layout = draw_layout(rng, domain, data, difficulty, {(cell.parameter, cell.key) for cell in cells})
                 is_in_files = any(one.lines for one in chosen) and bool(rng.random() < 0.5)
                 return RevisedInstance(
@@ -185,6 +210,11 @@ def _revise(domain: Domain, data: CleanData, changes: list[Change]) -> tuple[Mod
     except MilpError:
         return None
     return None if after is None else (session, after)
+
+
+def _is_close(revision: tuple[ModelSession, float] | None, after: float, before: float) -> bool:
+    """Whether a revision has an optimum that grading may take for that of another revision."""
+    return revision is not None and abs(revision[1] - after) <= MOVES * max(abs(before), abs(after))
 
 
 def version_files(instance: RevisedInstance, *, revised: bool) -> dict[str, bytes]:
@@ -265,74 +295,81 @@ def write_records(session: ModelSession, value: float) -> dict[str, bytes]:
 
 
 def _ask(session: ModelSession, query: Query) -> float | None:
-    """Return the answer of an operation: a price, or a total that is the same in all optimal plans."""
+    """Return the answer of an operation, or None if it is 0, not proven, or not the same in all optimal plans."""
+    value: float | None = None
     try:
         if query.kind == "price":
             price = session.ask(f"price {query.subject}")
             figure = price.members[0].price_up if isinstance(price, PriceResult) else None
-            return figure.value if figure is not None and figure.is_exact else None
-        ends = [session.ask(f"{word} {query.subject}") for word in ("most", "least")]
-        values = [end.figure.value or 0.0 for end in ends if isinstance(end, ExtremeResult)]
-        return values[0] if abs(values[0] - values[1]) < 1e-6 else None
+            value = figure.value if figure is not None and figure.is_exact else None
+        elif query.kind == "whynot":
+            value = _effect(session.ask(f"whynot {query.subject}"))
+        else:
+            ends = [session.ask(f"{word} {query.subject}") for word in ("most", "least")]
+            values = [end.figure.value or 0.0 for end in ends if isinstance(end, ExtremeResult)]
+            value = values[0] if abs(values[0] - values[1]) < 1e-6 else None
     except MilpError:
         return None
+    return None if value is None or f"{abs(value):.2f}" == "0.00" else value
+
+
+def _effect(result: OperationResult) -> float | None:
+    """Return the proven difference of two optima, or None."""
+    if not isinstance(result, CompareResult) or result.status_after != "optimal":
+        return None
+    return result.objective.difference.value if result.objective.difference.is_exact else None
+
+
+def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: int) -> Iterator[Answer]:
+    """Yield a question for each kind that has an answer: a price or total, a refused alternative, a rule alone."""
+    version, session = ("original", instance.original) if number % 2 else ("revised", instance.revised)
+    queries = instance.domain.list_queries(rng, instance.data)
+    start = number % len(queries)
+    turned = queries[start:] + queries[:start]
+    for group in ({"price", "total"}, {"whynot"}):
+        for query in turned:
+            value = _ask(session, query) if query.kind in group else None
+            if value is not None:
+                question = QUESTIONS[query.kind].format(version=version, text=query.text)
+                yield Answer(query.kind, question, query.text, value, f"{query.kind} {query.subject}")
+                break
+    used = frozenset().union(*(one.targets for one in instance.changes))
+    for change in instance.domain.list_changes(rng, instance.data):
+        if not change.lines or change.targets & used:
+            continue
+        trial = instance.original.ask("whatif " + "; ".join(change.lines))
+        if abs(_effect(trial) or 0.0) > 0.01:
+            assert isinstance(trial, CompareResult)
+            question = QUESTIONS["whatif"].format(text=change.text)
+            yield Answer("whatif", question, "cost of the trial in EUR", trial.objective.after.value or 0.0, trial.line)
+            break
 
 
 def write_question(instance: RevisedInstance, rng: np.random.Generator, number: int) -> dict[str, Any]:
     """Return the rubric of a question about both versions. All answers are results of operations."""
-    before, after = instance.before, instance.after
-    asked = ["What is the lowest cost of the original plan and of the revised one"]
-    answers, lines = [(f"{before:.2f}", "original cost in EUR"), (f"{after:.2f}", "revised cost in EUR")], ["solve"]
-    version, session = ("original", instance.original) if number % 2 else ("revised", instance.revised)
-    dimension = "Comparative Dynamics"
-    queries = instance.domain.list_queries(rng, instance.data)
-    for place in range(len(queries)):
-        query = queries[(place + number) % len(queries)]
-        value = _ask(session, query)
-        text = f"{value:.2f}" if value is not None else "0.00"
-        if text == "0.00" or len(asked) > 1:
-            continue
-        if query.kind == "price":
-            dimension = "Dual-Theory Soundness & State Interpretation"
-            asked.append(
-                f"By how much would the lowest cost of the {version} plan rise {query.text}, if you solve it again"
-            )
-        else:
-            dimension = "Logical-Physical Alignment"
-            asked.append(f"In the best {version} plan, {query.text}")
-        answers.append((text, query.text))
-        lines.append(f"{query.kind} {query.subject}")
-    for change in instance.domain.list_changes(rng, instance.data):
-        used = frozenset().union(*(one.targets for one in instance.changes))
-        if not change.lines or change.targets & used:
-            continue
-        trial = instance.original.ask("whatif " + "; ".join(change.lines))
-        if not isinstance(trial, CompareResult) or trial.status != "optimal":
-            continue
-        effect = trial.objective.difference
-        if effect.is_exact and abs(effect.value or 0.0) > 0.01:
-            asked.append(f'What would be the lowest cost of the original plan under this rule alone: "{change.text}"')
-            answers.append((f"{trial.objective.after.value:.2f}", "cost of the trial in EUR"))
-            lines.append(trial.line)
-            break
-    question = "? ".join(asked) + "? Give all figures with two decimals."
+    answers = [
+        Answer("solve", QUESTIONS["solve"], "original cost in EUR", instance.before, "solve"),
+        Answer("solve", "", "revised cost in EUR", instance.after, ""),
+        *list_answers(instance, rng, number),
+    ]
+    question = "? ".join(one.question for one in answers if one.question) + "? Give all figures with two decimals."
     checklist = [
         {
             "criterion_id": f"c{place}",
             "checklist_type": "exact_match",
-            "criterion": f"States the figure: {meaning}",
-            "target_entities": [text],
+            "criterion": f"States the figure: {one.meaning}",
+            "target_entities": [f"{one.value:.2f}"],
         }
-        for place, (text, meaning) in enumerate(answers, 1)
+        for place, one in enumerate(answers, 1)
     ]
     return {
         "instance_id": f"OR_explain_{number:03d}",
         "instance_number": number,
-        "dimension": dimension,
+        "dimension": next((DIMENSIONS[one.kind] for one in answers if one.kind in DIMENSIONS), "Comparative Dynamics"),
         "question": question,
         "checklist": checklist,
-        "expected_short_answer": "; ".join(f"{meaning}: {text}" for text, meaning in answers),
-        "multi_hop_path": "docs -> src/main.py -> " + " -> ".join(lines),
+        "expected_short_answer": "; ".join(f"{one.meaning}: {one.value:.2f}" for one in answers),
+        "multi_hop_path": "docs -> src/main.py -> " + " -> ".join(one.line for one in answers if one.line),
     }
 
 
