@@ -91,12 +91,11 @@ def _text_of(node: ast.stmt, lines: list[str]) -> str:
 
 
 def _split_head(tree: ast.Module, source: str) -> tuple[str, str]:
-    """Split a program after its docstring and its imports from ``__future__``."""
+    """Split a program after its docstring and the imports at its top, which decorators of copied functions may need."""
     last = 0
     for at, node in enumerate(tree.body):
         is_docstring = at == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not (is_docstring or is_future):
+        if not (is_docstring or isinstance(node, ast.Import | ast.ImportFrom)):
             break
         last = node.end_lineno or last
     lines = source.split("\n")

@@ -61,6 +61,13 @@ def test_what_the_program_defines_itself_is_kept() -> None:
     assert copy_helpers(LIBRARY, ["root"], {"root": PROGRAM}) == LIBRARY
 
 
+def test_copied_functions_find_the_imports_of_the_program() -> None:
+    program = (
+        "import numpy as np\n\nTABLE = [root(8.0)]\n\n\ndef guess(x):\n    return root(x) + TABLE[0] + np.pi - np.pi\n"
+    )
+    assert run(copy_helpers(program, ["root"], {"root": LIBRARY}), 6.0) == pytest.approx(3 + 12**0.5)
+
+
 def test_an_unknown_function_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(CandidateError, match="'rooot': known are other, root"):
         copy_helpers(PROGRAM, ["rooot"], {"root": LIBRARY, "other": LIBRARY})
