@@ -29,6 +29,7 @@ from oragent.harness.kept_arrays import write_arrays
 from oragent.harness.process import DirectForker, GuestProcess, Spare
 from oragent.harness.racing import Race
 from oragent.harness.solutions import SolutionAlbum
+from oragent.harness.start_clock import StartClock
 from oragent.harness.states import SampleOfCalls, State, StepProgress, sample_decisions
 from oragent.sandbox.isolation import process_usage
 from oragent.sandbox.isolation.guest import Confinement
@@ -133,9 +134,10 @@ class Guest:
             compiled=self._read_compiled(compiled),
         )
         self._spare = Spare(run_guest, confinement) if fresh_processes else None
-        self._main: GuestProcess | None = GuestProcess(
-            DirectForker(run_guest, confinement), self._memory_mb, memory_now.resident
-        )
+        # Shared with the first guest alone, so that no guest can leave anything for a later one there.
+        self._start_clock: StartClock | None = StartClock()
+        forker = DirectForker(partial(run_guest, start_clock=self._start_clock), confinement)
+        self._main: GuestProcess | None = GuestProcess(forker, self._memory_mb, memory_now.resident)
         if confinement.rules >= 0:
             os.close(confinement.rules)
         self._log = self._main.log
@@ -318,7 +320,7 @@ class Guest:
             self._main.close()
             self._count_cpu(self._main)
             self._ended_s += self._main.cpu_s
-            self._main = None
+            self._main = self._start_clock = None
 
     def make_fresh_process(self) -> GuestProcess:
         """Create a process with the candidate that has not answered any call."""
@@ -455,12 +457,15 @@ class Guest:
         spent = sum(self._counted.values()) + max(running, 0.0)
         if self.heuristic_s is None or spent <= self.heuristic_s:
             return
+        start = ""
         # Its end has no further cost.
         if self._main is not None and self._main.first_s is None:
             self._counted[self._main.size] += max(running, 0.0)
+            if self._start_clock is not None:
+                start = f", with the first call unfinished: {self._start_clock.describe(self._main.cpu_s)}"
         self.end()
         size, largest = max(self._counted.items(), key=itemgetter(1))
-        place = f", {'all' if largest >= spent else 'most'} of it at {size}" if size else ""
+        place = start or (f", {'all' if largest >= spent else 'most'} of it at {size}" if size else "")
         message = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}{self.progress}"
         raise CandidateError(message, Status.TIMEOUT)
 

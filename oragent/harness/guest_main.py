@@ -28,6 +28,7 @@ from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may
 from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
+from oragent.harness.start_clock import StartClock
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.modules import find_hidden_modules
@@ -60,6 +61,7 @@ def run_guest(
     state: Callable[..., Any] | None = None,
     helpers: Collection[str] | None = None,
     compiled: bytes | None = None,
+    start_clock: StartClock | None = None,
 ) -> NoReturn:
     """Run the guest process. This function never returns, and the process ends when its parent does.
 
@@ -77,6 +79,7 @@ def run_guest(
         helpers: Names of the evaluator's helper modules, which are removed first, with those of the project. None means
             that none are removed.
         compiled: Machine code of an earlier process for `CompiledCode`, or None.
+        start_clock: Receives the seconds of imports and compilation, if it is given.
     """
     code = EXIT_UNCONFINED
     try:
@@ -85,7 +88,7 @@ def run_guest(
         code = 0
         if helpers is not None:
             forget_project(helpers, state)
-        candidate = _Candidate(path, sources, functions, library, state, compiled, hardening)
+        candidate = _Candidate(path, sources, functions, library, state, compiled, hardening, start_clock)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
             # The candidate may have closed or replaced the streams.
@@ -184,7 +187,9 @@ class _Candidate:
         state: Callable[..., Any] | None,
         compiled: bytes | None,
         hardening: str = "",
+        start_clock: StartClock | None = None,
     ) -> None:
+        self._start_clock = start_clock
         self.path, self._sources, self._names, self._library = str(path), sources, functions, library
         self._hardening = hardening
         # Seeding costs 15 microseconds per call, so programs without random numbers skip it.
@@ -253,6 +258,8 @@ class _Candidate:
     def _load_functions(self, name: str) -> Callable[..., Any]:
         if not self._functions:
             self.seed_generators()
+            if self._start_clock is not None:
+                self._start_clock.begin(compiles=may_compile(self._sources))
             if self._compiled is not None:
                 self._compiled.install()
             if may_ask_cache(self._sources):
@@ -265,6 +272,8 @@ class _Candidate:
                 if self._hardening:
                     main = self._names[0]
                     self._functions[main] = wrap_function(self._hardening, main, self._functions[main])
+            if self._start_clock is not None:
+                self._start_clock.end_import()
         return self._functions[name]
 
 

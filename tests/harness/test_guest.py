@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from oragent.harness import Guest
 from oragent._base.errors import CandidateError
+from oragent.harness.start_clock import StartClock
 
 
 def strict(function, number):
@@ -294,6 +296,60 @@ def test_the_time_of_all_calls_is_bounded_but_for_the_first(guest_of) -> None:
     with pytest.raises(CandidateError, match=r"took 0\.\d+ s of 0\.3 s of CPU time, most of it at size 100") as caught:
         guest(60)
     assert caught.value.status == "timeout"
+
+
+COMPILES = """import numba
+def f(x):
+    @numba.njit
+    def g(a, n):
+        total = 0.0
+        for i in range(n):
+            total += a[i % len(a)]
+        return total
+    if x == "compile":
+        while True:
+            numba.njit(lambda a: a.sum() + a.mean() + a.std())(np.ones(3))
+    g(np.ones(3), 5)
+    while True: pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (COMPILES, r"[\d.]+ s of imports and compilation, and [\d.]+ s of the call itself"),
+        ("while True: pass\ndef f(x): return x", r"the import of the program did not end in [\d.]+ s"),
+        ("import numba\nwhile True: numba.njit(lambda a: a.sum())(np.ones(3))\ndef f(x): return x", "import of the"),
+    ],
+)
+def test_a_first_call_out_of_time_tells_compilation_from_search(
+    guest_of, monkeypatch: pytest.MonkeyPatch, body: str, told: str
+) -> None:
+    monkeypatch.setattr("oragent.harness.guest.FIRST_S", 0.2)
+    guest = guest_of(body)
+    guest.heuristic_s, guest.where = 4.0, "size 20, instance 0"
+    with pytest.raises(CandidateError, match=told) as caught:
+        guest("search")
+    assert caught.value.status == "timeout"
+
+
+@pytest.mark.slow
+def test_a_compilation_that_does_not_end_is_told(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oragent.harness.guest.FIRST_S", 0.2)
+    guest = guest_of(COMPILES)
+    guest.heuristic_s, guest.where = 4.0, "size 20, instance 0"
+    with pytest.raises(CandidateError, match=r"imports and compilation"):
+        guest("compile")
+
+
+@pytest.mark.parametrize("fields", [(float("nan"), 0.0, 0.0), (-5.0, float("inf"), 1e308), (1e9, -1e9, 3.0)])
+def test_a_clock_with_forged_figures_tells_possible_seconds(fields: tuple[float, float, float]) -> None:
+    clock = StartClock()
+    clock._write(*fields)
+    numbers = re.findall(r"[-\d.einfa]*\d[\d.e+]*(?= s)", clock.describe(2.0))
+    assert numbers
+    assert all(0 <= float(number) <= 2.0 for number in numbers)
 
 
 @pytest.mark.slow
