@@ -489,14 +489,14 @@ class _Sweep:
     def _at_once(self) -> int:
         """Return the number of settings to run next; they should end within the remaining CPU seconds.
 
-        The number is 0 if the first settings all failed for the same reason.
+        The number is 0 if the first two settings failed for the same reason.
         """
-        if not self._rows:
-            return 1
         messages = {row.message for row in self._rows.values()}
-        is_hopeless = len(self._rows) > AT_ONCE and len(messages) == 1 and "" not in messages
-        if self._remaining_s < LEAST_S or is_hopeless:
+        all_fail = len(messages) == 1 and "" not in messages
+        if self._remaining_s < LEAST_S or (all_fail and len(self._rows) > 1):
             return 0
+        if not self._rows or all_fail:
+            return 1
         return max(1, min(AT_ONCE, int(self.affordable())))
 
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:

@@ -470,6 +470,32 @@ def test_typical_answers_have_fewer_than_1000_tokens(root: Path) -> None:
     assert 20 < min(tokens.values()) < max(tokens.values()) < 1000, tokens
 
 
+def test_an_agent_learns_the_rules_before_it_submits(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            rules = (await agent("describe_problem", problem="sack"))["rules"]
+            assert "generator with a fixed seed" in rules[0]
+            seed = await seed_of(agent)
+            clocked = seed.replace("return value", "import time\n    return value + 0 * time.time()")
+            assert clocked != seed
+            for tool in ("evaluate", "probe"):
+                assert "time.time" in (await agent(tool, problem="sack", program=clocked))["warning"]
+                assert "warning" not in await agent(tool, problem="sack", program=seed)
+
+    asyncio.run(call())
+
+
+def test_a_probe_of_several_sizes_tells_each(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            (row,) = (await agent("probe", problem="sack", program=await seed_of(agent), practice=True))["sizes"]
+            assert len(row["score_by_size"]) > 1
+            assert sum(row["score_by_size"].values()) / len(row["score_by_size"]) == pytest.approx(row["score"])
+            assert len(row["seconds_by_size"]) == len(row["score_by_size"])
+
+    asyncio.run(call())
+
+
 @pytest.mark.parametrize(
     "value",
     [{"text": "a" * 10**6}, [{"id": n, "text": "x" * 200} for n in range(5000)], {str(n): n for n in range(10**5)}],

@@ -1,12 +1,22 @@
 """Sizes and values of instances in prompts for strong models."""
 
+import re
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
-from oragent.search.prompting.instance_values import SHOWN, describe_bound, describe_instances, describe_sizes
+from oragent.search.prompting.instance_values import (
+    SHOWN,
+    describe_bound,
+    describe_instances,
+    describe_remaining,
+    describe_sizes,
+)
 from oragent.search.round_context import RoundContext
 
 
@@ -39,6 +49,23 @@ def test_instances_of_best_and_parent_are_listed_side_by_side() -> None:
     assert "program to change" not in describe_instances(context([best]), best)
     assert describe_instances(context([elite("x", 1.0, None)]), None) == ""
     assert describe_instances(context([]), None) == ""
+
+
+@pytest.mark.parametrize(
+    ("bounds", "numbers"),
+    [
+        (Budget(evaluations=10, seconds=1800), ["3", "20"]),
+        (Budget(evaluations=8), ["1"]),
+        (Budget(seconds=300), ["0"]),
+        (Budget(tokens=5), []),
+    ],
+)
+def test_what_is_left_of_the_budget_is_told(bounds: Budget, numbers: list[str]) -> None:
+    run = SimpleNamespace(
+        settings=SimpleNamespace(budget=bounds),
+        moment=SimpleNamespace(spent=Spent(evaluations=7, seconds=600)),
+    )
+    assert re.findall(r"\d+", describe_remaining(cast(RoundContext, run))) == numbers
 
 
 def test_sizes_of_the_test_set_are_named_unless_one_size_is_searched() -> None:

@@ -1,12 +1,14 @@
 """Tools for problems: list, describe, evaluate, probe, sweep, make, check."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from oragent._base.errors import ConfigError
-from oragent._base.racing import displayed_metrics
+from oragent._base.protocol import FIRST_S
+from oragent._base.racing import displayed_metrics, read_instance_values
 from oragent._base.text_format import one_line
 from oragent.api.experiments import evaluate as evaluate_program
 from oragent.api.experiments import probe as probe_program
@@ -17,7 +19,9 @@ from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
 from oragent.evaluation import Evaluation
+from oragent.evaluation.capabilities import HELD_OUT_PATIENCE
 from oragent.evaluation.problem import Problem, list_problems
+from oragent.programs.inspection import find_unseeded
 from oragent.search.experiments import CPU_S
 from oragent.search.genetics.variation import child_of_seed
 from oragent.search.strategies.submitted import Submission
@@ -64,9 +68,8 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         loaded = workplace.find_problem(problem)
         _check_mode(workplace, loaded, mode)
         source = Submission(program).program if program else None
-        return describe_evaluation(
-            await workplace.work(lambda: evaluate_program(loaded, source, mode=mode, root=workplace.root))
-        )
+        evaluation = await workplace.work(lambda: evaluate_program(loaded, source, mode=mode, root=workplace.root))
+        return describe_evaluation(evaluation) | _warn_of_rules(loaded, program)
 
     async def probe(
         problem: ProblemName,
@@ -98,11 +101,12 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
                 "calls": row.calls,
                 "seconds": row.seconds,
                 "message": one_line(row.message, 200),
+                **_split_by_size(row.metrics),
             }
             for row in result.sizes
         ]
-        output = quote_output(result.output)
-        return {"score": result.score, "sizes": rows, "skipped": result.skipped, "untrusted_output": output}
+        found = {"score": result.score, "sizes": rows, "skipped": result.skipped}
+        return found | _warn_of_rules(loaded, source) | {"untrusted_output": quote_output(result.output)}
 
     async def sweep(
         problem: ProblemName,
@@ -111,7 +115,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         sizes: Sizes = [],  # noqa: B006 a schema needs the default
         practice: bool = False,
         seconds: Seconds = CPU_S,
-        settings: Annotated[int, Field(ge=1, le=200)] = 24,
+        settings: Annotated[int, Field(ge=1, le=200, description="Of ranges; listed values are all tried.")] = 24,
     ) -> object:
         """Try values of a program's parameters on training instances; returns the best rows and program."""
         loaded, source = workplace.find_problem(problem), Submission(program).program
@@ -135,6 +139,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             "tried": len(result.rows),
             "skipped": result.skipped,
             "program": "" if best is None else result.write_program(best),
+            **_warn_of_rules(loaded, source),
         }
 
     async def new_problem(name: str) -> object:
@@ -182,8 +187,40 @@ def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, objec
             "timeout_s": about.timeout_s,
             "heuristic_s": about.heuristic_s,
             "features": [feature.name for feature in about.features],
+            "rules": _list_rules(problem),
         }
     return {**head, **page_of_text(texts[part], page)}
+
+
+def _list_rules(problem: Problem) -> list[str]:
+    """Return what every program has to keep, in sentences."""
+    rules = [
+        "A function of its arguments alone: no clock, files, network or memory of earlier calls. Random numbers only "
+        "from a generator with a fixed seed.",
+    ]
+    if problem.about.heuristic_s is not None:
+        rules.append(
+            f"All calls of an evaluation together have {problem.about.heuristic_s:g} CPU seconds (heuristic_s). Up to "
+            f"{FIRST_S:g} s of the first call do not count, for imports and compilation. final_report gives "
+            f"{HELD_OUT_PATIENCE:g} times as long."
+        )
+        rules.append("Each evaluation compiles anew: Numba's cache=True has no effect.")
+    return rules
+
+
+def _warn_of_rules(problem: Problem, program: str) -> dict[str, object]:
+    """Return what the text of a program shows against the rules; empty if nothing."""
+    found = find_unseeded(program, problem.signature.language) if program else ""
+    return {"warning": f"submit rejects a program whose answers to equal calls differ: {found}"} if found else {}
+
+
+def _split_by_size(metrics: Mapping[str, Any]) -> dict[str, object]:
+    """Return scores and CPU seconds by size, if one run had several sizes."""
+    values = read_instance_values(metrics) or {}
+    if len(values) < 2:
+        return {}
+    scores = {size: mean(of_size) for size, of_size in values.items()}
+    return {"score_by_size": scores, "seconds_by_size": metrics.get("places_seconds")}
 
 
 def _check_mode(workplace: Workplace, problem: Problem, mode: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from oragent._base.racing import read_instance_values
+from oragent.evaluation.capabilities import HELD_OUT_PATIENCE
 from oragent.search.candidate import Elite
 from oragent.search.prompting.search_summary import best_elites
 from oragent.search.round_context import RoundContext
@@ -25,8 +26,21 @@ def describe_sizes(run: RoundContext) -> str:
         return ""
     return (
         f"Scored are instances of size {_join(scored)}; the best program is measured later on other instances of these "
-        f"sizes, and of size {_join(later)}."
+        f"sizes, and of size {_join(later)}, where all time limits are {HELD_OUT_PATIENCE:g} times as long."
     )
+
+
+def describe_remaining(run: RoundContext) -> str:
+    """Say how many evaluations and minutes of the clock are left, as far as they are limited."""
+    bounds, spent = run.settings.budget, run.moment.spent
+    parts = []
+    if bounds.evaluations is not None:
+        count = max(bounds.evaluations - spent.evaluations, 0)
+        parts.append("1 evaluation" if count == 1 else f"{count} evaluations")
+    if bounds.seconds is not None:
+        minutes = max(bounds.seconds - spent.seconds, 0.0) / 60
+        parts.append(f"{minutes:.0f} minutes of the clock, which also runs while you write")
+    return f"Left are {' and '.join(parts)}." if parts else ""
 
 
 def describe_instances(run: RoundContext, parent: Elite | None) -> str:

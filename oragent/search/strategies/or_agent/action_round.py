@@ -26,7 +26,12 @@ from oragent.search.experiments import (
     start_reserve,
 )
 from oragent.search.prompting.example_call import describe_example
-from oragent.search.prompting.instance_values import describe_bound, describe_instances, describe_sizes
+from oragent.search.prompting.instance_values import (
+    describe_bound,
+    describe_instances,
+    describe_remaining,
+    describe_sizes,
+)
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import (
     INSTANCES,
@@ -451,7 +456,8 @@ def _describe_standing(run: RoundContext, last: Elite | None) -> str:
     if run.style == "strong":
         best = next(iter(best_elites(run)), None)
         bound = describe_bound(best.metrics) if best is not None else ""
-        parts += [" ".join(filter(None, (describe_sizes(run), bound))), describe_instances(run, last)]
+        sentences = describe_remaining(run), describe_sizes(run), bound
+        parts += [" ".join(filter(None, sentences)), describe_instances(run, last)]
     return "\n\n".join(filter(None, parts))
 
 
