@@ -56,7 +56,7 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
 
 
 def _run_printing(run: Callable[[Terminal], int]) -> dict[str, object]:
-    """Run a command that prints, and return its exit code with what it printed."""
+    """Run a command, and return its exit code with its printed text."""
     text = io.StringIO()
     code = run(Terminal(file=text, width=120, color_system=None))
     report = quote_output(text.getvalue(), 2500, 1500)

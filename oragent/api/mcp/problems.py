@@ -193,7 +193,7 @@ def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, objec
 
 
 def _list_rules(problem: Problem) -> list[str]:
-    """Return what every program has to keep, in sentences."""
+    """Return the rules for every program, in sentences."""
     rules = [
         "A function of its arguments alone: no clock, files, network or memory of earlier calls. Random numbers only "
         "from a generator with a fixed seed.",
@@ -209,7 +209,7 @@ def _list_rules(problem: Problem) -> list[str]:
 
 
 def _warn_of_rules(problem: Problem, program: str) -> dict[str, object]:
-    """Return what the text of a program shows against the rules; empty if nothing."""
+    """Return a warning of a breach of the rules in the text of a program; empty if none was found."""
     found = find_unseeded(program, problem.signature.language) if program else ""
     return {"warning": f"submit rejects a program whose answers to equal calls differ: {found}"} if found else {}
 

@@ -177,7 +177,7 @@ def serve_stdio(root: Path) -> None:
     try:
         make_server(root).run("stdio")
     except* BrokenPipeError:
-        # The client vanished before it read an answer. What is still buffered has no reader.
+        # The client vanished before it read an answer, so nothing reads the buffered bytes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
