@@ -62,7 +62,9 @@ def make_request(job: Job, content: Content) -> str:
         "arguments": job.arguments,
         "names": job.names,
         "environment": dict(job.environment),
+        "observer": job.observer,
         "program": job.program,
+        "keeps_arrays": job.keeps_arrays,
     }
     return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
 
@@ -83,7 +85,9 @@ def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
         arguments=tuple(plain["arguments"]),
         names=tuple(plain["names"]),
         environment=plain["environment"],
+        observer=plain["observer"],
         program=plain["program"],
+        keeps_arrays=plain["keeps_arrays"],
     )
 
 
