@@ -59,7 +59,7 @@ def test_a_prompt_that_is_too_long_loses_knowledge_first_then_the_worst_programs
         for number, source in enumerate(sources)
     ]
     lengths = []
-    for tokens in (4000, 2200, 1700, 700):
+    for tokens in (4000, 2200, 1750, 700):
         run = opened(begun, [record("0.0", 9.0)], "model.name=m", f"model.context_tokens={tokens}")
         prompt = write_prompt(run, "Do better.", shown, "answer_code")
         lengths.append((("Know this" in prompt), prompt.count("Program "), "Left out" in prompt))
