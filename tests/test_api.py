@@ -136,6 +136,7 @@ def test_a_model_that_fails_ends_the_run_with_its_reason(toy: Path, tmp_path: Pa
     assert run.best == run.seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "text", "loaded"])
 def test_a_problem_is_a_folder_or_loaded(toy: Path, tmp_path: Path, kind: str) -> None:
     problem = {"folder": toy, "text": str(toy), "loaded": load_problem(toy)}[kind]
@@ -283,6 +284,7 @@ def test_a_program_that_cannot_be_one_is_one_clear_line(toy: Path, tmp_path: Pat
     assert said in str(problem.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choices", "said"),
     [

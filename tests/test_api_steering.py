@@ -106,6 +106,7 @@ def test_what_progress_raises_stops_a_run_that_goes_on(
     goes_on(tmp_path, strategy=step)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouched: Any) -> None:
     begun = threading.Event()
 
@@ -150,6 +151,7 @@ def test_a_second_ctrl_c_does_not_wait_for_what_is_asked(toy: Path, tmp_path: Pa
     assert oragent.resume(only(tmp_path), model=writer, strategy=asking, evaluations=2).best.score == 39
 
 
+@pytest.mark.slow
 def test_a_run_within_a_running_loop_has_one_of_its_own(toy: Path, tmp_path: Path, untouched: Any) -> None:
     async def cell() -> oragent.SearchRun:
         run = oragent.run("toy", root=tmp_path, workers=1, evaluations=3, model=writer, strategy=asking)
@@ -172,6 +174,7 @@ def test_a_run_is_awaited_in_the_callers_loop(toy: Path, tmp_path: Path, untouch
     assert asyncio.run(program()).best.score == 39
 
 
+@pytest.mark.slow
 def test_two_runs_are_awaited_side_by_side(toy: Path, tmp_path: Path) -> None:
     async def program() -> list[oragent.SearchRun]:
         runs = [oragent.run_async("toy", root=tmp_path, workers=1, evaluations=3, seed=seed) for seed in (1, 2)]
@@ -180,6 +183,7 @@ def test_two_runs_are_awaited_side_by_side(toy: Path, tmp_path: Path) -> None:
     assert [run.complete for run in asyncio.run(program())] == [True, True]
 
 
+@pytest.mark.slow
 def test_cancelling_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouched: Any) -> None:
     async def program() -> None:
         begun = asyncio.Event()

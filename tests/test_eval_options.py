@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.test_cli import oragent
 
 EVALUATOR = """
@@ -19,6 +21,7 @@ def oragent_eval(toy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return oragent("eval", "toy", *words, cwd=toy.parents[1])
 
 
+@pytest.mark.slow
 def test_own_options_run_the_evaluator_here_with_all_that_was_given(toy: Path) -> None:
     candidate = toy / "heuristic.py"
     done = oragent_eval(toy, "--mode", "train", f"--candidate={candidate}", "--draw", "--file_output_prefix=x")

@@ -25,6 +25,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(LITERALS)
 def test_a_literal_is_read_as_python_writes_it(value: object) -> None:
     text = repr(value)

@@ -105,6 +105,7 @@ def test_a_role_that_is_none_is_named_in_one_line(work: Path, system: str) -> No
     assert f"models.{role}s does not name a role: did you mean {role!r}?" in str(done.exception)
 
 
+@pytest.mark.slow
 def test_python_takes_the_same_settings(work: Path) -> None:
     with ChatServer() as server, pytest.raises(Exception, match="the budget of 2 US dollars is used up"):
         formulate(

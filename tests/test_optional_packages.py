@@ -45,6 +45,7 @@ def optional_packages() -> set[str]:
     return {re.split("[<>=]", line)[0].replace("-", "_") for line in lines} | {"optuna", "cmaes", "packaging"}
 
 
+@pytest.mark.slow
 def test_every_command_is_imported_without_the_optional_packages() -> None:
     files = [*(ROOT / "oragent" / "cli").glob("*.py"), *(ROOT / "oragent").glob("*/command.py")]
     modules = sorted(".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files)

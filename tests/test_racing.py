@@ -62,6 +62,7 @@ def test_the_quantiles_are_students(freedom: int) -> None:
     assert racing._student_quantile(0.995, freedom) == pytest.approx(t.ppf(0.995, freedom), rel=0.01)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 90), min_size=1), st.integers(0, 6))
 def test_steps_grow_until_all_is_done(planned: dict[str, int], probes: int) -> None:
     found = list(race_steps(planned, probes))

@@ -35,6 +35,7 @@ def test_a_hostile_text_ends_in_one_line(name: str, loader: str, monkeypatch: py
     assert loader == "SafeLoader" or time.process_time() - begun < LIMIT_S
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_folders_with_a_hostile_file_are_refused_in_one_line(name: str, toy: Path, tmp_path: Path) -> None:
     (toy / "problem.yaml").write_text(TEXTS[name], encoding="utf-8")

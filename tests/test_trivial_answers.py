@@ -119,6 +119,7 @@ def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str]
     assert better == {}, seed
 
 
+@pytest.mark.slow
 def test_few_trivial_answers_do_not_beat_the_seed_of_tsp_constructive(tmp_path: Path) -> None:
     check_answers(PROJECT / "problems" / "tsp_constructive", SHAPES["tsp_constructive"], tmp_path, FEW)
 

@@ -306,6 +306,7 @@ def test_a_client_verifies_a_workspace_and_asks_what_if(root: Path) -> None:
     asyncio.run(study())
 
 
+@pytest.mark.slow
 def test_a_workspace_names_no_file_outside(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch) -> None:
     outside = tmp_path_factory.mktemp("outside")
     shutil.copy(root / "model.lp", outside / "other.lp")
@@ -455,6 +456,7 @@ def test_the_schemas_of_all_tools_have_fewer_than_6000_tokens(tmp_path: Path) ->
     assert 1000 < asyncio.run(count()) < 6000
 
 
+@pytest.mark.slow
 def test_typical_answers_have_fewer_than_1000_tokens(root: Path) -> None:
     async def call() -> dict[str, int]:
         async with in_memory(root) as agent:

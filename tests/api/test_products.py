@@ -45,6 +45,7 @@ def model_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_solve_takes_files_and_models(model_file: Path) -> None:
     assert oragent.solve(model_file).objective == pytest.approx(OPTIMUM)
     assert oragent.solve(str(model_file)).values == pytest.approx({"x": 3, "y": 4})
@@ -55,6 +56,7 @@ def test_solve_takes_files_and_models(model_file: Path) -> None:
         oragent.solve(model_file, solver="no_such_solver")
 
 
+@pytest.mark.slow
 def test_packages_can_be_called_before_and_after_their_modules_are_imported(model_file: Path) -> None:
     assert importlib.import_module("oragent.formulate.api").formulate is not oragent.formulate
     assert inspect.signature(oragent.formulate).parameters["text"].annotation is str
@@ -86,6 +88,7 @@ def test_a_conversation_works_within_an_event_loop(model_file: Path) -> None:
     assert asyncio.run(talk()) == pytest.approx(OPTIMUM)
 
 
+@pytest.mark.slow
 def test_verify_tells_right_from_wrong_with_a_checker_or_a_language_model(tmp_path: Path) -> None:
     right, wrong = tmp_path / "right.json", tmp_path / "wrong.json"
     milp_files = importlib.import_module("oragent.milp.files")

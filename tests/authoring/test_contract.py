@@ -68,6 +68,7 @@ def test_a_seed_without_score_is_told_why(checked: Checked, old: str, new: str, 
     assert expected in last.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new"), [(SCORE, f"{SCORE} + random.random()"), (FEATURES, "(time.time_ns(),)")])
 def test_a_second_evaluation_must_give_the_same_score_and_cell(checked: Checked, old: str, new: str) -> None:
     finding = about("same score twice", checked("eval.py", old, new))

@@ -85,6 +85,7 @@ def alpha(tmp_path: Path) -> Path:
     return folder.parent
 
 
+@pytest.mark.slow
 def test_a_task_of_eoh_has_the_score_of_its_class(eoh: Path, tmp_path: Path) -> None:
     made = scaffold.import_task(eoh, tmp_path / "problems")
     problem = load_problem(made.folder)

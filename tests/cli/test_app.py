@@ -33,6 +33,7 @@ def test_commands_are_grouped_by_product() -> None:
     assert "─ Commands ─" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*COMMANDS, *SUBCOMMANDS])
 def test_no_option_is_cut_at_80_columns(command: str) -> None:
     cut = [line for line in show_help(*command.split()).splitlines() if re.search(r"-[\w-]*…", line)]

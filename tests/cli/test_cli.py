@@ -71,6 +71,7 @@ def test_problems_lists_what_ships() -> None:
         assert name in listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["80", "200"])
 def test_titles_of_problems_are_not_folded_into_a_narrow_column(columns: str) -> None:
     words = [sys.executable, "-m", "oragent", "problems"]  # a console measures the terminal when it is made
@@ -219,6 +220,7 @@ def test_the_scripted_model_needs_no_server(toy: Path, tmp_path: Path) -> None:
     assert "by or_agent" in done.stdout
 
 
+@pytest.mark.slow
 def test_eval_scores_one_heuristic(toy: Path, tmp_path: Path) -> None:
     done = oragent("eval", "toy", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -228,6 +230,7 @@ def test_eval_scores_one_heuristic(toy: Path, tmp_path: Path) -> None:
     assert "score     0.0" in oragent("eval", "toy", "--candidate", better, cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_show_and_report_read_a_run(toy: Path, tmp_path: Path) -> None:
     oragent("run", "toy", "--evaluations", 5, cwd=tmp_path)
     folder = only_run(tmp_path)
@@ -252,6 +255,7 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
     assert (folder / "test.yaml").is_file()
 
 
+@pytest.mark.slow
 def test_a_check_reports_how_many_calls_were_repeated(tmp_path: Path) -> None:
     oragent("new", "sack", cwd=tmp_path)
     done = oragent("eval", "sack", "--check", cwd=tmp_path)
@@ -299,6 +303,7 @@ def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "outputs").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_package_that_is_missing_is_one_line_and_leaves_nothing(toy: Path, tmp_path: Path) -> None:
     missing = 'import sys\nsys.modules["torch"] = None\nfrom oragent.harness.neural import need_torch\nneed_torch()\n'
     (toy / "eval.py").write_text(missing)
@@ -308,6 +313,7 @@ def test_a_package_that_is_missing_is_one_line_and_leaves_nothing(toy: Path, tmp
     assert list((tmp_path / "outputs").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_size_that_the_problem_has_not_is_one_clear_line(tmp_path: Path) -> None:
     line = complaint(oragent("run", "tsp_constructive", "problem_size=7", "--outputs", str(tmp_path), cwd=ROOT))
     assert "the evaluator refuses its arguments: unknown problem_size 7 in mode val: choose one of " in line
@@ -338,6 +344,7 @@ def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path, here) -> No
         assert "corrupted" in complaint(here(verb, folder))
 
 
+@pytest.mark.slow
 def test_doctor_says_what_is_held_and_what_is_not(tmp_path: Path) -> None:
     bare = oragent("doctor", cwd=tmp_path, ORAGENT_ISOLATION="limits")
     assert bare.returncode == 1

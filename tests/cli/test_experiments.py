@@ -64,6 +64,7 @@ def test_a_probe_prints_a_table_and_json(command, program: Path) -> None:
     assert 0 < size["seconds"] < size["cpu_s"] < 60
 
 
+@pytest.mark.slow
 def test_a_sweep_ranks_settings_and_writes_the_best(command, program: Path, tmp_path: Path) -> None:
     best = tmp_path / "best.py"
     words = ["WEIGHT=0,0.4,0.8", "--instances", "4", "--write", str(best)]

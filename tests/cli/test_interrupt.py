@@ -33,6 +33,7 @@ def until(process: subprocess.Popen[str], root: Path, candidates: int) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.slow
 def test_the_first_is_answered_at_once_and_what_is_evaluated_is_kept(toy: Path, tmp_path: Path) -> None:
     process = begin(tmp_path, toy, seconds=3)
     until(process, tmp_path, 1)

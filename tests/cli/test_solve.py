@@ -21,6 +21,7 @@ End
 CLASH = "Minimize\n cost: x\nSubject To\n floor: x >= 3\n roof: x <= 2\nEnd\n"
 
 
+@pytest.mark.slow
 def test_a_model_is_solved_and_explained(tmp_path: Path) -> None:
     (tmp_path / "steel.lp").write_text(STEEL)
     done = oragent("solve", "steel.lp", "--explain", cwd=tmp_path)
@@ -39,6 +40,7 @@ def test_a_model_without_a_solution_says_why_and_ends_otherwise(tmp_path: Path) 
         assert words in done.stdout
 
 
+@pytest.mark.slow
 def test_an_infeasible_model_leads_to_the_explanation(tmp_path: Path) -> None:
     (tmp_path / "clash.lp").write_text(CLASH)
     (tmp_path / "steel.lp").write_text(STEEL)
@@ -46,6 +48,7 @@ def test_an_infeasible_model_leads_to_the_explanation(tmp_path: Path) -> None:
     assert "--explain" not in oragent("solve", "steel.lp", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"),
     [

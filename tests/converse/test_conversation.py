@@ -89,6 +89,7 @@ class Patient:
         return DeciderMessage("thanks __END__" if view.turn >= self._ends else "more", view.turn >= self._ends)
 
 
+@pytest.mark.slow
 def test_a_conversation_ends_at_the_limit_without_a_schedule(exact, generated) -> None:
     judge = wishes(generated[0], exact)
     found = Conversation(PROBLEM, Parrot(), Patient(), judge, limit=20).run()

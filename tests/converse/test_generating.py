@@ -97,6 +97,7 @@ def small(draw: st.DrawFn) -> Exact:
     return Exact(enumerate_schedules(District("small", schools, (95, 105, 115)[: draw(st.integers(2, 3))])))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(small(), st.integers(0, 5))
 def test_on_any_district_targets_are_the_only_maximisers(exact: Exact, seed: int) -> None:
@@ -106,6 +107,7 @@ def test_on_any_district_targets_are_the_only_maximisers(exact: Exact, seed: int
         ]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(small())
 def test_what_cannot_be_singled_out_is_the_only_maximiser_for_no_weights_of_a_fine_grid(exact: Exact) -> None:

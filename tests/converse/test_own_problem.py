@@ -75,6 +75,7 @@ def most(thing: str, kilograms: float, share: float) -> float:
     return max(share * pack[thing] + (1 - share) * (load <= kilograms) for pack, load in loads if load <= 8)
 
 
+@pytest.mark.slow
 def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> None:
     bench = ConverseBenchmark(MANIFEST.read_plan(trip["out"]), folder=trip["out"], given=trip["trip"])
     held = {

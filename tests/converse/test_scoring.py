@@ -71,6 +71,7 @@ def test_p_values_of_several_contrasts_are_adjusted() -> None:
     assert [one.success_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
 
 
+@pytest.mark.slow
 def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Target]) -> None:
     cases, solver = [], StateSolver(sfusd())
     people = [Person(target.utility, exact) for target in generated]

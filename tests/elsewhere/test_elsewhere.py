@@ -64,6 +64,7 @@ def test_what_linux_alone_has_is_gone(tmp_path: Path) -> None:
     assert "FileNotFoundError" in done.stderr
 
 
+@pytest.mark.slow
 def test_doctor_says_what_is_not_held(tmp_path: Path) -> None:
     done = elsewhere("doctor", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
@@ -83,6 +84,7 @@ def test_a_search_begins_by_saying_what_is_not_held_and_ends_with_a_report(toy: 
     assert elsewhere("resume", run, "budget.evaluations=10", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_guest_is_held_by_limits_alone(tmp_path: Path) -> None:
     done = elsewhere(GUESTS, cwd=tmp_path, code=True, given=";;".join(MISBEHAVIOUR))
     assert done.stdout.splitlines() == list(MISBEHAVIOUR.values()), done.stderr

@@ -123,6 +123,7 @@ def in_cpp(folder: Path) -> None:
     (folder / "heuristic.cpp").write_text(CPP)
 
 
+@pytest.mark.slow
 def test_several_functions_are_called_and_checked(tmp_path: Path, score: Score) -> None:
     two_functions(tmp_path)
     assert score().score == 24.0
@@ -249,6 +250,7 @@ def test_a_seed_with_a_lonely_marker_is_one_line(tmp_path: Path) -> None:
         load_problem(tmp_path)
 
 
+@pytest.mark.slow
 @compiled
 def test_a_program_in_cpp_is_built_called_and_scored(tmp_path: Path, score: Score) -> None:
     in_cpp(tmp_path)

@@ -37,6 +37,7 @@ def records(folder) -> list[Committed]:
         return store.records()
 
 
+@pytest.mark.slow
 def test_only_what_does_well_on_train_is_scored_on_val(begun) -> None:
     folder, watched = begun("budget.evaluations=60", "cascade=0.5"), Watched()
     search(folder, run=watched)
@@ -82,6 +83,7 @@ def test_a_cascade_finds_the_same_at_any_number_of_workers(begun) -> None:
     assert runs[0] == runs[1] == runs[2]
 
 
+@pytest.mark.slow
 def test_a_resumed_cascade_goes_on_as_if_it_had_never_been_stopped(begun) -> None:
     whole, broken = begun("budget.evaluations=40", "cascade=0.5"), begun("budget.evaluations=40", "cascade=0.5")
     search(whole, run=Watched())

@@ -92,6 +92,7 @@ def evaluated(problem: Problem, *, warm: bool = True, source: str | None = None)
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("script", [GUARDED, PLAIN])
 def test_helpers_data_and_variables_are_there_with_a_warm_interpreter_and_without(
@@ -111,6 +112,7 @@ def test_an_evaluator_in_another_language_finds_them_too(shop: Path) -> None:
     assert ended.score == 13.5, (ended.message, ended.log)
 
 
+@pytest.mark.slow
 def test_by_hand_it_is_the_same(shop: Path, tmp_path: Path) -> None:
     script = shop / "eval.py"
     for more in ({}, {"SECRET_OF_MINE": "x"}):
@@ -119,6 +121,7 @@ def test_by_hand_it_is_the_same(shop: Path, tmp_path: Path) -> None:
         assert "\n33.5\n" in ended.stdout, ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_helper_that_imports_the_candidate_gets_each_candidates_own(shop: Path, warm: bool) -> None:
     (shop / "eval.py").write_text(PLAIN.replace("from heuristic import weigh", "from deeper import weigh"))
@@ -247,6 +250,7 @@ def starting(shop: Path, name: str, program: str) -> None:
     (shop / "eval.py").write_text(PLAIN.replace("value =", starts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize(
     ("name", "program"),
@@ -265,6 +269,7 @@ def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_s
     assert ended.score == 70.0, (ended.message, ended.log)
 
 
+@pytest.mark.slow
 def test_one_among_too_many_files_finds_no_seed_either(shop: Path) -> None:
     from oragent.sandbox.isolation import Mechanism, probe_mechanisms
 

@@ -105,6 +105,7 @@ def test_a_child_that_holds_the_pipes_open_is_not_waited_for(tmp_path: Path) -> 
     assert found.wall_s < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", ["", "limits"])
 def test_not_even_a_process_in_a_session_of_its_own_is_left(
     tmp_path: Path, isolation: str, monkeypatch: pytest.MonkeyPatch
@@ -141,6 +142,7 @@ def test_kernels_outlive_an_evaluation_where_their_source_cannot_be_written(
     assert server_environment()["NUMBA_CACHE_DIR"] == str(tmp_path / ".cache" / "oragent")
 
 
+@pytest.mark.slow
 def test_a_flood_of_output_costs_no_memory(tmp_path: Path) -> None:
     flood = (
         "print('begin', file=sys.stderr)\nfor _ in range(100): print('x' * 10**6); print('y' * 10**6, file=sys.stderr)"

@@ -133,6 +133,7 @@ def test_this_machine_holds_everything(mode: str, driven: Drive) -> None:
         pytest.skip(f"not held on this machine: {', '.join(missing)}")
 
 
+@pytest.mark.slow
 def test_what_doctor_calls_not_held_is_exactly_what_gets_through_with_limits_alone(driven: Drive) -> None:
     found = driven("limits")
     through = {fault.holds for fault in FAULTS if GOT_THROUGH in found["faults"][fault.name]["message"] and fault.holds}

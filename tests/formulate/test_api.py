@@ -52,6 +52,7 @@ def test_what_is_wrong_is_told_in_one_line(given, error, told: str) -> None:
         formulate(pharmacy.TEXT, **given)
 
 
+@pytest.mark.slow
 def test_the_process_around_a_program_knows_no_model_and_no_ledger() -> None:
     code = (
         "import sys, oragent.formulate.evaluator; print(sorted(n for n in sys.modules if n.startswith(('oragent.llm', "

@@ -196,6 +196,7 @@ def test_a_pulp_that_oragent_does_not_support_is_refused_before_a_folder_is_made
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.slow
 def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
@@ -219,6 +220,7 @@ def test_misread_figures_are_planted_in_a_known_share_and_caught(tmp_path: Path)
     assert "Misread figures" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")

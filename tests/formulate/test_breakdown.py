@@ -19,6 +19,7 @@ def solved(name: str) -> tuple[Milp, Solution]:
     return milp, solve(milp, duals=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kinds"), [("lots", {"make", "clean", "stock"}), ("stock", {"packs", "sold", "left"})]
 )

@@ -87,6 +87,7 @@ def folder_of(wanted: FormulateCommand) -> Path:
     return newest
 
 
+@pytest.mark.slow
 def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: FormulateCommand) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     assert code == 0

@@ -50,6 +50,7 @@ def tried(runner: FormulationRunner, data=DATA_OF_MIX, checker: str = CHECKER, *
     return run_metamorphic_tests(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
 
 
+@pytest.mark.slow
 def test_all_properties_hold_of_a_right_program(runner: FormulationRunner) -> None:
     found = tried(runner)
     assert {one.property for one in found} == set(Property)

@@ -51,6 +51,7 @@ def solved(
         return FormulationResult.from_plain(found.result), Counter(reply.role for reply in study.all_replies())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_right_model_is_solved_in_the_calls_of_the_source(
     tmp_path: Path, runner: FormulationRunner, method: str

@@ -27,6 +27,7 @@ def held(program: Milp, gold: Milp):
     return find_counterexample(program, solve(program, duals=False), entries(gold), names, 20.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_is_named(family: str) -> None:
     """The oracle is the optimum of the gold model: where it is missed, the comparison says so and names the row."""

@@ -94,6 +94,7 @@ def test_what_it_prints_goes_to_its_log_in_bounded_space(guest_of) -> None:
     assert len(guest.log) < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [

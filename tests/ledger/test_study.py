@@ -184,6 +184,7 @@ with study(Path(sys.argv[1]), Dying(), 2) as opened:
 """
 
 
+@pytest.mark.slow
 def test_a_study_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     died = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed")], env=environment, check=False)

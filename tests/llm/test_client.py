@@ -60,6 +60,7 @@ def check(base_url: str | None = None) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_reply_carries_text_tokens_and_cost() -> None:
     with ChatServer(ok("fine", usage=(1000, 500))) as server:
         (reply,) = ask(server)
@@ -80,6 +81,7 @@ def test_the_request_carries_model_messages_key_and_temperature() -> None:
     assert server.keys == [f"Bearer {KEY}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "trouble",
     [

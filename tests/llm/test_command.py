@@ -95,6 +95,7 @@ def test_a_slow_one_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
         pytest.fail("the child lives on")
 
 
+@pytest.mark.slow
 def test_a_flood_is_refused_and_held_nowhere(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="more than 4,000,000 bytes"):
         ask(script(tmp_path, "head -c 30000000 /dev/zero | tr '\\0' x"))

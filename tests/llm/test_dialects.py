@@ -141,6 +141,7 @@ def test_there_is_a_server_for_each_recipe() -> None:
     assert set(RECIPES) == set(SERVERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_recipe_works(name: str) -> None:
     recipe = RECIPES[name]

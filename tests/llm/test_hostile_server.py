@@ -72,6 +72,7 @@ def test_a_compressed_body_is_not_unpacked_beyond_the_bound(monkeypatch: pytest.
     assert unpacked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("charset", ["utf-16", "idna", "zlib_codec", "undefined", "no-such"])
 def test_a_body_is_utf_8_whatever_the_server_calls_it(charset: str) -> None:
     with serving(REPLY, Content_Type=f"application/json; charset={charset}") as address:

@@ -88,6 +88,7 @@ SLOW_IMPORTS = ("linopy", "pyomo", "ortools.sat")
 PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW_IMPORTS else []) for name in LIBRARIES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", PARAMETERS)
 def test_each_library_gives_the_same_families_data_and_optimum(library: str, tmp_path: Path, sandbox: Sandbox) -> None:
     if not has(library):

@@ -66,6 +66,7 @@ def test_the_optimum_is_proven_and_survives_json(family: str) -> None:
     assert explain(instance.milp, again)[0].text.startswith("Optimal: ")
 
 
+@pytest.mark.slow
 def test_another_build_of_the_solver_agrees(family: str) -> None:
     for seed in range(3):
         instance = FAMILIES[family](seed, 4)

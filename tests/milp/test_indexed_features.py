@@ -62,6 +62,7 @@ def least_risk(least: float) -> float:
     return float(share @ COVARIANCE @ share)
 
 
+@pytest.mark.slow
 def test_a_portfolio_is_solved_explained_written_and_run_again(tmp_path: Path) -> None:
     session = ModelSession(portfolio())
     assert session.ask("solve").objective.value == pytest.approx(least_risk(8.0), abs=1e-6)

@@ -43,6 +43,7 @@ def test_a_point_that_breaks_the_model_is_refused() -> None:
         inverse(pharmacy(), {"salt": 1})
 
 
+@pytest.mark.slow
 @given(models(integers=False), st.integers(0, 2**32 - 1))
 def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -> None:
     costs = np.random.default_rng(seed).integers(-5, 6, len(milp.variables))

@@ -67,6 +67,7 @@ def chosen(session: ModelSession) -> tuple[int, ...]:
     return tuple(round(at[f"x{place}"]) for place in range(4))
 
 
+@pytest.mark.slow
 def test_n_rows_of_a_file_are_combined_by_weight(projects: Callable[[], ModelSession]) -> None:
     session = projects()
     session.ask("objective cost + 1.5 * emission + 0.5 * value")

@@ -177,6 +177,7 @@ def test_any_text_parses_or_is_refused(text: str) -> None:
     assert parse_line(render(request)) == request
 
 
+@pytest.mark.slow
 def test_every_operation_has_schemas() -> None:
     every = schemas()
     assert set(every) == {*QUERIES, *CHANGES, *STATES}

@@ -46,6 +46,7 @@ def scipy_optimum(arrays: Arrays) -> float | None:
     return None if result.x is None else arrays.sense.sign * float(result.fun) + arrays.constant
 
 
+@pytest.mark.slow
 @given(
     models(box=True),
     st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 9)), min_size=1, max_size=5),

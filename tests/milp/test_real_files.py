@@ -154,6 +154,7 @@ ENDATA
 """
 
 
+@pytest.mark.slow
 def test_further_n_rows_are_objectives(tmp_path: Path) -> None:
     (tmp_path / "two.mps").write_text(TWO_N)
     milp = read(tmp_path / "two.mps")

@@ -80,6 +80,7 @@ def test_a_job_shop_is_solved_explained_exported_and_run_again(tmp_path: Path) -
     assert solve_schedule(read_schedule(tmp_path / "again.json"), solver="highs").objective == best
 
 
+@pytest.mark.slow
 def test_the_commands_take_a_job_shop(tmp_path: Path) -> None:
     path, runner = tmp_path / "small.jsp", CliRunner()
     path.write_text(SMALL, encoding="utf-8")

@@ -210,6 +210,7 @@ def test_a_text_under_which_every_child_dies_is_to_blame(own: ParserClient, monk
     assert own.request("vet", source=GOOD + "\n")["problem"] == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [

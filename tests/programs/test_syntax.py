@@ -163,6 +163,7 @@ def test_renaming_local_variables_keeps_the_fingerprint(names):
     assert outcome(canonical_form(renamed, "f"), data) == outcome(renamed, data) == outcome(PLAIN, data)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_comments_blank_lines_docstrings_and_indentation_keep_the_fingerprint(data):
     lines = []

@@ -207,6 +207,7 @@ def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Pa
     assert (folder.path / WINNER).is_file()
 
 
+@pytest.mark.slow
 def test_the_command_line_says_where_an_evaluator_has_neither(begun) -> None:
     folder = begun("budget.evaluations=3")
     search(folder)

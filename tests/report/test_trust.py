@@ -323,6 +323,7 @@ def test_calls_of_the_best_are_repeated_and_the_result_is_said(
     assert len(run.jobs) > jobs
 
 
+@pytest.mark.slow
 def test_a_report_of_a_run_that_cannot_be_checked_is_written_and_says_so(toy: Path, tmp_path: Path) -> None:
     folder = make_folder(
         tmp_path, tmp_path / "outputs", load_problem(toy), build_config({}, ["budget.evaluations=3"], "test")

@@ -90,6 +90,7 @@ def test_node_runs_in_a_lasting_folder(sandbox: Sandbox, folder: Path) -> None:
     assert (ended.stdout, (folder / "made").read_text()) == ("told\n", "by node"), ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_script_reads_its_input_its_arguments_and_its_environment(tmp_path: Path, warm: bool) -> None:
     (tmp_path / "main.py").write_text("import sys")
@@ -278,6 +279,7 @@ def test_no_process_of_a_command_outlives_it(sandbox: Sandbox, folder: Path) -> 
     assert not bearing(f"sleep\0{word}")
 
 
+@pytest.mark.slow
 def test_limits_hold_for_any_program(sandbox: Sandbox) -> None:
     assert sandbox(shell("sleep 60", limits=Limits(wall_s=0.5))).end is EndReason.DEADLINE
     large = sandbox(python("x = bytearray(3 << 30)", limits=Limits(memory_mb=1024)))
@@ -287,6 +289,7 @@ def test_limits_hold_for_any_program(sandbox: Sandbox) -> None:
     assert len(flood.stdout) < 70_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     count_processors() < 2 or not hasattr(os, "sched_getaffinity"), reason="one processor has no choice"
 )

@@ -139,6 +139,7 @@ def test_cpu_seconds_of_all_processes_together_are_the_limit(isolation: str, mon
             assert 0.5 <= ended.cpu_s < 1.5
 
 
+@pytest.mark.slow
 def test_what_sleeps_is_ended_and_what_wakes_up_to_work_is_not(sandbox: Sandbox) -> None:
     ended = python(sandbox, "import time; time.sleep(60)", idle_s=1)
     assert (ended.end, ended.reason) == (EndReason.DEADLINE, "it slept: hardly any CPU used for 1 s")

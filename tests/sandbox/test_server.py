@@ -129,6 +129,7 @@ def test_a_server_that_stands_still_is_replaced(
     assert meanwhile(sandbox, slow, lambda: strike(tmp_path, 1, signal.SIGSTOP)).score == 3.5
 
 
+@pytest.mark.slow
 def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
     (tmp_path / "eval.py").write_text("import time; time.sleep(60)")
     engine = textwrap.dedent(f"""
@@ -245,6 +246,7 @@ def test_scripts_are_forked_whatever_the_path_by_which_python_was_started(tmp_pa
     assert "a new interpreter" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_script_that_cannot_be_forked_is_reported_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "threads.py").write_text(
         "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"

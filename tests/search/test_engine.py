@@ -93,6 +93,7 @@ def test_a_run_at_one_size_asks_for_it_alone(begun) -> None:
     assert set(asked) == {("train", 200), (None, 200)}
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same_at_any_number_of_workers(begun) -> None:
     runs = []
     for workers in (1, 2, 8):

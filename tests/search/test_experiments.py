@@ -330,6 +330,7 @@ def test_sigkill_within_a_sweep_loses_and_repeats_nothing(begun, tmp_path: Path)
     assert cpu_s == pytest.approx(sum(json.loads(note)[2] for note in notes(folder)), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_replay_takes_the_results_of_experiments_over(begun, tmp_path: Path) -> None:
     first, again = begun("budget.evaluations=5"), begun("budget.evaluations=5")
     play(first.path, tmp_path / "log", 0)

@@ -35,6 +35,7 @@ def going_on(folder: RunFolder):
     return launch(folder.config, folder.root, folder.problem, lambda: folder, lambda progress: None)
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_in_one_line_who_has_the_run_and_nothing_is_changed(begun) -> None:
     folder = begun("budget.evaluations=5")
     search(folder)
@@ -107,6 +108,7 @@ def lose(folder: RunFolder, loss: str) -> None:
         folder.database.write_bytes(b"" if loss == "cut" else b"rubbish" * 4096)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["cut", "gone", "rubbish"])
 def test_a_lost_run_is_rebuilt_of_its_elites_which_are_scored_again(loss: str, begun) -> None:
     folder = begun("budget.evaluations=25")

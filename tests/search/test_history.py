@@ -42,6 +42,7 @@ def test_parents_of_the_same_round_are_found() -> None:
     assert success_rate([SEED, latest], lambda score: -score) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), ("archive.reset_period=5",), ("archive.reset_period=4", "archive.islands=3")])
 def test_the_archive_replayed_from_what_was_committed_is_the_one_that_the_engine_held(begun, settings: tuple) -> None:
     folder, engines = begun("budget.evaluations=60", "archive.migration_period=3", *settings), []

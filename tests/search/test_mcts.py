@@ -149,6 +149,7 @@ def test_exploration_falls_to_nothing_with_the_budget(begun) -> None:
     assert exploration_weight(run) == EXPLORATION
 
 
+@pytest.mark.slow
 def test_s1_shows_a_whole_line_of_descent_worst_first_and_m1_its_end(begun) -> None:
     folder, model = begun(*settings("mcts_ahd", evaluations=120)), Writer()
     search(folder, model)

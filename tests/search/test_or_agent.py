@@ -187,6 +187,7 @@ def test_a_reply_without_a_program_fails_the_idea_and_is_counted(begun) -> None:
         assert store.records()[1].candidate.evaluation.status is Status.REJECTED
 
 
+@pytest.mark.slow
 def test_experiments_go_on_from_the_best_seen_and_take_back_what_is_worse(begun) -> None:
     model = Players(
         code=guess("50"),
@@ -238,6 +239,7 @@ def test_the_number_of_experiments_is_bounded(begun) -> None:
     assert len(nodes(folder, 2)[0]["steps"]) == 3
 
 
+@pytest.mark.slow
 def test_constants_are_tuned_by_an_optimiser_on_evaluations_that_count(begun) -> None:
     model = Players(
         code=guess("x * 10.0 + 2"), experiment=["THOUGHT: scale\nACTION: TUNE\nc0 5.0 50.0\nc1 0 5", "ACTION: STOP"]
@@ -293,6 +295,7 @@ def test_an_edit_that_misses_is_answered_with_the_nearest_lines_and_not_with_the
         assert "def guess(x):\n" not in prompt
 
 
+@pytest.mark.slow
 def test_every_role_has_its_temperature_and_may_have_its_model(begun) -> None:
     model, thinker = Players(code=guess("1 / 0"), debug=guess("60")), Players(idea=IDEA)
     folder = begun(
@@ -305,6 +308,7 @@ def test_every_role_has_its_temperature_and_may_have_its_model(begun) -> None:
     assert model.prompts("idea") == []
 
 
+@pytest.mark.slow
 def test_a_child_names_its_parents_as_the_store_knows_them(begun) -> None:
     model = Players(experiment=[edit("    return 50", "    return 60"), "ACTION: STOP"])
     folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1")
@@ -316,6 +320,7 @@ def test_a_child_names_its_parents_as_the_store_knows_them(begun) -> None:
     assert [record.candidate.parents for record in records if record.candidate.origin == "experiment"] == [("2.0",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "bound"), [("budget.evaluations=23", "evaluations"), ("budget.model_calls=31", "model_calls")]
 )
@@ -338,6 +343,7 @@ def test_calls_are_counted_by_role(begun) -> None:
     assert {reply.role for reply in replies(folder)} >= {"idea", "code", "experiment", "reflect"}
 
 
+@pytest.mark.slow
 def test_ideas_that_the_budget_does_not_reach_are_no_failures_and_teach_nothing(begun) -> None:
     ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n}"}}' for n in range(4)) + "]"
     model = Players(idea=[ideas, IDEA], code=lambda prompt: guess(prompt.split("return ")[-1][:2].strip()))
@@ -369,6 +375,7 @@ def test_ideas_beyond_those_that_were_asked_for_are_taken_down_and_told_as_not_t
     assert "idea 1" not in str(trees(folder))
 
 
+@pytest.mark.slow
 def test_a_lesson_in_the_same_reply_saves_a_call_and_is_told_on(begun) -> None:
     again = f"LESSON: 40 is worse\n{edit('    return 50', '    return 60')}"
     model = Players(experiment=[edit("    return 50", "    return 40"), again, "LESSON: less is worse\nACTION: STOP"])

@@ -125,6 +125,7 @@ def _openings(tree: dict[str, Any]) -> list[tuple[int, list[dict[str, Any]]]]:
     return found
 
 
+@pytest.mark.slow
 def test_sixty_evaluations_go_as_the_paper_has_them(run) -> None:
     folder, _ = run
     text = "\n".join(transcript(folder))

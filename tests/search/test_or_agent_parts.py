@@ -350,6 +350,7 @@ def test_a_small_model_writes_out_a_short_program_to_change_it(begun, style: str
     assert ("ACTION: EDIT\n```python\nthe whole program\n```" in prompt) != edits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["small", "strong"])
 def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
     """The last prompt of every kind; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
@@ -459,6 +460,7 @@ def test_declared_parameters_alone_are_tuned_by_their_names_and_the_text_stays(b
     assert [(axis.constant.name, axis.low, axis.high) for axis in chosen] == [("WINDOW", 10, 40), ("RATE", 0.01, 1)]
 
 
+@pytest.mark.slow
 def test_tuning_is_not_offered_where_one_evaluation_is_left(begun) -> None:
     model = Players(code=guess("x * 31.0"), experiment="ACTION: STOP")
     search(begun("model.name=m", *QUIET, "model.style=strong", "budget.evaluations=4", "or_agent.depth=1"), model)
@@ -489,6 +491,7 @@ def test_a_sweep_tries_declared_numbers_on_training_instances_and_scores_the_bes
 LONG = "\n".join([f"STEP_{number} = {number}" for number in range(60)]) + "\n\n\ndef guess(x):\n    return {value}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("style", "times"), [("strong", 1), ("small", 2)])
 def test_the_code_of_relatives_is_sent_once_to_a_strong_model_and_the_others_as_changes(
     begun, style: str, times: int

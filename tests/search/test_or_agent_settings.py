@@ -239,6 +239,7 @@ def test_the_memory_of_the_study_is_rewritten_when_elitist_rounds_begin_and_end(
     assert told == [False, False, False, False, True, False, False, True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [2, 3])
 def test_no_report_is_lost_or_taken_in_twice_by_rounds_in_flight_that_rewrite_when_they_end(begun, window: int) -> None:
     values, names = iter(np.linspace(50, 99, 400)), itertools.count()

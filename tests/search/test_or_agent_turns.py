@@ -79,6 +79,7 @@ def coded(prompt: str) -> str:
     return guess(40 if "gaining" in prompt else 55)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("allocation", "had"), [("flow", [11, 5]), ("even", [8, 8])])
 def test_a_branch_that_gains_has_more_of_the_experiments(begun, allocation: str, had: list[int]) -> None:
     folder = begun(*ROUND, f"or_agent.allocation={allocation}")
@@ -97,6 +98,7 @@ def test_a_branch_that_gains_and_stays_behind_has_no_more_than_others(begun) -> 
     assert [(len(one["steps"]), one["score"]) for one in notes(folder, "tree")[1]["nodes"][1:]] == [(8, 46), (8, 10)]
 
 
+@pytest.mark.slow
 def test_a_branch_is_told_in_its_next_turn_what_the_others_have_come_to(begun) -> None:
     model = Players(idea=TWO, code=coded, experiment=experiment)
     search(begun(*ROUND, "model.style=small"), model)
@@ -134,6 +136,7 @@ def test_branches_share_what_is_left_by_their_weights(begun) -> None:
     assert [origins.count(f"branch {number}") for number in range(2)] == [6, 2]
 
 
+@pytest.mark.slow
 def test_a_round_beside_the_opening_is_small_as_it_sees_the_seed_alone(begun) -> None:
     numbers = iter(range(1000))
     model = Players(

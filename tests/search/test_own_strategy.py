@@ -54,6 +54,7 @@ def test_it_is_compared(toy: Path, tmp_path: Path, hill: Path) -> None:
     assert again.stdout.count("complete before") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -73,6 +74,7 @@ def test_a_file_that_is_no_strategy_is_told_in_one_line(
     assert not (tmp_path / "outputs").exists()
 
 
+@pytest.mark.slow
 def test_a_bug_of_it_is_one_line_that_says_where_and_the_run_is_kept(toy: Path, tmp_path: Path, hill: Path) -> None:
     hill.write_text(HILL.replace("best, about, most =", "run.number > 2 and 1 / 0\n    best, about, most ="))
     done = oragent("run", "toy", "--strategy", hill, "--evaluations", 8, cwd=tmp_path)

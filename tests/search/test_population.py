@@ -25,6 +25,7 @@ def test_the_best_survive_one_of_each_score_the_older_of_equal_ones(begun) -> No
     assert run.fitness(record("5.0", 7.0)) == -7.0  # the toy problem minimises
 
 
+@pytest.mark.slow
 def test_parents_are_drawn_by_rank_as_in_the_paper() -> None:
     ranked = [record(f"{rank}.0", float(rank)) for rank in range(1, 5)]
     rng = np.random.default_rng(3)

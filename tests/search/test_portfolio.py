@@ -30,6 +30,7 @@ def notes(folder, kind: str) -> list[str]:
         return [note.text for note in store.notes() if note.kind == kind]
 
 
+@pytest.mark.slow
 def test_all_begin_and_the_better_half_goes_on(begun) -> None:
     folder = begun(*SETTINGS)
     search(folder, make_player(3, breed_child))

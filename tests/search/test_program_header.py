@@ -13,6 +13,7 @@ from tests.search.players import IDEA, QUIET, Players, guess, search
 HOSTILE = "# -*- coding: utf-16 -*-\nimport os\n# param: WINDOW = 3, 1..9\r\u2028exit() \\ " + "long " * 90 + "\\"
 
 
+@pytest.mark.slow
 def test_best_py_begins_with_idea_parents_limits_and_time(begun) -> None:
     folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "limits.heuristic_s=7")
     model = Players(idea=IDEA, code=guess(50), experiment=[f"THOUGHT: more\nACTION: EDIT\n{guess(60)}", "ACTION: STOP"])
@@ -46,6 +47,7 @@ def test_no_text_of_a_model_gets_out_of_the_comments(tmp_path: Path, sign: str) 
         assert runpy.run_path(str(file))["guess"](1) == 3
 
 
+@pytest.mark.slow
 def test_a_start_takes_what_was_learned_after_the_memory_was_written(begun) -> None:
     folder = begun("model.name=m", *QUIET, "budget.evaluations=4")
     model = Players(

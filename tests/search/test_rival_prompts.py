@@ -128,6 +128,7 @@ def play(folder: RunFolder, number: int) -> Writer:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["small", "strong", "paper"])
 @pytest.mark.parametrize(("strategy", "number", "roles"), ROUNDS)
 def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int], style: str) -> None:

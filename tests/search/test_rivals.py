@@ -141,6 +141,7 @@ def test_reevo_makes_its_first_programs_then_crossovers_then_mutations_of_the_be
     assert max(mutated.values()) <= reevo.MUTATIONS
 
 
+@pytest.mark.slow
 def test_reevo_crosses_programs_of_different_scores_by_the_hint_about_them(begun) -> None:
     model = Writer()
     folder = begun(*settings("reevo", evaluations=90))

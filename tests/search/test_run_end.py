@@ -23,6 +23,7 @@ from tests.search.players import Players, guess, search
 ASKING = [name for name, strategy in STRATEGIES.items() if strategy.asks_model]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "reply"), [*((name, "") for name in ASKING), ("or_agent", "I am sorry, I cannot help with that.")]
 )

@@ -75,6 +75,7 @@ def test_within_an_island_the_draw_is_a_softmax_from_the_median_to_the_best() ->
     assert np.allclose(counts / 20_000, expected / expected.sum(), atol=0.012)
 
 
+@pytest.mark.slow
 def test_equal_scores_are_drawn_alike() -> None:
     archive, rng = spread({0: [5, 5, 5, 9]}), np.random.default_rng(0)
     counts = np.zeros(4)

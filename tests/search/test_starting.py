@@ -34,6 +34,7 @@ def records(folder) -> list:
         return store.records()
 
 
+@pytest.mark.slow
 def test_programs_and_lessons_begin_a_run_and_count(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(GOOD)
     (tmp_path / "known.md").write_text("Numbers near 100 are good.\n")
@@ -71,6 +72,7 @@ def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_a_program_does_to_the_scorer_is_the_same_as_for_any_candidate(toy: Path, tmp_path: Path) -> None:
     folder = searched(
         tmp_path, load_problem(toy), InitialPrograms(("def guess(x):\n    return 1 / 0\n", "not python at all ("))

@@ -45,6 +45,7 @@ class Says:
         return Reply(text, model="says", tokens_in=1, tokens_out=1, money=None, seconds=0.0)
 
 
+@pytest.mark.slow
 def test_breeding_improves_on_the_seed(begun) -> None:
     outcome = search(begun("budget.evaluations=150", "seed=1"))
     assert outcome.complete

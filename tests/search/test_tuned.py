@@ -49,6 +49,7 @@ def test_constants_of_the_best_are_tuned_within_the_share(begun, strategy: str) 
     assert {one.round % free for one in records if one.round and one.candidate.origin != "tune"} >= {1, 2}
 
 
+@pytest.mark.slow
 def test_a_run_tunes_unless_its_budget_is_too_small(begun) -> None:
     small, large = (
         begun("strategy.name=gp", "budget.evaluations=60"),

@@ -165,6 +165,7 @@ def test_children_over_generations_keep_the_contract_and_nine_in_ten_run(name):
     assert operators == set(OPERATORS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEDS)
 def test_nineteen_in_twenty_children_of_a_seed_run(name):
     seed, function, primitives, run = SEEDS[name]
@@ -463,6 +464,7 @@ def test_growth_has_to_pay_for_itself():
     assert room(many, seed) == room(many, many) == 2 * count_nodes(many) > 200
 
 
+@pytest.mark.slow
 def test_a_type_tells_where_a_primitive_fits_and_what_may_be_done_with_it():
     """What reading cannot tell: a call of the seed's own helper, which comes to an array that is never negative."""
     seed = "def near(d):\n    return d.min(axis=1)\n\n\ndef f(d):\n    return np.sqrt(d) + d.max()\n"

@@ -102,6 +102,7 @@ def test_the_change_that_is_claimed_is_that_of_the_recomputed_length(size: int, 
     assert closed_length(lengths, tour) - length == pytest.approx(change, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_a_descent_ends_at_a_tour_that_no_single_move_improves(seed: int) -> None:
     size = seed % 30 + 1

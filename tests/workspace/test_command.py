@@ -114,6 +114,7 @@ def all_three(home: Path, model: Scripted) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
     said = all_three(home, baker([]))
     assert "model solved: optimal, objective 400" in said
@@ -401,6 +402,7 @@ def test_an_undone_revision_is_nowhere_shown_as_if_in_force(home):
     assert "<li>new rows: rye_sold; alone it changes the optimum by -60</li>" in (home / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):
     screen, _ = console()
     home = tmp_path / "fresh"

@@ -290,6 +290,7 @@ def test_a_workbook_is_read_with_titles_merged_cells_and_sheets(tmp_path):
         read_table(tmp_path / "k.xlsx", sheet="leer")
 
 
+@pytest.mark.slow
 def test_a_workbook_in_a_workspace_is_shown_and_read_in_the_sandbox(dairy, box):
     workbook(dairy / "data/k.xlsx")
     (dairy / "src/modell.py").write_text(

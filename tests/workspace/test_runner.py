@@ -125,6 +125,7 @@ def test_only_the_last_of_many_models_are_kept(tmp_path, runner):
     assert [model.objective for model in ran.models] == list(range(11, 31))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "stop", "outcome"),
     [

@@ -54,6 +54,7 @@ def test_a_file_that_was_there_first_is_kept_too(tmp_path):
             undo_last(store)
 
 
+@pytest.mark.slow
 def test_undo_goes_back_step_by_step_and_is_a_version_itself(tmp_path):
     with Versions(tmp_path) as store:
         written = [store.write_version({"a.py": text}, "builder", text) for text in ("1", "2", "3")]

@@ -91,6 +91,7 @@ def test_wrong_calls_change_nothing(tmp_path: Path, reply: str) -> None:
     assert record.scenarios == {}
 
 
+@pytest.mark.slow
 def test_a_scenario_that_is_kept_under_its_own_name_is_no_circle(tmp_path: Path) -> None:
     agent = LinesAgent(Workbench(read_indexed(write_workshop(tmp_path))), tmp_path)
     agent.answer("carpentry = 50")

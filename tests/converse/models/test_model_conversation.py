@@ -43,6 +43,7 @@ def call(*lines: str) -> str:
     return f"```json\n{json.dumps({'tool': 'ask', 'arguments': {'lines': list(lines)}})}\n```"
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path))))
     (tmp_path / "workshop.lp").unlink()
@@ -60,6 +61,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     show(folder, Console(file=io.StringIO()))
 
 
+@pytest.mark.slow
 def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> None:
     prompts: list[list[dict[str, str]]] = []
 
@@ -96,6 +98,7 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
     assert again.records[3].text == "Fine."
 
 
+@pytest.mark.slow
 def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: Path) -> None:
     request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
     folder = begin_conversation(tmp_path, request)
@@ -115,6 +118,7 @@ def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: P
     assert len(calls) == 3
 
 
+@pytest.mark.slow
 def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
     request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
     folder = begin_conversation(tmp_path, request)
@@ -123,6 +127,7 @@ def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
     assert again.records[1].changes == ("carpentry = 50",)
 
 
+@pytest.mark.slow
 def test_limits_are_told_before_they_bind(tmp_path: Path) -> None:
     tools = OperationTools(Workbench(read_conversation_model(str(write_workshop(tmp_path)))))
     texts = [tools(ToolCall("", "ask", {"lines": ["solve"]})) for _ in range(200)]
@@ -143,6 +148,7 @@ def test_agents_of_evaluations_are_refused(tmp_path: Path, agent: str) -> None:
         begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path)), agent))
 
 
+@pytest.mark.slow
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.lp").write_text("nonsense")
     for argument in (tmp_path / "a.lp", tmp_path / "none.lp", tmp_path, "district:x"):
@@ -161,6 +167,7 @@ def test_a_whole_conversation_in_the_terminal(tmp_path: Path, monkeypatch: pytes
     assert go_on(folder, Console(file=io.StringIO())) == 0
 
 
+@pytest.mark.slow
 def test_infeasible_and_unbounded_models_open(tmp_path: Path) -> None:
     texts = {
         "none": "Minimize\n cost: x\nSubject To\n low: x >= 5\n high: x <= 3\nEnd\n",

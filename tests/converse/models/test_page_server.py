@@ -66,6 +66,7 @@ def test_a_cell_is_fixed_forbidden_and_freed(client: Client) -> None:
     assert figure(state["kpis"][0]["after"]) == TRUTH[40]
 
 
+@pytest.mark.slow
 def test_a_chip_takes_back_one_change_and_leaves_the_others(client: Client) -> None:
     client.say("tables <= 3")
     state = client.say("carpentry = 50")
@@ -75,6 +76,7 @@ def test_a_chip_takes_back_one_change_and_leaves_the_others(client: Client) -> N
     assert figure(state["kpis"][0]["after"]) == TRUTH[50]
 
 
+@pytest.mark.slow
 def test_an_infeasible_state_shows_no_plan_and_its_repair_is_one_message(client: Client) -> None:
     state = client.say("row many: tables + chairs >= 20")
     assert state["status"] == "infeasible"
@@ -90,6 +92,7 @@ def test_an_infeasible_state_shows_no_plan_and_its_repair_is_one_message(client:
     assert client.say("keep")["status"] == "optimal"
 
 
+@pytest.mark.slow
 def test_scenarios_are_listed_and_exported_alike(client: Client) -> None:
     client.say("carpentry = 60")
     state = client.say("keep more")
@@ -104,6 +107,7 @@ def test_scenarios_are_listed_and_exported_alike(client: Client) -> None:
     assert b"more" in content
 
 
+@pytest.mark.slow
 def test_a_workbook_is_exported(client: Client) -> None:
     pytest.importorskip("openpyxl")
     status, _, content = client.send("/export/xlsx")
@@ -111,6 +115,7 @@ def test_a_workbook_is_exported(client: Client) -> None:
     assert zipfile.is_zipfile(io.BytesIO(content))
 
 
+@pytest.mark.slow
 def test_of_two_browsers_the_one_that_has_not_seen_the_last_message_is_refused(client: Client) -> None:
     seen = str(client.ask("/state")["count"])
     first = client.say("whatif carpentry = 50", X_Seen=seen)
@@ -136,6 +141,7 @@ def test_messages_at_the_same_time_are_answered_one_after_the_other(client: Clie
     assert len({result["id"] for message in state["messages"] for result in message["results"]}) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "headers"),
     [

@@ -74,6 +74,7 @@ def test_optima_are_those_of_a_plain_loop_in_order(request: tuple[District, Cons
         assert found.features == district.features(found.schedule)
 
 
+@pytest.mark.slow
 @given(requests())
 def test_the_least_of_an_objective_is_that_of_a_plain_loop_the_other_one_second(
     request: tuple[District, Constraints, ObjectiveWeights],

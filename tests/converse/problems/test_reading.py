@@ -180,6 +180,7 @@ def test_a_reply_without_a_proposal_has_neither_schedules_nor_problems(text: str
     assert (reading.decisions, reading.problems) == ((), ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["[" * 50_000, '{"a":' * 50_000, "{" * 90_000, "|" * 90_000, "| a | b |\n|---|---|\n" * 5_000, "9" * 99_000,

@@ -30,6 +30,7 @@ def test_departures_come_in_order_and_have_names_of_their_own() -> None:
     assert [one.vehicle for one in drawn] == [f"v{index}" for index in range(len(drawn))]
 
 
+@pytest.mark.slow
 def test_arrivals_and_types_have_the_published_shares() -> None:
     drawn = draw(0, 2, 40_000)
     assert len(drawn) / 40_000 == pytest.approx(len(WEAVING.routes) * 2 * 0.03, rel=0.02)

@@ -52,6 +52,7 @@ def test_any_number_of_contestants_is_drawn_by_any_name(players: tuple[str, ...]
         assert drawing.caption.endswith("Dashes: the a one.")
 
 
+@pytest.mark.slow
 def test_without_curves_only_where_runs_ended_is_drawn() -> None:
     summary = game("ann", "bob")
     plan = tournament()

@@ -132,6 +132,7 @@ def test_ctrl_c_ends_it_and_says_how_to_go_on(toy: Path, tmp_path: Path) -> None
     assert "oragent compare --outputs c" in said
 
 
+@pytest.mark.slow
 def test_the_report_has_the_parts_that_it_had(compared: tuple[Path, subprocess.CompletedProcess]) -> None:
     """To write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     folder, _ = compared

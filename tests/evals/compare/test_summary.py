@@ -256,6 +256,7 @@ def test_who_wins_on_every_seed_is_ahead_when_there_are_enough(tmp_path: Path) -
     assert describe_verdict(summary) == "gp is ahead of all others (p = 0.031)."
 
 
+@pytest.mark.slow
 def test_a_leader_must_beat_each_of_the_others_at_a_level_for_all(tmp_path: Path) -> None:
     summary = runs_of(tmp_path, 6, random=[9.0], gp=[8.0], eoh=[8.5])
     assert find_leader(summary).p == pytest.approx(2 * 2 / 2**6)

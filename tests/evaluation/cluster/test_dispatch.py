@@ -129,6 +129,7 @@ def test_a_worker_without_the_content_is_sent_it_along(content, toy, tmp_path) -
     assert second[1:] == tuple(content.paths[piece.name].read_bytes() for piece in content.pieces)
 
 
+@pytest.mark.slow
 def test_any_executor_will_do(content, toy, tmp_path) -> None:
     jobs = [job(toy, tmp_path, f"def guess(x):\n    return {body}\n") for body in ("7.0", "1 / 0", "x * 3")]
 

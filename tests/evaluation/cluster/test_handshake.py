@@ -60,6 +60,7 @@ def test_the_first_line_says_the_weakest() -> None:
     )
 
 
+@pytest.mark.slow
 def test_this_machine_says_of_itself_what_can_be_read() -> None:
     found = make_handshake()
     assert read_handshake(json.loads(json.dumps(handshake_to_json(found)))) == found

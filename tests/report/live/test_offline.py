@@ -15,6 +15,7 @@ from tests.report.runs import SEED, Made, data_of, describe, searched, without_s
 HOSTILE = "# </script><script>alert(1)</script><!-- \x1b[31m \u202e"
 
 
+@pytest.mark.slow
 def test_the_file_holds_the_run_and_the_way_to_its_best(tmp_path: Path) -> None:
     describe(tmp_path)
     write(tmp_path, searched(300))

@@ -53,6 +53,7 @@ def test_a_run_is_read_by_its_name(app: Any) -> None:
     assert get(app, "/api/trust", "run=tsp/a").json["seed"] == "0.0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", ["/", "/api/runs", "/api/summary", "/api/candidates", "/api/ranks", "/events", "/pages/x/talk/report.html"]
 )
@@ -71,6 +72,7 @@ def test_whoever_is_not_this_page_gets_nothing(app: Any, path: str, headers: dic
     assert set(answer.json) == {"error"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "..", "../..", "/etc", "tsp", "tsp/a/../b", "tsp/a%2f..%2f..", "nothing", "talk"])
 @pytest.mark.parametrize("path", ["/api/summary", "/api/candidates", "/api/candidate", "/events"])
 def test_only_listed_searches_are_read(app: Any, name: str, path: str) -> None:
