@@ -63,7 +63,8 @@ def test_instances_of_best_and_parent_are_listed_side_by_side() -> None:
 def test_what_is_left_of_the_budget_is_told(bounds: Budget, numbers: list[str]) -> None:
     run = SimpleNamespace(
         settings=SimpleNamespace(budget=bounds),
-        moment=SimpleNamespace(spent=Spent(evaluations=7, seconds=600)),
+        moment=SimpleNamespace(spent=Spent(evaluations=7)),
+        history=[SimpleNamespace(elapsed_s=200.0), SimpleNamespace(elapsed_s=600.0)],
     )
     assert re.findall(r"\d+", describe_remaining(cast(RoundContext, run))) == numbers
 

@@ -38,8 +38,10 @@ def describe_remaining(run: RoundContext) -> str:
         count = max(bounds.evaluations - spent.evaluations, 0)
         parts.append("1 evaluation" if count == 1 else f"{count} evaluations")
     if bounds.seconds is not None:
-        minutes = max(bounds.seconds - spent.seconds, 0.0) / 60
-        parts.append(f"{minutes:.0f} minutes of the clock, which also runs while you write")
+        # The time of the last commit is recorded, so a resumed run writes the same prompt.
+        elapsed_s = max((record.elapsed_s for record in run.history), default=0.0)
+        minutes = max(bounds.seconds - elapsed_s, 0.0) / 60
+        parts.append(f"about {minutes:.0f} minutes of the clock, which also runs while you write")
     return f"Left are {' and '.join(parts)}." if parts else ""
 
 
