@@ -56,7 +56,6 @@ def test_solve_takes_files_and_models(model_file: Path) -> None:
         oragent.solve(model_file, solver="no_such_solver")
 
 
-@pytest.mark.slow
 def test_packages_can_be_called_before_and_after_their_modules_are_imported(model_file: Path) -> None:
     assert importlib.import_module("oragent.formulate.api").formulate is not oragent.formulate
     assert inspect.signature(oragent.formulate).parameters["text"].annotation is str

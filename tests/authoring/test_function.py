@@ -103,7 +103,6 @@ def test_chance_of_the_evaluator_is_not_blamed_on_the_heuristic(
     assert "what differs from one evaluation to the next comes from the evaluator" in found[TITLE].detail
 
 
-@pytest.mark.slow
 def test_an_evaluator_without_checks_is_said_to_have_none(checked: Checked) -> None:
     found = about(TITLE, checked())
     assert found.level is Level.OK

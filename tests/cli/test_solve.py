@@ -21,7 +21,6 @@ End
 CLASH = "Minimize\n cost: x\nSubject To\n floor: x >= 3\n roof: x <= 2\nEnd\n"
 
 
-@pytest.mark.slow
 def test_a_model_is_solved_and_explained(tmp_path: Path) -> None:
     (tmp_path / "steel.lp").write_text(STEEL)
     done = oragent("solve", "steel.lp", "--explain", cwd=tmp_path)

@@ -37,7 +37,6 @@ def test_roles_may_have_models_of_their_own_and_who_writes_programs_mends_them(t
     assert keys == {"Bearer sk-secret"}
 
 
-@pytest.mark.slow
 def test_a_role_that_nobody_plays_is_named_before_anything_begins(toy: Path, tmp_path: Path) -> None:
     done = oragent("run", "toy", "--model", "scripted", "models={ideas: {name: m}}", cwd=tmp_path)
     assert "models.ideas" in complaint(done)

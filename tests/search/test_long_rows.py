@@ -12,7 +12,6 @@ from oragent.evaluation import Evaluation
 from oragent.search.store import MAX_JSON, Store
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("readonly", [True, False])
 def test_metrics_that_are_too_long_are_refused_at_once(tmp_path: Path, readonly: bool) -> None:
     with Store(tmp_path / "run.db") as store:

@@ -202,7 +202,7 @@ def test_a_thought_is_asked_for_each_program_that_has_a_score(begun) -> None:
     folder = begun(*settings("mcts_ahd"))
     search(folder, model)
     scored_ones = [one for one in records(folder)[1:] if one.placed]
-    assert len(scored_ones) - 4 <= len(model.prompts("describe")) <= len(scored_ones)  # the last rounds were cut short
+    assert len(scored_ones) - 8 <= len(model.prompts("describe")) <= len(scored_ones)  # the last rounds were cut short
     assert any("Idea: Add " in prompt for prompt in model.prompts("m1"))
 
 

@@ -155,7 +155,6 @@ def test_seed_and_best_are_side_by_side_on_the_chosen_instance(
     assert f"Gain of the best over the seed on this instance: {shown[0] - shown[1]:g} lower" in body
 
 
-@pytest.mark.slow
 def test_the_overview_and_a_hostile_program_in_a_browser(address: str, tmp_path: Path) -> None:
     page = show(address, "candidate/1.0", tmp_path)
     body = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL)
