@@ -487,6 +487,18 @@ def test_an_agent_learns_the_rules_before_it_submits(root: Path) -> None:
     asyncio.run(call())
 
 
+def test_arguments_that_a_tool_does_not_have_are_refused(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            message = await agent.fails("open_run", problem="sack", budget=10)
+            assert "budget" in message
+            assert "evaluations" in message
+            assert (await agent("list_runs"))["entries"] == []
+            assert (await agent("open_run", problem="sack", evaluations=3))["budget"] == 3
+
+    asyncio.run(call())
+
+
 def test_a_probe_of_several_sizes_tells_each(root: Path) -> None:
     async def call() -> None:
         async with in_memory(root) as agent:

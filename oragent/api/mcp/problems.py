@@ -100,6 +100,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
                 "instances": row.instances,
                 "calls": row.calls,
                 "seconds": row.seconds,
+                "start_seconds": row.metrics.get("start_seconds"),
                 "message": one_line(row.message, 200),
                 **_split_by_size(row.metrics),
             }
@@ -116,6 +117,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         practice: bool = False,
         seconds: Seconds = CPU_S,
         settings: Annotated[int, Field(ge=1, le=200, description="Of ranges; listed values are all tried.")] = 24,
+        text: Annotated[bool, Field(description="Whether to return the text of the best program.")] = True,
     ) -> object:
         """Try values of a program's parameters on training instances; returns the best rows and program."""
         loaded, source = workplace.find_problem(problem), Submission(program).program
@@ -132,13 +134,16 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             )
         )
         best = result.best
-        rows = [{"values": row.values, "score": row.score, "seconds": row.seconds} for row in result.ranked[:ROWS]]
+        rows = [
+            {"values": row.values, "score": row.score, "seconds": row.seconds, "message": one_line(row.message, 200)}
+            for row in result.ranked[:ROWS]
+        ]
         return {
             "present": {"values": result.rows[0].values, "score": result.rows[0].score},
             "rows": rows,
             "tried": len(result.rows),
             "skipped": result.skipped,
-            "program": "" if best is None else result.write_program(best),
+            "program": "" if best is None or not text else result.write_program(best),
             **_warn_of_rules(loaded, source),
         }
 
@@ -201,8 +206,8 @@ def _list_rules(problem: Problem) -> list[str]:
     if problem.about.heuristic_s is not None:
         rules.append(
             f"All calls of an evaluation together have {problem.about.heuristic_s:g} CPU seconds (heuristic_s). Up to "
-            f"{FIRST_S:g} s of the first call do not count, for imports and compilation. final_report gives "
-            f"{HELD_OUT_PATIENCE:g} times as long."
+            f"{FIRST_S:g} s of the first call do not count, for imports and compilation (start_seconds); the rest of "
+            f"them does. final_report gives {HELD_OUT_PATIENCE:g} times as long for all its instances."
         )
         rules.append("Each evaluation compiles anew: Numba's cache=True has no effect.")
     return rules

@@ -57,7 +57,8 @@ def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
                 agent_run = await _continue_run(workplace, run, evaluations)
             else:
                 agent_run = await _begin_run(workplace, problem, evaluations, seed)
-        return {"run": workplace.name_run(agent_run.path), **asdict(agent_run.state)}
+        budget = agent_run.folder.config.budget.evaluations
+        return {"run": workplace.name_run(agent_run.path), "budget": budget, **asdict(agent_run.state)}
 
     async def submit(
         run: RunName,

@@ -90,6 +90,8 @@ def build_server(workplace: Workplace, entries: Sequence[ToolEntry], instruction
         finally:
             await workplace.close()
 
+    parameters = {entry.name: [*inspect.signature(entry.function).parameters] for entry in entries}
+
     class Server(MCPServer[Workplace]):
         """A server whose errors are JSON."""
 
@@ -97,6 +99,15 @@ def build_server(workplace: Workplace, entries: Sequence[ToolEntry], instruction
             """Call a tool; wrong arguments give an error in the common form."""
             from mcp.server.mcpserver.exceptions import ToolError
 
+            known = parameters.get(name, arguments)
+            unknown = [one_line(word, 40) for word in arguments if word not in known]
+            if unknown:
+                # The SDK would ignore them, so the tool would run with other settings than the client believes.
+                return _error_result(
+                    ConfigError(
+                        f"wrong arguments: {name} has no {', '.join(unknown[:5])}; expected some of {', '.join(known)}"
+                    )
+                )
             try:
                 return await super().call_tool(name, arguments, context)
             except ToolError as problem:
