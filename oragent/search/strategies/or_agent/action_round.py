@@ -13,7 +13,7 @@ from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
 from oragent.programs.kept_arrays import MOST_BYTES
 from oragent.programs.parameters import read_parameters
-from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
+from oragent.search.calibration import SHARE, calibrate, lower_work, scale_work, work_parameter
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import (
     LEAST_S,
@@ -204,6 +204,14 @@ async def _sweep(
         shown += [pair for pair in chosen if pair not in shown]
     lines = [sweep_line(row, seconds) for row, seconds in shown]
     if is_practice and scorable and not fitting:
+        if lowered := _lower_to_fit(run, result, scorable):
+            program, row = lowered
+            work = work_parameter(program)
+            value = f"{work.name} = {work.value:g}" if work is not None else ""
+            lines.append(
+                f"None of these fits the time limit; {setting_words(row)} is scored with {value}, which should."
+            )
+            return _Prepared(program, "\n".join(lines))
         excess = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
         return _Prepared(source, "\n".join(lines), excess)
     if is_practice and chosen:
@@ -211,6 +219,17 @@ async def _sweep(
     if chosen:
         source = result.write_program(chosen[0][0])
     return _Prepared(source, "\n".join(lines))
+
+
+def _lower_to_fit(
+    run: RoundContext, result: SweepResult, scorable: Sequence[tuple[SweepRow, float | None]]
+) -> tuple[str, SweepRow] | None:
+    """Return the best setting with so much less work that it should fit the time limit; None if that is unknown."""
+    limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
+    for row, seconds in scorable:
+        if seconds and (program := scale_work(result.write_program(row), SHARE * limit_s / seconds)):
+            return program, row
+    return None
 
 
 def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
