@@ -369,6 +369,19 @@ def test_what_a_sweep_taught_is_in_the_next_prompt_whichever_program_is_its_pare
     assert "- SCALE = 15:" in prompt.partition("What the numbers of 'scaled'")[2]
 
 
+def test_a_sweep_between_two_prompts_swallows_no_measurements(begun, monkeypatch) -> None:
+    monkeypatch.setattr(
+        "oragent.search.strategies.or_agent.action_round.choose_action",
+        lambda run, available: ActionKind.SWEEP if run.number == 2 else ActionKind.EDIT,
+    )
+    swept = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=4,15\n```python\n{SCALED}```"
+    model = Players(experiment=[swept, part(34)])
+    folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=2", "strategy.window=1")
+    search(folder, model, run=practised, offers=PRACTICE)
+    assert [record["action"] for record in notes(folder, "action")][:2] == ["edit", "sweep"]
+    assert "What the numbers of 'scaled' (score" in model.asked[1][1]
+
+
 def test_where_no_setting_of_a_sweep_has_time_none_is_scored_and_the_next_prompt_says_what_fits(begun) -> None:
     program = SCALED.replace("SCALE = 3", "SCALE = 30")
     part_of_reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=33,25,40\n```python\n{program}```"

@@ -391,7 +391,12 @@ def _recall_measured(run: RoundContext) -> list[str]:
         notes = run.recall(MEASURED_NOTE)
     else:
         notes = []
-    return [note.text for note in notes if note.round >= run.number - run.window]
+    # A sweep has no prompt, so it leaves the measurements of the rounds before it to the next one.
+    sweeps = {note.round for note in run.recall(ACTION) if ActionRecord.load(note.text).action is ActionKind.SWEEP}
+    first = run.number - run.window
+    while first in sweeps:
+        first -= 1
+    return [note.text for note in notes if note.round >= first]
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
