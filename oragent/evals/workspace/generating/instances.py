@@ -147,7 +147,7 @@ class RevisedInstance:
         return [cell for change in self.changes for cell in change.cells]
 
 
-class Answer(NamedTuple):
+class ExactAnswer(NamedTuple):
     """A question with its exact answer."""
 
     # Key of ``QUESTIONS``.
@@ -320,7 +320,7 @@ def _effect(result: OperationResult) -> float | None:
     return result.objective.difference.value if result.objective.difference.is_exact else None
 
 
-def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: int) -> Iterator[Answer]:
+def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: int) -> Iterator[ExactAnswer]:
     """Yield a question for each kind that has an answer: a price or total, a refused alternative, a rule alone."""
     version, session = ("original", instance.original) if number % 2 else ("revised", instance.revised)
     queries = instance.domain.list_queries(rng, instance.data)
@@ -331,7 +331,7 @@ def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: in
             value = _ask(session, query) if query.kind in group else None
             if value is not None:
                 question = QUESTIONS[query.kind].format(version=version, text=query.text)
-                yield Answer(query.kind, question, query.text, value, f"{query.kind} {query.subject}")
+                yield ExactAnswer(query.kind, question, query.text, value, f"{query.kind} {query.subject}")
                 break
     used = frozenset().union(*(one.targets for one in instance.changes))
     for change in instance.domain.list_changes(rng, instance.data):
@@ -341,15 +341,17 @@ def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: in
         if abs(_effect(trial) or 0.0) > 0.01:
             assert isinstance(trial, CompareResult)
             question = QUESTIONS["whatif"].format(text=change.text)
-            yield Answer("whatif", question, "cost of the trial in EUR", trial.objective.after.value or 0.0, trial.line)
+            yield ExactAnswer(
+                "whatif", question, "cost of the trial in EUR", trial.objective.after.value or 0.0, trial.line
+            )
             break
 
 
 def write_question(instance: RevisedInstance, rng: np.random.Generator, number: int) -> dict[str, Any]:
     """Return the rubric of a question about both versions. All answers are results of operations."""
     answers = [
-        Answer("solve", QUESTIONS["solve"], "original cost in EUR", instance.before, "solve"),
-        Answer("solve", "", "revised cost in EUR", instance.after, ""),
+        ExactAnswer("solve", QUESTIONS["solve"], "original cost in EUR", instance.before, "solve"),
+        ExactAnswer("solve", "", "revised cost in EUR", instance.after, ""),
         *list_answers(instance, rng, number),
     ]
     question = "? ".join(one.question for one in answers if one.question) + "? Give all figures with two decimals."
