@@ -76,6 +76,7 @@ def test_importing_oragent_loads_no_part_of_it() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_run_is_what_its_folder_says(toy: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[int] = []
     run = search(

@@ -51,6 +51,7 @@ LEAVES = st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.floats(
 KEYS = st.text(max_size=8) | st.integers(-(10**9), 10**9)
 
 
+@pytest.mark.slow
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=20))
 def test_what_oragent_writes_is_read_as_it_was(tree: object) -> None:
     assert parse_yaml(yaml.safe_dump(tree)) == tree

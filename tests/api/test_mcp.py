@@ -499,6 +499,7 @@ def test_arguments_that_a_tool_does_not_have_are_refused(root: Path) -> None:
     asyncio.run(call())
 
 
+@pytest.mark.slow
 def test_a_probe_of_several_sizes_tells_each(root: Path) -> None:
     async def call() -> None:
         async with in_memory(root) as agent:

@@ -150,6 +150,7 @@ def test_a_declared_size_that_the_evaluator_refuses_fails(checked: Checked) -> N
     assert "invalid choice: 4" in finding.detail
 
 
+@pytest.mark.slow
 def test_an_evaluator_that_scores_failures_fails(checked: Checked) -> None:
     forgiving = "try:\n    score = half(10.0)\nexcept Exception:\n    score = 0.0"
     finding = about("candidate that raises", checked("eval.py", SCORE, forgiving))

@@ -67,6 +67,7 @@ def test_a_new_plain_problem_passes_but_for_the_warning_that_forging_is_not_held
     assert complaints(findings) == [(Level.WARNING, "candidate that forges a result")]
 
 
+@pytest.mark.slow
 def test_a_new_problem_runs_by_hand_from_its_folder(tmp_path: Path) -> None:
     folder = new("sack", tmp_path)
     ended = subprocess.run([sys.executable, "eval.py", "--mode=train"], cwd=folder, capture_output=True, text=True)
@@ -97,6 +98,7 @@ def test_a_new_problem_draws_how_full_the_sack_is_on_request(tmp_path: Path) -> 
         assert results[1].metrics["drawn"][f"size_50_instance_{index}"] == pytest.approx(share)
 
 
+@pytest.mark.slow
 def test_the_plain_script_gives_the_same_score(tmp_path: Path) -> None:
     plain, guarded = (
         bench(new("plain", tmp_path, "plain")).run(),
@@ -106,6 +108,7 @@ def test_the_plain_script_gives_the_same_score(tmp_path: Path) -> None:
     assert plain.features == guarded.features
 
 
+@pytest.mark.slow
 def test_seed_and_value_for_weight_score_as_counted_by_hand_and_below_the_optimum(tmp_path: Path) -> None:
     folder = new("sack", tmp_path)
     module, sack = imported(folder), bench(folder)

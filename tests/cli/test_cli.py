@@ -294,6 +294,7 @@ def test_a_mistake_is_one_clear_line(toy: Path, tmp_path: Path, here, words: lis
     assert not list(tmp_path.glob("outputs/toy/*"))
 
 
+@pytest.mark.slow
 def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
     (toy / "heuristic.py").write_text("def guess(x):\n    return 1 / 0\n")
     done = oragent("run", "toy", cwd=tmp_path)

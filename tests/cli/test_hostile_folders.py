@@ -180,6 +180,7 @@ def test_a_few_hostile_folders(name: str, project: Path, tmp_path: Path) -> None
         run_hostile(name, case, project, tmp_path / str(number))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ["best.py", "candidates/0.0/heuristic.py"])
 def test_no_run_begins_with_a_program_that_a_link_leads_to(entry: str, project: Path, tmp_path: Path) -> None:
     assert "is a link" in run_hostile("run --start", (entry, "a link to a file"), project, tmp_path)

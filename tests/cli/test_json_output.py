@@ -63,6 +63,7 @@ def test_problems_and_solutions_are_documents(call, tmp_path: Path) -> None:
     assert "pulp" in call("convert", path, "--to", "pulp")[1]["result"]["source"]
 
 
+@pytest.mark.slow
 def test_an_infeasible_model_has_its_exit_code_in_the_document(call, tmp_path: Path) -> None:
     path = tmp_path / "m.lp"
     path.write_text(MODEL.replace("End", "low: x + y >= 99\nEnd"))
@@ -117,6 +118,7 @@ def test_settings_and_memory_are_documents(call, tmp_path: Path) -> None:
     assert shown == {"family": "tsp", "file": str(file), "lessons": "Short edges first.\n"}
 
 
+@pytest.mark.slow
 def test_a_conversation_is_a_document(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.lp"
     path.write_text(MODEL)

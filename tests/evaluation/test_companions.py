@@ -167,6 +167,7 @@ def test_runs_and_hidden_files_in_the_folder_stay_out(shop: Path) -> None:
     assert ended.score == 33.5 or "Permission" in ended.log, ended.log
 
 
+@pytest.mark.slow
 def test_a_candidate_in_a_guest_sees_none_of_it(shop: Path) -> None:
     peeks = f"def weigh(x):\n    return len(open({str(shop / 'data' / 'rows.csv')!r}).read())\n"
     ended = evaluated(load_problem(shop), source=peeks)

@@ -45,6 +45,7 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
     ]
 
 
+@pytest.mark.slow
 def test_the_error_of_the_published_repair_names_its_line(runner: FormulationRunner) -> None:
     ran = runner.run_program(PROGRAM.format(share='tons[i] ** -1 * data["rate"][i]'), DEFAULT, STEEL)
     assert "TypeError" in ran.message

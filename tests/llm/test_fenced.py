@@ -149,6 +149,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30), st.lists(st.dictionaries(st.text(max_size=9), VALUES, max_size=2), min_size=1, max_size=2))
 def test_whatever_is_called_is_found_again(prose: str, arguments: list[dict]) -> None:
     prose = "".join(letter for letter in prose if letter.isalnum() or letter == " ")

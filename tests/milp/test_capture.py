@@ -109,6 +109,7 @@ def test_each_library_gives_the_same_families_data_and_optimum(library: str, tmp
     )
 
 
+@pytest.mark.slow
 def test_a_change_of_data_changes_the_model(tmp_path: Path, sandbox: Sandbox) -> None:
     model = run(tmp_path, LIBRARIES["highspy"], sandbox=sandbox, solve_s=None).last_model
     assert model is not None

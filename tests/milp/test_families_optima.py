@@ -223,6 +223,7 @@ def test_every_family_has_a_method_of_its_own() -> None:
     assert set(ORACLES) == set(FAMILIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_optimum_agrees_with_it(family: str) -> None:
     for seed, size in [(0, 2), (1, 3), (2, 4), (3, 4), (4, 5)]:

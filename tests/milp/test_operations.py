@@ -143,6 +143,7 @@ COMPARISONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.1, 0.3])
 def test_intervals_under_a_gap_contain_the_truth(gap: float) -> None:
     session, data = ModelSession(models.lots(), SolveLimits(gap=gap, nodes=1)), models.lots_data()

@@ -228,6 +228,7 @@ def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) 
     assert {one.end for one in found} == {EndReason.EXITED}
 
 
+@pytest.mark.slow
 def test_scripts_are_forked_whatever_the_path_by_which_python_was_started(tmp_path: Path) -> None:
     folder, words = Path(sys.executable).parent, "import json, sys\nprint('colorsys' in sys.modules)\n"
     (tmp_path / "eval.py").write_text(f"import colorsys\n{words}")

@@ -109,6 +109,7 @@ class Varied(Writer):
         return super()._answer(text, rng)
 
 
+@pytest.mark.slow
 def test_the_large_model_writes_seeds_and_new_paradigms_and_the_small_one_the_rest(begun) -> None:
     model, folder = Varied(), begun(*settings("levi", *options(), "strategy.window=1", evaluations=60))
     search(folder, model)

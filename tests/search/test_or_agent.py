@@ -337,6 +337,7 @@ def test_a_budget_is_spent_to_the_last_and_not_beyond_by_rounds_side_by_side(beg
     assert getattr(outcome.progress.spent, bound) == int(setting.split("=")[1])
 
 
+@pytest.mark.slow
 def test_calls_are_counted_by_role(begun) -> None:
     folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1")
     search(folder, Players(experiment=[edit("    return 50", "    return 60"), "ACTION: STOP"]))

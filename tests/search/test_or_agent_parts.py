@@ -471,6 +471,7 @@ def test_tuning_is_not_offered_where_one_evaluation_is_left(begun) -> None:
 SWEPT = "STEP = 10  # param: STEP = 10, 1..90\n\n\ndef guess(x):\n    return x + STEP\n"
 
 
+@pytest.mark.slow
 def test_a_sweep_tries_declared_numbers_on_training_instances_and_scores_the_best(begun) -> None:
     steps = ["THOUGHT: more\nACTION: SWEEP\n`STEP = 10, 40, 80`", "LESSON: far is good\nACTION: STOP"]
     model = Players(code=f"```python\n{SWEPT}```", experiment=steps)

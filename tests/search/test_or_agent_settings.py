@@ -121,6 +121,7 @@ def test_experiments_go_to_what_gained_by_a_rule_of_ours(settings: Any, score: f
     assert allotted_experiments(run, solution, [made(150.0), made(100.0)]) == number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "states"), [("all", ["closed", "grown"]), ("better", ["worse", "grown"])])
 def test_children_of_the_root_are_kept_all_or_the_better_ones(begun, setting: str, states: list[str]) -> None:
     values = itertools.chain([10, 60, 90, 95], itertools.repeat(5))

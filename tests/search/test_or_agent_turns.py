@@ -89,6 +89,7 @@ def test_a_branch_that_gains_has_more_of_the_experiments(begun, allocation: str,
     assert [bool(node["report"]) for node in tree["nodes"][1:]] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_branch_that_gains_and_stays_behind_has_no_more_than_others(begun) -> None:
     folder = begun(*ROUND, "model.style=small")
     model = Players(

@@ -84,6 +84,7 @@ class Named:
         return await self.player(request)
 
 
+@pytest.mark.slow
 def test_a_strategy_may_play_with_several_models_each_of_which_answers_its_own_rounds(begun) -> None:
     settings = (
         "strategy.name=portfolio", "model.name=one", "ensemble=[{name: two}]", "budget.evaluations=24",

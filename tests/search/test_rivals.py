@@ -129,6 +129,7 @@ def test_eoh_shows_the_thought_behind_each_program(begun) -> None:
             assert "Idea: " not in program or f"Idea: Take {number}" in program
 
 
+@pytest.mark.slow
 def test_reevo_makes_its_first_programs_then_crossovers_then_mutations_of_the_best(begun) -> None:
     folder = begun(*settings("reevo", evaluations=90), "strategy.options.initial=30")
     search(folder)

@@ -71,6 +71,7 @@ def test_a_file_that_was_edited_after_the_verb_keeps_the_edit_and_is_named(tmp_p
         assert text(tmp_path, "src/a.py") == "mine"
 
 
+@pytest.mark.slow
 def test_restore_brings_a_version_back_and_can_be_undone(tmp_path):
     with Versions(tmp_path) as versions:
         put(tmp_path, {"docs/r.md": "first", "data/t.csv": "a\n1\n"})

@@ -61,6 +61,7 @@ def test_a_reference_to_nothing_is_returned_once_and_then_shown_as_missing(tmp_p
     assert record.changes == ()
 
 
+@pytest.mark.slow
 def test_two_hundred_calls_of_one_reply_are_run_up_to_the_limit_and_the_rest_is_named(tmp_path: Path) -> None:
     record, prompts = talk(tmp_path, call(*["value tables"] * 200), "Done.")
     told = prompts[1][-1]["content"]

@@ -37,6 +37,7 @@ def figure(text: str) -> float:
     return float(text.split(" ")[0].replace(",", ""))
 
 
+@pytest.mark.slow
 def test_questions_keep_and_undo_move_the_figures_before_and_now(client: Client) -> None:
     state = client.ask("/state")
     assert figure(state["kpis"][0]["after"]) == TRUTH[40]
@@ -51,6 +52,7 @@ def test_questions_keep_and_undo_move_the_figures_before_and_now(client: Client)
     assert client.say("undo")["in_force"] == []
 
 
+@pytest.mark.slow
 def test_a_cell_is_fixed_forbidden_and_freed(client: Client) -> None:
     def cell() -> dict[str, str]:
         return client.ask("/pivot", family="tables")["rows"][0]["cells"][0]

@@ -132,6 +132,7 @@ def test_a_controller_that_remembers_is_found_by_check() -> None:
     assert "it remembers: calls in another order get other answers" in finding.detail
 
 
+@pytest.mark.slow
 def test_without_sumo_the_evaluator_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "libsumo.py").write_text("raise ImportError('No module named libsumo')")
     code, fields, _ = evaluated(FOLDER / "heuristic.py", "--mode=train", cwd=tmp_path, PYTHONPATH=str(tmp_path))

@@ -238,6 +238,7 @@ def runs_of(folder: Path, seeds: int, **ends: list[float]) -> BenchSummary:
     )
 
 
+@pytest.mark.slow
 def test_nobody_is_crowned_without_evidence(tmp_path: Path) -> None:
     summary = runs_of(tmp_path, 2, random=[7.0], gp=[8.0])
     found = find_leader(summary)
