@@ -88,7 +88,7 @@ def test_a_scheduler_that_starts_anew_is_waited_for(toy, tmp_path) -> None:
     with afar(2) as there:
 
         def restart() -> None:
-            wait_for(tmp_path / "there", "begins")
+            wait_for(tmp_path / "there", "starts with")
             time.sleep(2)
             there.kill("scheduler")
             for name in ("w0", "w1"):
@@ -122,7 +122,7 @@ def test_an_engine_that_was_killed_goes_on_with_the_same_cluster(toy, tmp_path) 
     with afar(2) as there:
         words = [sys.executable, tmp_path / "engine.py", toy, tmp_path / "there", there.address]
         engine = subprocess.Popen(list(map(str, words)), env=environment())
-        wait_for(tmp_path / "there", "begins")
+        wait_for(tmp_path / "there", "starts with")
         (folder,) = (tmp_path / "there" / "toy").iterdir()
         while not (folder / "run.db").is_file() or _rounds(folder) < 4:
             time.sleep(0.2)
@@ -155,7 +155,7 @@ def test_who_has_another_version_or_holds_less_is_not_used(toy, tmp_path, at_hom
         there.worker("old", environment(copy_of_ours(tmp_path / "old", "0.0.1")))
 
         def weaker() -> None:
-            wait_for(tmp_path / "there", "begins")
+            wait_for(tmp_path / "there", "starts with")
             there.worker("weak", environment(ORAGENT_ISOLATION="limits"))
 
         thread = threading.Thread(target=weaker)
@@ -256,7 +256,7 @@ def test_a_courier_that_dies_is_replaced_with_its_scheduler_and_workers(toy, tmp
         ]
 
     def kill() -> None:
-        wait_for(tmp_path / "there", "begins")
+        wait_for(tmp_path / "there", "starts with")
         time.sleep(2)
         for pid in couriers():
             os.kill(pid, signal.SIGKILL)
