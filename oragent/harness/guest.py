@@ -43,6 +43,8 @@ COMPILED_S, MOST_COMPILED = 10.0, 8 << 20
 MOST_REASON = 200
 # Name under which the time of imports and compilation is listed, next to the sizes.
 START = "imports and compilation"
+# CPU seconds of imports and compilation from which they are reported.
+LEAST_START_S = 0.5
 
 
 class Guest:
@@ -457,17 +459,31 @@ class Guest:
         spent = sum(self._counted.values()) + max(running, 0.0)
         if self.heuristic_s is None or spent <= self.heuristic_s:
             return
-        start = ""
+        start = self._describe_start()
         # Its end has no further cost.
         if self._main is not None and self._main.first_s is None:
             self._counted[self._main.size] += max(running, 0.0)
-            if self._start_clock is not None:
-                start = f", with the first call unfinished: {self._start_clock.describe(self._main.cpu_s)}"
         self.end()
         size, largest = max(self._counted.items(), key=itemgetter(1))
         place = start or (f", {'all' if largest >= spent else 'most'} of it at {size}" if size else "")
         message = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}{self.progress}"
         raise CandidateError(message, Status.TIMEOUT)
+
+    def _describe_start(self) -> str:
+        """Describe the imports and the compilation of a guest that did not end a second call; empty if they are short.
+
+        Their seconds cannot be told from those of the first call by other means.
+        """
+        process = self._main
+        if self._start_clock is None or process is None or process.second_s is not None:
+            return ""
+        start_s, goes_on = self._start_clock.measure(process.cpu_s)
+        if start_s < LEAST_START_S:
+            return ""
+        text = f"; with {FIRST_S:g} s that do not count it took {process.cpu_s:.3g} s, "
+        if goes_on:
+            return f"{text}in which imports and compilation did not end: let it compile less code"
+        return f"{text}of which imports and compilation took {start_s:.3g} s"
 
     def _locate(self, message: str) -> str:
         if self.where:

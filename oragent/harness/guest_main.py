@@ -28,7 +28,7 @@ from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may
 from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
-from oragent.harness.start_clock import StartClock
+from oragent.harness.start_clock import StartClock, observe_compiler
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.modules import find_hidden_modules
@@ -258,8 +258,8 @@ class _Candidate:
     def _load_functions(self, name: str) -> Callable[..., Any]:
         if not self._functions:
             self.seed_generators()
-            if self._start_clock is not None:
-                self._start_clock.begin(compiles=may_compile(self._sources))
+            if self._start_clock is not None and may_compile(self._sources):
+                observe_compiler(self._start_clock)
             if self._compiled is not None:
                 self._compiled.install()
             if may_ask_cache(self._sources):

@@ -24,7 +24,7 @@ from oragent._base.protocol import Failure, Result, Status, format_failure, form
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.harness.arguments import Arguments, parse_arguments
-from oragent.harness.guest import Guest
+from oragent.harness.guest import LEAST_START_S, Guest
 from oragent.harness.purity import CallSample, check_purity
 from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.solutions import Draw, SolutionAlbum
@@ -52,8 +52,6 @@ CHECK, CHECKED = "check", "checked"
 SETS = ("test", "fresh", "final")
 # Maximum number of instance values of an evaluation in a search; they take about 5 kB in the database.
 MOST_VALUES = 500
-# CPU seconds of imports and compilation from which they are reported.
-LEAST_START_S = 0.5
 
 
 class _Observer:

@@ -10,7 +10,6 @@ import mmap
 import struct
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 # Seconds until the candidate was imported, seconds of compilation since then, and the time when the running one began;
 # -1 means not yet, or none.
@@ -25,13 +24,6 @@ class StartClock:
         self._memory = mmap.mmap(-1, mmap.PAGESIZE)
         self._depth = 0
         self._write(NONE, 0.0, NONE)
-
-    def begin(self, *, compiles: bool) -> None:
-        """Begin in a guest, before the candidate is imported; ``compiles`` also observes Numba's compiler."""
-        self._write(NONE, 0.0, NONE)
-        if compiles:
-            with suppress(ImportError):
-                _observe_compiler(self)
 
     def end_import(self) -> None:
         """Note that the candidate is imported."""
@@ -51,17 +43,15 @@ class StartClock:
         if self._depth == 0 and since != NONE:
             self._write(imported_s, compiled_s + time.process_time() - since, NONE)
 
-    def describe(self, cpu_s: float) -> str:
-        """Say what a first call that did not end spent its CPU seconds on."""
+    def measure(self, cpu_s: float) -> tuple[float, bool]:
+        """Return the seconds of imports and compilation among all CPU seconds of the guest, and whether they go on."""
         imported_s, compiled_s, since = self._read()
-        if not math.isfinite(imported_s + compiled_s + since):
-            return f"{cpu_s:.3g} s"
         if imported_s == NONE:
-            return f"the import of the program did not end in {cpu_s:.3g} s"
-        start_s = min(max(imported_s + compiled_s + (cpu_s - since if since != NONE else 0.0), 0.0), cpu_s)
-        if since != NONE:
-            return f"imports and compilation did not end in {start_s:.3g} s: let it compile less code"
-        return f"{start_s:.3g} s of imports and compilation, and {cpu_s - start_s:.3g} s of the call itself"
+            return cpu_s, True
+        start_s = imported_s + compiled_s + (cpu_s - since if since != NONE else 0.0)
+        if not math.isfinite(start_s):
+            return 0.0, False
+        return min(max(start_s, 0.0), cpu_s), since != NONE
 
     def _read(self) -> tuple[float, float, float]:
         return FIELDS.unpack_from(self._memory)
@@ -70,8 +60,12 @@ class StartClock:
         FIELDS.pack_into(self._memory, 0, imported_s, compiled_s, since)
 
 
-def _observe_compiler(clock: StartClock) -> None:
-    from numba.core import event
+def observe_compiler(clock: StartClock) -> None:
+    """Tell a clock when Numba begins and ends to compile, if it is installed."""
+    try:
+        from numba.core import event
+    except ImportError:
+        return
 
     class CompileListener(event.Listener):
         def on_start(self, _: object) -> None:

@@ -12,8 +12,8 @@ STEPS, ELEMENTS, OPERATIONS = 200_000, 100_000, 10
 
 # Measured on a core that takes 20 million steps of the loop below in a second.
 COMPILATION = (
-    "Numba compiles plain loops at about 60 lines in a second, after 1 to 2 s for its import and first function; a "
-    "sort in compiled code costs 2 s more, an argsort 4 s. A busy machine takes up to twice as long."
+    "Numba compiles plain loops at about 80 lines in a second, after 1 to 2 s for its import and first function; a "
+    "sort in compiled code costs 2 s more, an argsort 3 s. A busy machine takes up to twice as long."
 )
 
 
