@@ -110,15 +110,6 @@ def lower_work(source: str, seconds: float, places: Mapping[str, float], finishe
     return write_values(source, {parameter.name: value})
 
 
-def scale_work(source: str, share: float) -> str:
-    """Return a program with a share of its amount of work; empty if it declares none, or too little would be left."""
-    parameter = work_parameter(source)
-    if parameter is None or not LEAST_FACTOR <= share < 1:
-        return ""
-    value = _fit(parameter, parameter.value * share)
-    return "" if value > parameter.value * share else write_values(source, {parameter.name: value})
-
-
 def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | None:
     """Return the measured point of a run; None if the run failed without a timeout, or its time is unknown."""
     if any(size.status is Status.TIMEOUT for size in result.sizes):

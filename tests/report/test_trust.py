@@ -121,7 +121,8 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
     assert "it is fitted to val, or knows it" in words
     assert "--fresh_seed=" in words
     page = (folder.path / "report.html").read_text()
-    assert page.count("BEYOND CHANCE") >= 2
+    # The page also has them in its data.
+    assert page.count("<li>BEYOND CHANCE") == 2
     first = read_fresh(folder.path)
     assert first is not None
     again = score_fresh(folder.path, HeldOutScorer(reopen(folder.path)))

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from oragent._base.errors import ConfigError
-from oragent._base.protocol import FIRST_S
 from oragent._base.racing import displayed_metrics, read_instance_values
 from oragent._base.text_format import one_line
 from oragent.api.experiments import evaluate as evaluate_program
@@ -20,10 +19,11 @@ from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
 from oragent.evaluation import Evaluation
 from oragent.evaluation.capabilities import HELD_OUT_PATIENCE
-from oragent.evaluation.problem import Problem, list_problems
+from oragent.evaluation.problem import LimitSettings, Problem, list_problems
 from oragent.programs.inspection import find_unseeded
 from oragent.search.experiments import CPU_S
 from oragent.search.genetics.variation import child_of_seed
+from oragent.search.prompting.prompt_templates import describe_time_limits
 from oragent.search.strategies.submitted import Submission
 
 # Maximum number of rows of a sweep in an answer.
@@ -202,14 +202,12 @@ def _list_rules(problem: Problem) -> list[str]:
     rules = [
         "A function of its arguments alone: no clock, files, network or memory of earlier calls. Random numbers only "
         "from a generator with a fixed seed.",
+        f"{describe_time_limits(problem, LimitSettings())} final_report gives {HELD_OUT_PATIENCE:g} times as long.",
     ]
-    if problem.about.heuristic_s is not None:
+    if problem.signature.language == "python":
         rules.append(
-            f"All calls of an evaluation together have {problem.about.heuristic_s:g} CPU seconds (heuristic_s). Up to "
-            f"{FIRST_S:g} s of the first call do not count, for imports and compilation (start_seconds); the rest of "
-            f"them does. final_report gives {HELD_OUT_PATIENCE:g} times as long for all its instances."
+            "Numba's cache=True has no effect: each evaluation compiles. Settings of a sweep share machine code."
         )
-        rules.append("Each evaluation compiles anew: Numba's cache=True has no effect.")
     return rules
 
 

@@ -103,11 +103,9 @@ def build_server(workplace: Workplace, entries: Sequence[ToolEntry], instruction
             unknown = [one_line(word, 40) for word in arguments if word not in known]
             if unknown:
                 # The SDK would ignore them, so the tool would run with other settings than the client believes.
-                return _error_result(
-                    ConfigError(
-                        f"wrong arguments: {name} has no {', '.join(unknown[:5])}; expected some of {', '.join(known)}"
-                    )
-                )
+                listed = ", ".join(unknown[:5])
+                message = f"wrong arguments: {name} has no argument {listed}; its arguments are {', '.join(known)}"
+                return _error_result(ConfigError(message))
             try:
                 return await super().call_tool(name, arguments, context)
             except ToolError as problem:

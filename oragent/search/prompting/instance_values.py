@@ -26,7 +26,7 @@ def describe_sizes(run: RoundContext) -> str:
         return ""
     return (
         f"Scored are instances of size {_join(scored)}; the best program is measured later on other instances of these "
-        f"sizes, and of size {_join(later)}, where all time limits are {HELD_OUT_PATIENCE:g} times as long."
+        f"sizes, and of size {_join(later)}. All time limits are {HELD_OUT_PATIENCE:g} times as long there."
     )
 
 
@@ -42,7 +42,7 @@ def describe_remaining(run: RoundContext) -> str:
         elapsed_s = max((record.elapsed_s for record in run.history), default=0.0)
         minutes = max(bounds.seconds - elapsed_s, 0.0) / 60
         parts.append(f"about {minutes:.0f} minutes of the clock, which also runs while you write")
-    return f"Left are {' and '.join(parts)}." if parts else ""
+    return f"The remaining budget is {' and '.join(parts)}." if parts else ""
 
 
 def describe_instances(run: RoundContext, parent: Elite | None) -> str:

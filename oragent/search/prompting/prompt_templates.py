@@ -14,6 +14,7 @@ from typing import Any
 from oragent._base.prompt_templates import PromptFolder
 from oragent._base.protocol import FIRST_S, Status
 from oragent.evaluation import Evaluation
+from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.programs.inspection import inspect_program
@@ -193,18 +194,21 @@ def describe_contract(run: RoundContext) -> str:
     return ""
 
 
+def describe_time_limits(problem: Problem, limits: LimitSettings) -> str:
+    """Describe the time limits of an evaluation and of the function."""
+    whole, function_s = problem.make_limits(limits).cpu_s, problem.heuristic_s(limits)
+    text = f"An evaluation may take {whole:g} CPU seconds in all"
+    if not function_s or function_s >= whole:
+        return f"{text}."
+    return (
+        f"{text}, and all calls of the function together {function_s:g} of them. The first call includes importing the "
+        f"program; its first {FIRST_S:g} CPU seconds do not count, so that compiling fits."
+    )
+
+
 def describe_limits(run: RoundContext) -> str:
     """Describe the time limits of an evaluation and of the function, and the packages."""
-    chosen = run.settings.limits
-    whole, function_s = run.problem.make_limits(chosen).cpu_s, run.problem.heuristic_s(chosen)
-    text = f"\nAn evaluation may take {whole:g} CPU seconds in all"
-    if function_s and function_s < whole:
-        text += (
-            f", and all calls of the function together {function_s:g} of them. The first call includes importing the "
-            f"program; its first {FIRST_S:g} CPU seconds do not count, so that compiling fits.\n"
-        )
-    else:
-        text += ".\n"
+    text = f"\n{describe_time_limits(run.problem, run.settings.limits)}\n"
     names = run.context.packages
     if len(names) > 1:
         packages = ", ".join(names[:-1]) + f" and {names[-1]}"

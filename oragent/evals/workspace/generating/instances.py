@@ -190,11 +190,14 @@ def draw_instance(rng: np.random.Generator, domain: Domain, difficulty: int) -> 
             optima.append(trial[1])
             if len(chosen) == CHANGES[difficulty - 1]:
                 cells = [cell for one in chosen for cell in one.cells]
-                unchanged = _revise(domain, data, [one for one in chosen if one.cells])
-                if cells and any(one.lines for one in chosen) and _is_close(unchanged, trial[1], before):
-                    break
+                has_rules = any(one.lines for one in chosen)
+                if cells and has_rules:
+                    # An unchanged program must not pass on the new files.
+                    unchanged = _revise(domain, data, [one for one in chosen if one.cells])
+                    if _is_close(unchanged, trial[1], before):
+                        break
                 layout = draw_layout(rng, domain, data, difficulty, {(cell.parameter, cell.key) for cell in cells})
-                is_in_files = any(one.lines for one in chosen) and bool(rng.random() < 0.5)
+                is_in_files = has_rules and bool(rng.random() < 0.5)
                 return RevisedInstance(
                     domain, data, layout, tuple(chosen), is_in_files, original, trial[0], (before, *optima)
                 )

@@ -13,7 +13,7 @@ from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
 from oragent.programs.kept_arrays import MOST_BYTES
 from oragent.programs.parameters import read_parameters
-from oragent.search.calibration import SHARE, calibrate, lower_work, scale_work, work_parameter
+from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import (
     LEAST_S,
@@ -227,7 +227,7 @@ def _lower_to_fit(
     """Return the best setting with so much less work that it should fit the time limit; None if that is unknown."""
     limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
     for row, seconds in scorable:
-        if seconds and (program := scale_work(result.write_program(row), SHARE * limit_s / seconds)):
+        if seconds and (program := lower_work(result.write_program(row), seconds, {}, 1.0, limit_s)):
             return program, row
     return None
 
