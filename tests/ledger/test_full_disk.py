@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -162,7 +163,7 @@ def test_a_process_that_is_killed_while_it_makes_a_database_leaves_all_tables_or
         os._exit(0)
     os.waitpid(child, 0)
     if path.is_file():
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database, database:
             names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         assert names in (set(), {"meta", "replies"})
     if path.is_file() and not names:

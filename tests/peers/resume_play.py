@@ -125,6 +125,7 @@ def evaluate(program_path):
 def play_shinka(url: str, folder: Path, is_resumed: bool) -> None:
     """``ShinkaEvolveRunner`` with the same folder of results."""
     import sqlite3
+    from contextlib import closing
 
     from shinka.core import EvolutionConfig, ShinkaEvolveRunner
     from shinka.database import DatabaseConfig
@@ -155,7 +156,7 @@ results.mkdir(parents=True, exist_ok=True)
         databases = list(results.rglob("*.sqlite")) + list(results.rglob("*.db"))
         texts: list[str] = []
         for path in databases:
-            with sqlite3.connect(path) as database:
+            with closing(sqlite3.connect(path)) as database, database:
                 texts += [row[0] for row in database.execute("SELECT code FROM programs WHERE correct")]
         write_kept(folder, texts)
     runner = ShinkaEvolveRunner(

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ HEADS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
 def run(tmp_path: Path) -> Path:
     describe(tmp_path / "run")
     write(tmp_path / "run", searched(30))
-    with sqlite3.connect(tmp_path / "run/run.db") as database:
+    with closing(sqlite3.connect(tmp_path / "run/run.db")) as database, database:
         rows = database.execute("SELECT fingerprint, score FROM evaluations WHERE score IS NOT NULL").fetchall()
         for name, score in rows:
             metrics = json.dumps({"by_instance": {"50": [score + at / 100 for at in range(9)]}})

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -54,7 +55,7 @@ def test_texts_are_those_of_earlier_versions(text: EvaluationKey | str, expected
 @given(st.sampled_from(EvaluationKind), st.text(max_size=20), st.from_regex(r"[0-9a-f]{8}", fullmatch=True))
 def test_a_range_holds_the_texts_of_its_kind_alone(kind: EvaluationKind, terms: str, program: str) -> None:
     text = str(EvaluationKey(program, kind, terms)).encode(errors="replace").decode()
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database, database:
         matches = {
             plain: database.execute("SELECT ? BETWEEN ? AND ?", (text, *plain.text_range)).fetchone()[0]
             for plain in PLAIN

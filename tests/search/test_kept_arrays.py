@@ -2,6 +2,7 @@
 
 import runpy
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,7 +150,7 @@ def test_a_program_whose_array_was_deleted_is_rejected_and_the_run_goes_on(begun
         evaluation = keeping(job)
         if job.keeps_arrays:
             return evaluation
-        with sqlite3.connect(folder.database) as database:
+        with closing(sqlite3.connect(folder.database)) as database, database:
             database.execute("DELETE FROM arrays")
         return evaluation
 

@@ -4,6 +4,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_cells_of_csv_sqlite_and_json_are_set_and_nothing_else_changes(session):
     assert (session.folder / "data/limits.csv").read_text() == LIMITS.replace("60", "47")
     assert "is 170 now" in use(session, "set_cell", cell="data/shop.db[rope, value]", value="170")
     assert "is new now" in use(session, "set_cell", cell="data/shop.db[tent, note]", value="new")
-    with sqlite3.connect(session.folder / "data/shop.db") as base:
+    with closing(sqlite3.connect(session.folder / "data/shop.db")) as base, base:
         assert base.execute("SELECT * FROM items").fetchall() == [("rope", 170, "a"), ("tent", 9, "new")]
     assert "is 9 now" in use(session, "set_cell", cell="data/limits.json[hours, south]", value="9")
     text = (session.folder / "data/limits.json").read_text()

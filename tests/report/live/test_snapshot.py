@@ -5,6 +5,7 @@ import json
 import shlex
 import sqlite3
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,7 +129,7 @@ def _truncate(path: Path) -> None:
 
 def _execute(*statements: str):
     def change(path: Path) -> None:
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database, database:
             for statement in statements:
                 database.execute(statement)
         database.close()
