@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import oragent
 from oragent._base.errors import ConfigError
+from oragent.cli.app import app
 from oragent.report.run import load_run
 from oragent.report.tracking import event_adapter
 from oragent.report.tracking.event_adapter import TRACKERS, EventAdapter
@@ -17,6 +19,14 @@ from oragent.search.config import Config
 from oragent.search.events import EventKind, RunEvent
 
 BLOCK = 32768
+# Packages by tracker, all of the extra "tracking".
+NEEDS = {
+    "jsonl": (),
+    "tensorboard": ("tensorboardX",),
+    "mlflow": ("mlflow", "alembic", "sqlalchemy"),
+    "wandb": ("wandb",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+}
 BUDGET = {"evaluations": 3, "model_calls": 2, "tokens": 150, "money": 0.25, "seconds": 3.5}
 REPLIED = {"role": "code", "model": "m", "tokens_in": 100, "tokens_out": 50, "money": 0.25, "seconds": 1.0}
 
@@ -63,7 +73,6 @@ def test_tensorboard_reads_the_scalars(tmp_path: Path) -> None:
     assert read.Scalars("money")[0].value == pytest.approx(0.25)
 
 
-@pytest.mark.slow
 def test_mlflow_reads_metrics_and_settings_and_continues_a_run(tmp_path: Path, monkeypatch) -> None:
     pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
@@ -101,7 +110,6 @@ def read_log(data: bytes) -> Iterator[bytes]:
             parts = b""
 
 
-@pytest.mark.slow
 def test_wandb_writes_a_history_offline(tmp_path: Path, monkeypatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
@@ -148,13 +156,47 @@ def test_a_tracker_that_fails_is_left_out_and_the_run_goes_on(toy: Path, tmp_pat
     assert run.complete
 
 
+def test_a_tracker_that_cannot_be_opened_is_left_out(toy: Path, tmp_path: Path, monkeypatch) -> None:
+    def fail(*arguments) -> None:
+        raise RuntimeError("the store\nis not supported")
+
+    monkeypatch.setattr("oragent.report.tracking.jsonl_tracker.JsonlTracker.__init__", fail)
+    notes: list[str] = []
+    play(["jsonl", "jsonl"], tmp_path, notes.append)
+    assert [note.splitlines() for note in notes] == [[notes[0]]]
+    assert "jsonl" in notes[0]
+    assert "RuntimeError" in notes[0]
+    result = CliRunner().invoke(
+        app, ["run", "toy", "--root", str(tmp_path), "--evaluations", "3", "--workers", "1", "--track", "jsonl"]
+    )
+    assert result.exit_code == 0, result.output
+    assert len([line for line in result.output.splitlines() if "jsonl" in line]) == 1
+
+
+# The libraries of MLflow deprecate parts of each other.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", TRACKERS)
+def test_each_tracker_logs_a_run_with_the_settings_of_its_library(name: str, tmp_path: Path, monkeypatch) -> None:
+    for package in NEEDS[name]:
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    # Weights & Biases needs an account otherwise.
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for variable in ("MLFLOW_TRACKING_URI", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        monkeypatch.delenv(variable, raising=False)
+    notes: list[str] = []
+    play([name], tmp_path, notes.append)
+    assert notes == []
+    assert list(tmp_path.iterdir())
+
+
 def test_unknown_trackers_and_missing_packages_are_one_line(toy: Path, tmp_path: Path, monkeypatch) -> None:
     with pytest.raises(ConfigError, match="expected one of"):
         oragent.run("toy", root=tmp_path, track=["paper"])
     assert not (tmp_path / "outputs").exists()
     for name, package in {
         "tensorboard": "tensorboardX",
-        "mlflow": "mlflow",
+        "mlflow": "mlflow.tracking",
         "wandb": "wandb",
         "otel": "opentelemetry",
     }.items():

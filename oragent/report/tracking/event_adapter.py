@@ -37,11 +37,19 @@ class EventAdapter:
     """
 
     def __init__(self, names: Sequence[str], config: Config, tell: Callable[[str], None]) -> None:
-        self._trackers = {name: open_tracker(name) for name in dict.fromkeys(names)}
+        self._trackers: dict[str, RunTracker] = {}
         self._settings = {key: str(value) for key, value in _flatten(dump_settings(config)).items()}
         self._tell = tell
         # Number of scored programs, of failed ones, and the latest figures of the budget.
         self._scored = self._failed = 0
+        for name in dict.fromkeys(names):
+            try:
+                self._trackers[name] = open_tracker(name)
+            except ConfigError:
+                raise
+            # Libraries open their stores here, as MLflow does its database.
+            except Exception as problem:
+                self._leave_out(name, problem)
 
     def __call__(self, event: RunEvent) -> None:
         """Pass an event to all trackers."""
@@ -51,12 +59,13 @@ class EventAdapter:
             # The libraries raise errors of many kinds, and a run must not end because of them.
             except Exception as problem:
                 del self._trackers[name]
-                self._tell(
-                    f"--track {name} failed and is left out: {one_line(f'{type(problem).__name__}: {problem}', 200)}"
-                )
+                self._leave_out(name, problem)
         if event.kind is EventKind.EVALUATED:
             self._scored += event.data["score"] is not None
             self._failed += event.data["score"] is None
+
+    def _leave_out(self, name: str, problem: Exception) -> None:
+        self._tell(f"--track {name} failed and is left out: {one_line(f'{type(problem).__name__}: {problem}', 200)}")
 
     def _pass_on(self, tracker: RunTracker, event: RunEvent) -> None:
         data = event.data

@@ -1,5 +1,6 @@
-"""MLflow: a run of the experiment with the problem's name, at ``MLFLOW_TRACKING_URI`` or in ``./mlruns``."""
+"""MLflow: a run of the experiment with the problem's name, at ``MLFLOW_TRACKING_URI`` or in ``./mlflow.db``."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ class MlflowTracker:
             from mlflow.tracking import MlflowClient
         except ImportError:
             raise ConfigError(f"mlflow is not installed: {extra_install_command('tracking')}") from None
+        # A new database is announced in several lines.
+        logging.getLogger("mlflow").setLevel(logging.WARNING)
         self._client: Any = MlflowClient()
         self._run = ""
 
