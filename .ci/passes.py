@@ -76,7 +76,8 @@ EXCEPTED = (
     (r": .*needs a browser, chromium", "needs Chromium"),
     (r": .*no figures for this SUMO", "figures are of one release of SUMO"),
     (
-        r"^tests/milp/solvers/test_contract.*: .*(linear models only|pure integer|no duals|have bounds|larger licence)",
+        r"^tests/modelling/back_ends/test_contract.*: "
+        r".*(linear models only|pure integer|no duals|have bounds|larger licence)",
         "the back end does not offer what the test asks for, and says so",
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from tests.sources import ROOT, SOURCES, source
 
 SUBPACKAGES = ("sandbox.isolation", "report.pages", "evals.bench")  # layers of their own inside a package
-SYSTEM = {"_base", "programs", "llm", "sandbox", "ledger", "report.pages", "milp"}  # what products stand on
+SYSTEM = {"_base", "programs", "llm", "sandbox", "ledger", "report.pages", "modelling"}  # what products stand on
 ALLOWED = {
     "_base": set(),
     "sandbox.isolation": {"_base"},
@@ -16,7 +16,7 @@ ALLOWED = {
     "llm": {"_base", "programs"},
     "ledger": {"_base", "llm"},
     "report.pages": {"_base", "programs"},
-    "milp": {"_base", "sandbox", "sandbox.isolation"},  # captured programs and solvers of users run in it
+    "modelling": {"_base", "sandbox", "sandbox.isolation"},  # captured programs and solvers of users run in it
     "harness": {"_base", "sandbox.isolation", "programs"},
     "domains": {"_base", "harness"},
     "solvers": {"_base", "sandbox.isolation", "harness", "domains"},

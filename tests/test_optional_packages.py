@@ -16,8 +16,8 @@ from oragent.formulate.running import FormulationRunner
 from oragent.llm import prices
 from oragent.llm.endpoint import Endpoint
 from oragent.llm.prices import price_package_hint
-from oragent.milp import to_pulp
-from oragent.milp.solving import WARM_UP
+from oragent.modelling import to_pulp
+from oragent.modelling.solving.flat_solving import WARM_UP
 from oragent.report.pages.charts import render_figure
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from oragent._base import safe_load
 from oragent._base.errors import OragentError
 from oragent._base.safe_load import MAX_BYTES, MAX_DEPTH, load_yaml, parse_yaml
 from oragent.evaluation.problem import load_problem
-from oragent.report.about import read_about
+from oragent.report.run_configuration import read_about
 from oragent.search.folder import reopen
 from tests.hostile_yaml import TEXTS
 

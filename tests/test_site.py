@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import oragent
-from oragent import harness, milp
+from oragent import harness, modelling
 from oragent.authoring import scaffold
 from oragent.cli.formulate import SOLVED, UNSOLVED
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED
@@ -41,7 +41,7 @@ def test_the_reference_has_every_command_setting_and_name() -> None:
         "or_agent.depth",
     ):
         assert f"| `{key}` |" in PAGES["settings.md"]
-    for module in (oragent, harness, milp):
+    for module in (oragent, harness, modelling):
         for name in module.__all__:
             full_name = getattr(getattr(module, name), "function_name", f"{module.__name__}.{name}")
             assert re.search(rf"^\.\. (?:auto\w+|py:data):: {full_name}$", PAGES["api.md"], re.MULTILINE)

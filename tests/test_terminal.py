@@ -99,7 +99,7 @@ OTHERS = {
     "sandbox/server.py": "a server's own, whose last line the engine shows plain",
     "search/launch.py": "words of ours, above a progress bar",
     "harness/guest_main.py": "a guest's own, which ends in a log",
-    "milp/files.py": "a child's own, which its parent reads",
+    "modelling/files/model_files.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
     "report/live/server.py": "asks whether there is a terminal",
     "evals/bench/driver.py": "a progress bar, and lines made plain",
@@ -112,11 +112,11 @@ OTHERS = {
     "api/mcp/server.py": "a log of the server, which its client keeps",
     "cli/convert.py": "lines that the reader of models made plain",
     "cli/json_output.py": "JSON, which programs read",
-    "milp/opening.py": "lines that it made plain",
-    "workspace/verb_commands.py": "the name of the user's own folder",
+    "modelling/opening.py": "lines that it made plain",
+    "workspace/model_commands.py": "the name of the user's own folder",
     "cli/spending.py": "asks whether there is a terminal",
     "sandbox/confined_command.py": "the name of the user's own program",
-    "milp/capture/recorders/from_highs.py": "flushes",
+    "modelling/capture/recorders/from_highs.py": "flushes",
 }
 WRITING = {"print", "Console", "tqdm", "sys.stdout.write", "sys.stderr.write", "typer.echo", "sys.stdout.buffer"}
 

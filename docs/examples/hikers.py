@@ -13,7 +13,7 @@ from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.command import ConverseBenchRequest, run_bench
 from oragent.evals.converse.paradigms import negotiate
 from oragent.evals.converse.stakeholders import PersonaTexts, Profile, Wish
-from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling import Milp, Objective, Relation, Row, Sense, Variable
 
 ITEMS = {"tent": (4, 10), "stove": (3, 7), "rope": (2, 4), "book": (1, 1)}  # kilograms, points
 

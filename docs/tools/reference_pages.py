@@ -16,7 +16,7 @@ import typer
 from reference_words import COLUMNS, CONTRACT, TABLES
 
 import oragent
-from oragent import harness, milp
+from oragent import harness, modelling
 from oragent._base import protocol
 from oragent.cli.app import app
 from oragent.harness.arguments import COMPILED, MODES, OF_EACH, OF_FRESH, OF_HOOKS, OPTIONS
@@ -160,10 +160,10 @@ def _python() -> str:
     return "\n\n".join([
         "# Python API",
         "This page lists what `import oragent` offers, what an `eval.py` imports from `oragent.harness`, and the functions on "
-        "optimisation models in `oragent.milp`. [oragent from Python](../python.md) shows how to use them. All errors are "
+        "optimisation models in `oragent.modelling`. [oragent from Python](../python.md) shows how to use them. All errors are "
         "subclasses of `oragent.OragentError`, with a message of one line. Other projects can link to these names: the inventory "
         "is `objects.inv` at the root of the site.",
-        *(f"## {module.__name__}\n\n```{{eval-rst}}\n{_directives(module)}\n```" for module in (oragent, harness, milp)),
+        *(f"## {module.__name__}\n\n```{{eval-rst}}\n{_directives(module)}\n```" for module in (oragent, harness, modelling)),
         "## Results of models\n\nWhat `oragent.formulate`, `verify` and `converse` return.\n\n"
         + "\n".join(["```{eval-rst}", *(f".. autoclass:: {name}\n   :members:\n" for name in RESULTS), "```"]),
     ])  # fmt: skip

@@ -20,9 +20,9 @@ from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.capabilities import FRESH_SEED
 from oragent.evaluation.discovered import EVIDENCE, Evidence, SetEvidence
 from oragent.evaluation.job import DISCOVERED
-from oragent.report.chance import compare_pairs
 from oragent.report.held_out import HeldOutScorer
 from oragent.report.run import load_run
+from oragent.report.significance import compare_pairs
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.folder import reopen
 

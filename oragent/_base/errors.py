@@ -58,7 +58,7 @@ class ModelTimeout(ModelError):
     """A model sent nothing within its ``timeout_s``; the request is not repeated, because the reply may be paid."""
 
 
-class MilpError(OragentError):
+class ModellingError(OragentError):
     """An optimisation model contradicts itself, or a file does not contain one."""
 
 

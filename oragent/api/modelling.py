@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_names import to_milp
-from oragent.milp.model import Milp
-from oragent.milp.opening import open_milp
-from oragent.milp.solution import Solution
-from oragent.milp.solvers import SolverOptions
-from oragent.milp.solving import solve as solve_milp
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import Solution
+from oragent.modelling.opening import open_milp
+from oragent.modelling.solving.back_ends import SolverOptions
+from oragent.modelling.solving.flat_solving import solve as solve_milp
 
 
 def solve(
@@ -24,7 +24,7 @@ def solve(
 
     Args:
         model: A ``.json``, ``.lp`` or ``.mps`` file, a program (``.py``, which runs in the sandbox), a run's folder,
-            an ``oragent.milp.Milp`` or an ``oragent.milp.IndexedModel``.
+            an ``oragent.modelling.Milp`` or an ``oragent.modelling.IndexedModel``.
         solver: ``highs``, ``scip``, ``cp-sat``, ``glop``, ``pdlp``, ``gurobi``, or ``command:PROGRAM ARGUMENTS``.
         seconds: Wall-clock limit; None for none.
         gap: Relative gap at which the search may end.
@@ -35,7 +35,7 @@ def solve(
         Status, objective, values by variable, bound, and sensitivities of a linear model.
 
     Raises:
-        MilpError: There is no model, or the solver cannot solve such a model.
+        ModellingError: There is no model, or the solver cannot solve such a model.
     """
     if isinstance(model, IndexedModel):
         flat = to_milp(model)

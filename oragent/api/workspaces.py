@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from oragent.milp.operations.results import AnyResult
+from oragent.modelling.operations.results import AnyResult
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.cells import read_change
 from oragent.workspace.data_changes import EditPlan, audit_edits
-from oragent.workspace.model_verbs import ask_lines, compare_models, run_model, try_changes, verify_revision
-from oragent.workspace.settings import EffortOptions
-from oragent.workspace.sources import WORKING, FolderState, open_state
-from oragent.workspace.verb_commands import check_text
-from oragent.workspace.verb_results import (
+from oragent.workspace.model_commands import check_text
+from oragent.workspace.model_results import (
     AuditResult,
     CiteResult,
     ComparisonResult,
@@ -20,6 +17,9 @@ from oragent.workspace.verb_results import (
     RunResult,
     WhatifResult,
 )
+from oragent.workspace.model_tasks import ask_lines, compare_models, run_model, try_changes, verify_revision
+from oragent.workspace.settings import EffortOptions
+from oragent.workspace.sources import WORKING, FolderState, open_state
 
 
 class Workspace:

@@ -67,7 +67,7 @@ def converse(
     from oragent.converse.conversation_request import ConversationRequest
     from oragent.converse.models.model_files import begin_conversation
     from oragent.converse.models.page_server import serve
-    from oragent.milp.solvers import find_solver
+    from oragent.modelling.solving.back_ends import find_solver
 
     if problem == "utilities":
         from oragent.evals.converse.evaluable_problems import utilities

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent.cli.options import console
@@ -29,15 +29,15 @@ def convert(
     data: Annotated[Path | None, typer.Option(help="Folder that a program may read (default: its own).")] = None,
 ) -> None:
     """Write a model in another form: a file, or the source of a program for a modelling library."""
-    from oragent.milp.convert import SOURCES, convert_model, form_of, write_source
-    from oragent.milp.opening import open_model
-    from oragent.milp.schedules import is_schedule
+    from oragent.modelling.convert import SOURCES, convert_model, form_of, write_source
+    from oragent.modelling.opening import open_model
+    from oragent.modelling.scheduling import is_schedule
 
     if is_schedule(model) and _convert_schedule(model, to, out):
         return
     form = form_of(out or Path(), to)
     if out is None and form not in SOURCES:
-        raise MilpError(f"--to {form} needs --out FILE; only source can be printed")
+        raise ModellingError(f"--to {form} needs --out FILE; only source can be printed")
     opened = open_model(model, data_folder=data, tell=lambda line: typer.echo(line, err=True))
     if out is None:
         source = write_source(opened, form)
@@ -52,8 +52,8 @@ def convert(
 def _convert_schedule(path: Path, to: str, out: Path | None) -> bool:
     """Write a schedule as JSON or as a program for CP-SAT; return False for forms of its mixed-integer model."""
     from oragent._base.files import replace_file
-    from oragent.milp.schedules import read_schedule, write_schedule
-    from oragent.milp.schedules.source import schedule_source
+    from oragent.modelling.scheduling import read_schedule, write_schedule
+    from oragent.modelling.scheduling.source import schedule_source
 
     if to == "cpsat":
         source = schedule_source(read_schedule(path))

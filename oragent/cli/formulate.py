@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oragent._base.errors import ConfigError, MilpError
+from oragent._base.errors import ConfigError, ModellingError
 from oragent._base.publishing import publish_result
 from oragent.cli.options import (
     BenchCalls,
@@ -30,7 +30,7 @@ from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.model_settings import RuntimeWords
 
 if TYPE_CHECKING:
-    from oragent.milp.operations import SolveLimits
+    from oragent.modelling.operations import SolveLimits
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
@@ -290,14 +290,14 @@ def solve(
     limits: "SolveLimits",
 ) -> None:
     """Solve an optimisation model or a schedule and explain its solution; exit code 3 if there is none."""
-    from oragent.milp.as_json import solution_dict
-    from oragent.milp.command import SolveFileRequest, solve_file
-    from oragent.milp.schedules import ScheduleRequest, is_schedule, solve_schedule_file
-    from oragent.milp.schedules.files import plan_dict
+    from oragent.modelling.command import SolveFileRequest, solve_file
+    from oragent.modelling.files.flat_json import solution_dict
+    from oragent.modelling.scheduling import ScheduleRequest, is_schedule, solve_schedule_file
+    from oragent.modelling.scheduling.files import plan_dict
 
     if is_schedule(model):
         if inverse is not None:
-            raise MilpError("--inverse needs a model with an objective over variables, not a schedule")
+            raise ModellingError("--inverse needs a model with an objective over variables, not a schedule")
         # Without --solver, CP-SAT solves schedules if it is installed.
         source = context.get_parameter_source("solver")
         solver = limits.solver if source is not None and source.name == "COMMANDLINE" else ""

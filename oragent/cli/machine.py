@@ -135,7 +135,7 @@ async def _connect_workers(word: str) -> KnownWorkers:
 
 def print_solvers(console: Console) -> None:
     """Print the solvers of optimisation models, or how to install them."""
-    from oragent.milp.solvers import list_solvers
+    from oragent.modelling.solving.back_ends import list_solvers
 
     table = Table("solver", "version, or how to install it", box=None, header_style="bold")
     for listing in list_solvers():
@@ -144,7 +144,7 @@ def print_solvers(console: Console) -> None:
 
 
 def _describe_solvers() -> list[dict[str, object]]:
-    from oragent.milp.solvers import list_solvers
+    from oragent.modelling.solving.back_ends import list_solvers
 
     return [
         {"name": solver.name, "state": solver.state, "is_installed": solver.is_installed} for solver in list_solvers()

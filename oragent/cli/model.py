@@ -10,7 +10,7 @@ from oragent._base.publishing import publish_result
 from oragent.cli.options import console, with_solve_options
 
 if TYPE_CHECKING:
-    from oragent.milp.operations import SolveLimits
+    from oragent.modelling.operations import SolveLimits
 
 # Exit codes.
 SOLVED, UNSOLVED = 0, 3
@@ -40,8 +40,8 @@ def model(
     """
     import json
 
-    from oragent.milp.operations import schemas
-    from oragent.milp.operations.command import read_lines, run_lines
+    from oragent.modelling.operations import schemas
+    from oragent.modelling.operations.command import read_lines, run_lines
 
     if schema:
         publish_result(schemas())

@@ -115,7 +115,7 @@ def with_options(
 
 
 def _build_solve_limits(chosen: dict[str, Any]) -> object:
-    from oragent.milp.operations import SolveLimits
+    from oragent.modelling.operations import SolveLimits
 
     return SolveLimits(seconds=chosen.pop("time"), **chosen)
 

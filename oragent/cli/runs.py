@@ -29,7 +29,7 @@ from oragent.evaluation.hardening import CASE_S
 from oragent.evaluation.problem import evaluation_root, find_problem, find_project_root
 from oragent.programs.inspection import read_program
 from oragent.report import terminal
-from oragent.report.final import hold_final_round
+from oragent.report.final_round import hold_final_round
 from oragent.report.fresh import score_fresh
 from oragent.report.hardened import harden_best
 from oragent.report.held_out import (
@@ -43,8 +43,8 @@ from oragent.report.held_out import rescore_run as rescored
 from oragent.report.live.offline import write_offline
 from oragent.report.live.server import end_with_parent, serve
 from oragent.report.pages.text import format_score
-from oragent.report.pictured import draw_pictures
 from oragent.report.run import RunData, load_run
+from oragent.report.solution_pictures import draw_pictures
 from oragent.sandbox.isolation import describe_isolation
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.folder import problem_of_program, reopen

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli import workspace_verbs
+from oragent.cli import workspace_models
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
@@ -32,7 +32,7 @@ from oragent.workspace.settings import MODEL_ROLES, EffortOptions, VerbRequest
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
 
-workspace_verbs.register(workspace)
+workspace_models.register(workspace)
 
 FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
 
@@ -210,8 +210,8 @@ def run(
     supported modelling library.
     """
     from oragent.workspace.command import run_program
+    from oragent.workspace.model_commands import VerbCommands
     from oragent.workspace.settings import read_settings
-    from oragent.workspace.verb_commands import VerbCommands
 
     options = EffortOptions(time, gap, memory)
     if at or (read_settings(folder).program and not program):

@@ -18,8 +18,8 @@ from oragent.converse.models.page import write_model_page
 from oragent.llm.callable import Function, wrap_function
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeWords, build_runtime, check_roles
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.files.indexed_files import write_indexed
 
 T = TypeVar("T")
 
@@ -104,7 +104,7 @@ def converse(
 
     Args:
         model: File of a model (``.json``, ``.lp``, ``.mps``), folder of a formulation, name of a problem, an
-            ``oragent.milp.IndexedModel``, or the folder of a conversation to continue.
+            ``oragent.modelling.IndexedModel``, or the folder of a conversation to continue.
         language_model: Name of a model at ``OPENAI_BASE_URL``, or a function of messages. Empty: messages are lines of
             operations.
         agent: ``rules`` (lines only), ``T-P-P`` or ``lines``; None: ``T-P-P`` with a language model, else ``rules``.

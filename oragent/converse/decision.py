@@ -12,8 +12,8 @@ from oragent._base.errors import ConfigError
 from oragent._base.text_format import join_some
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.state import RestrictionState
-from oragent.milp.model import Milp, Row, Sense
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.flat_model import Milp, Row, Sense
+from oragent.modelling.data.solution import SolveStatus
 
 LONGEST_QUOTE, MOST_NAMED = 60, 12
 # Tolerance below the maximum, for rounding errors in sums of a few products.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from oragent._base.text_format import join_some
 from oragent.converse.decision import DecisionProblem, Solved, format_figure
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.solution import SolveStatus
 
 # Maximum number of changed values in one line.
 MOST_CHANGES = 20

@@ -10,9 +10,9 @@ from oragent.converse.decision import (
     Solved,
 )
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 
 # Relative loss of the first objective that the second objective may cause.
 KEPT = 1e-7

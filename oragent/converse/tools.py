@@ -15,8 +15,8 @@ from oragent.converse.prompting import fill_lines
 from oragent.converse.solving import Clash, StateSolver, begin, clash, describe_restriction, in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.llm.model import Tool, ToolCall
-from oragent.milp.model import Sense
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.solution import SolveStatus
 
 PAPER, EXTENDED = "paper", "extended"
 # Maximum number of names in the description of a tool.

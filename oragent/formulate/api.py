@@ -131,7 +131,7 @@ def verify(
     Raises:
         ConfigError: Neither a checker nor a language model is given.
         ModelError: The language model cannot be called.
-        MilpError: The path has no model, or the solution names an unknown variable.
+        ModellingError: The path has no model, or the solution names an unknown variable.
     """
     for option in options:
         check_known(option, Options.__dataclass_fields__, "option")

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from oragent.milp.decisions import NOISE, DecisionFamily, group_families
-from oragent.milp.model import Milp, Relation, Row, Variable
-from oragent.milp.solution import Solution
+from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable
+from oragent.modelling.data.solution import Solution
+from oragent.modelling.data.value_tables import NOISE, DecisionFamily, group_families
 
 # Maximum numbers of kinds of the objective, tables of limits, and rows of such a table.
 MAX_KINDS, MAX_TABLES, MAX_ROWS = 12, 6, 60

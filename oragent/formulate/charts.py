@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from oragent._base.text_format import escape_text
 from oragent.formulate.breakdown import TimeChart
-from oragent.milp.plain import figure
+from oragent.modelling.data.display import figure
 
 # Sizes in units of the view box ``0 0 640 184``.
 WIDTH, HEIGHT, LEFT, TOP = 560, 150, 70, 8

@@ -8,8 +8,8 @@ from enum import StrEnum
 from oragent.formulate.model_comparison import RELATIONS, SENSES, ModelComparison, Ruling
 from oragent.formulate.options import ACCEPTED_GAP, Options
 from oragent.formulate.running import ExecutionResult, Report
-from oragent.milp.model import Sense
-from oragent.milp.plain import number, plain, quoted
+from oragent.modelling.data.display import number, plain, quoted
+from oragent.modelling.data.flat_model import Sense
 
 # Largest distance of a value from a whole number.
 WHOLE = 1e-5

@@ -51,7 +51,7 @@ from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.llm.prices import project_prices
-from oragent.milp.solution import TOLERANCES
+from oragent.modelling.data.solution import TOLERANCES
 
 NO_WORDS = RuntimeWords()
 # Exit code if there is no answer.

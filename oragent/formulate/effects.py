@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oragent.formulate.model_class import solve_model
-from oragent.milp.conflicts import nearest
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.operations.flat_conflicts import nearest
 
 PERCENTS = (1, 10)
 MAX_GROUPS = 12

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from oragent.harness import CandidateError, Guest
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent.formulate import warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.data import column_names, map_leaves
 from oragent.formulate.model_class import solve_model
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
 from oragent.formulate.program_call import POSITION, run_program
 from oragent.formulate.symbols import check_numbers, check_symbols
-from oragent.milp import as_json
-from oragent.milp.as_pulp import read_variable
-from oragent.milp.capture.assembling import assemble
-from oragent.milp.capture.reading import read_model
-from oragent.milp.indexed_names import to_milp
-from oragent.milp.model import Milp
+from oragent.modelling.capture.assembling import assemble
+from oragent.modelling.capture.reading import read_model
+from oragent.modelling.convert.pulp_models import read_variable
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.files import flat_json
 
 # Share of a call's time for the solves of the program, so that the program can still return.
 INNER = 0.5
@@ -44,7 +44,15 @@ def main() -> None:
             answer["log"] = guest.log[-LOG_CHARACTERS:]
     except CandidateError as problem:
         answer = {"status": str(problem.status), "message": str(problem), "traceback": problem.traceback}
-    except (MilpError, ArithmeticError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+    except (
+        ModellingError,
+        ArithmeticError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ) as problem:
         answer = {"status": "invalid", "message": f"what the program gave back is not usable: {type(problem).__name__}"}
     sys.stdout.write(json.dumps(answer))
 
@@ -57,7 +65,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     for text in claim["models"]:
         try:
             models.append(_read_captured(text))
-        except MilpError as wrong:
+        except ModellingError as wrong:
             problem = str(wrong)
     captured = _choose_model(models, column_names(claim["columns"]))
     if captured is None:
@@ -72,14 +80,14 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     limits = (request["limit_s"], request["gap"], request["solver"], request["threads"])
     try:
         solution = solve_model(milp, *limits, is_schedule=captured.is_schedule)
-    except MilpError as wrong:
+    except ModellingError as wrong:
         return {"status": "unsupported", "message": str(wrong)}
     return {
         "status": "ok",
         "returned": claim["returned"],
         "columns": columns,
-        "milp": as_json.to_dict(milp),
-        "solution": as_json.solution_dict(solution),
+        "milp": flat_json.to_dict(milp),
+        "solution": flat_json.solution_dict(solution),
         "models": len(claim["models"]),
         "framework": captured.framework,
         "is_schedule": captured.is_schedule,
@@ -99,7 +107,7 @@ def _read_captured(text: str) -> _Captured:
     """Read a recorded model.
 
     Raises:
-        MilpError: It cannot be read, or a part of it cannot be captured.
+        ModellingError: It cannot be read, or a part of it cannot be captured.
     """
     read = read_model(text.encode())
     return _Captured(to_milp(assemble(read).model), read.framework, read.is_schedule)
@@ -143,9 +151,9 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         if not request["point"]:
             raise
         return answer | {"note": str(problem)}
-    milp = as_json.from_dict(request["milp"])
+    milp = flat_json.from_dict(request["milp"])
     answer["sentences"] = match_sentences(milp, rows)
-    solution = as_json.solution_from_dict(request["solution"])
+    solution = flat_json.solution_from_dict(request["solution"])
     try:
         answer["comparison"] = asdict(
             find_counterexample(
@@ -158,7 +166,7 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
                 threads=request["threads"],
             )
         )
-    except MilpError as problem:
+    except ModellingError as problem:
         answer["note"] = str(problem)
     return answer
 

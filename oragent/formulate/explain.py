@@ -11,9 +11,9 @@ from oragent.formulate.data import iterate_texts
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
-from oragent.milp.decisions import PULP, DecisionFamily, group_families
-from oragent.milp.model import Milp
-from oragent.milp.solution import Solution
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import Solution
+from oragent.modelling.data.value_tables import PULP, DecisionFamily, group_families
 
 MOST_LABELS, LONGEST_LABEL = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")

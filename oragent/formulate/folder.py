@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base import files
-from oragent._base.errors import ConfigError, MilpError, StoreError
+from oragent._base.errors import ConfigError, ModellingError, StoreError
 from oragent._base.settings import dump_settings
 from oragent.formulate.data import column_names
 from oragent.formulate.effects import (
@@ -33,12 +33,12 @@ from oragent.ledger.database import FORMAT, expect_format
 from oragent.ledger.study import open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, build_runtime
-from oragent.milp import as_json
-from oragent.milp.files import write
-from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solvers import find_solver
-from oragent.milp.solving import add_duals
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.files import flat_json
+from oragent.modelling.files.model_files import write
+from oragent.modelling.solving.back_ends import find_solver
+from oragent.modelling.solving.flat_solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
 FormulationWork = Callable[[LedgerCase, FormulationRunner], Awaitable[FormulationResult]]
@@ -142,7 +142,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             _json_text({"kept": result.kept, "checks": result.checks, "attempts": list(result.attempts)}),
         )
         if solution:
-            plain = as_json.solution_dict(solution)
+            plain = flat_json.solution_dict(solution)
         else:
             plain = {"status": result.status, "note": result.message}
         files.replace_file(folder / "solution.json", _json_text(plain))
@@ -152,7 +152,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             for form in ("mps", "lp"):
                 try:
                     write(milp, folder / f"milp.{form}")
-                except MilpError:
+                except ModellingError:
                     # The LP format cannot express products of variables.
                     if milp.is_linear:
                         raise
@@ -162,7 +162,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             write_plan(folder, tabulate_plan(families, result.data))
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}; run.db in it contains the result") from None
-    except MilpError as problem:
+    except ModellingError as problem:
         raise StoreError(f"{folder}: the model cannot be written: {problem}") from None
 
 
@@ -349,7 +349,7 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     """Compute duals at the checked point, effects of limits and shortages, without writing files."""
     if result.milp is None or result.solution is None:
         return FormulationEnd(result)
-    solution = as_json.solution_from_dict(result.solution)
+    solution = flat_json.solution_from_dict(result.solution)
     if result.milp.is_linear:
         solution = add_duals(result.milp, solution)
     sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}

@@ -15,9 +15,9 @@ from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession, PersonQuestion
 from oragent.formulate.verdicts import Judgement, decide_verdict
 from oragent.ledger.case import LedgerCase
-from oragent.milp import as_json
-from oragent.milp.model import Milp
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.files import flat_json
 
 MAX_REMARKS = 10
 
@@ -93,7 +93,7 @@ class FormulationResult:
         """Return plain data for JSON."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {
-            "milp": None if self.milp is None else as_json.to_dict(self.milp),
+            "milp": None if self.milp is None else flat_json.to_dict(self.milp),
             "pool": [asdict(entry) for entry in self.pool],
             "attempts": [dict(record) for record in self.attempts],
             "metamorphic": [dict(record) for record in self.metamorphic],
@@ -107,7 +107,7 @@ class FormulationResult:
         return cls(
             **fields
             | {
-                "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
+                "milp": None if plain["milp"] is None else flat_json.from_dict(plain["milp"]),
                 "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
                 "attempts": tuple(plain["attempts"]),
                 "metamorphic": tuple(plain["metamorphic"]),
@@ -152,7 +152,7 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         answer=answer.is_answer
         and (options.accept_infeasible or ran.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)),
         milp=ran.milp,
-        solution=None if ran.solution is None else as_json.solution_dict(ran.solution),
+        solution=None if ran.solution is None else flat_json.solution_dict(ran.solution),
         values=ran.values,
         program=answer.source,
         message=ran.message or _why_not_proven(answer),

@@ -27,10 +27,10 @@ from oragent.formulate.perturbations import (
 )
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.milp.model import Milp
-from oragent.milp.plain import number, quoted
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.display import number, quoted
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 
 # Factor for scaling money and amounts.
 FACTOR = 3.0

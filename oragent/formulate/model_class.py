@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oragent._base.errors import MilpError
-from oragent.milp.features import QuadraticRow, QuadraticTerm
-from oragent.milp.general_solving import solve_general
-from oragent.milp.model import Milp, Relation
-from oragent.milp.solution import Solution
-from oragent.milp.solvers.protocol import SolverOptions
-from oragent.milp.solving import solve
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.features import QuadraticRow, QuadraticTerm
+from oragent.modelling.data.flat_model import Milp, Relation
+from oragent.modelling.data.solution import Solution
+from oragent.modelling.solving.back_ends.protocol import SolverOptions
+from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.general_solving import solve_general
 
 # Solver of models that programs write for CP-SAT.
 SCHEDULING_SOLVER = "cp-sat"
@@ -49,7 +49,7 @@ def solve_model(
         is_schedule: Whether the model has intervals, machines or other logic over integers.
 
     Raises:
-        MilpError: The solver cannot solve such a model, or is not installed.
+        ModellingError: The solver cannot solve such a model, or is not installed.
     """
     options = SolverOptions(limit_s, gap, threads)
     if solver:
@@ -57,7 +57,7 @@ def solve_model(
     if is_schedule:
         try:
             return solve(milp, duals=False, solver=SCHEDULING_SOLVER, options=options)
-        except MilpError:
+        except ModellingError:
             pass
     return solve_general(milp, limit_s, gap, threads=threads)
 

@@ -10,15 +10,25 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent.formulate.model_class import ANY, ProductTerms, solve_model
-from oragent.milp.conflicts import conflict
-from oragent.milp.decisions import NOISE
-from oragent.milp.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow, QuadraticTerm
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind, scale_row
-from oragent.milp.plain import number, plain, quoted
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import breaches, ray
+from oragent.modelling.data.display import number, plain, quoted
+from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow, QuadraticTerm
+from oragent.modelling.data.flat_model import (
+    INFINITY,
+    Milp,
+    Objective,
+    Relation,
+    Row,
+    Sense,
+    Variable,
+    VariableKind,
+    scale_row,
+)
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.data.value_tables import NOISE
+from oragent.modelling.operations.flat_conflicts import conflict
+from oragent.modelling.solving.flat_solving import breaches, ray
 
 # Minimum improvement of an objective, relative to max(1, |objective|).
 BETTER = 1e-6
@@ -139,7 +149,7 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
     negative ones; only columns that the checks declare as integer are integer.
 
     Raises:
-        MilpError: No objective is known over these columns, or an entry is not a check.
+        ModellingError: No objective is known over these columns, or an entry is not a check.
     """
     whole = {next(iter(entry.terms)) for entry in entries if entry.relation == "integer" and len(entry.terms) == 1}
     variables = tuple(
@@ -189,7 +199,7 @@ class _ChecksBuilder:
             switches.append(switch.name)
             for row in case:
                 if row.products or row.relation not in RELATIONS:
-                    raise MilpError(f'the check {quoted(entry.name)} with "any" has rows that are not linear')
+                    raise ModellingError(f'the check {quoted(entry.name)} with "any" has rows that are not linear')
                 relation = RELATIONS[row.relation]
                 name = self._name(entry.name)
                 self.indicators.append(Indicator(name, switch.name, True, row.terms, relation, row.rhs))
@@ -217,12 +227,12 @@ def find_counterexample(
     """Compare a solved model of a program with a checker's rows.
 
     Raises:
-        MilpError: The rows do not make a model.
+        ModellingError: The rows do not make a model.
     """
     checks = checker_milp(milp, entries, columns)
     try:
         answer = solve_model(checks, limit_s, solver=solver, threads=threads)
-    except MilpError:
+    except ModellingError:
         if not solver:
             raise
         # The checks may be of another class than the model.
@@ -251,7 +261,7 @@ def _choose_objective(
     if stated:
         last = stated[-1]
         if any(entry.products for entry in stated[:-1]):
-            raise MilpError("only the last of several objectives may have products")
+            raise ModellingError("only the last of several objectives may have products")
         goals = tuple(
             FurtherObjective(
                 f"objective {position + 1}",
@@ -266,7 +276,7 @@ def _choose_objective(
         return Objective(last.terms, -last.rhs), SENSES[last.relation], features
     if set(milp.objective.terms) <= set(columns):
         return milp.objective, milp.sense, ModelFeatures(quadratic=milp.features.quadratic)
-    raise MilpError("the objective has columns that were not returned, and the checker states no objective")
+    raise ModellingError("the objective has columns that were not returned, and the checker states no objective")
 
 
 def _objectives(checks: Milp) -> list[tuple[Objective, Sense, tuple[QuadraticTerm[str], ...]]]:
@@ -426,7 +436,7 @@ def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
 def _conflict_names(milp: Milp) -> tuple[str, ...]:
     try:
         return tuple(part.name for part in conflict(milp, 10.0).parts)
-    except MilpError:
+    except ModellingError:
         return ()
 
 

@@ -18,7 +18,7 @@ from oragent.formulate.prompting import PERSON, PoolEntry
 from oragent.formulate.requirements import list_readings
 from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
-from oragent.milp.solution import SolveVerdict
+from oragent.modelling.data.solution import SolveVerdict
 
 UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
 MOST_READINGS = 2

@@ -23,11 +23,11 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.plan_tables import order_families
 from oragent.formulate.printing import explain_outcome, headline
 from oragent.formulate.requirements import has_same_optimum
-from oragent.milp.decisions import DecisionFamily, layout_families
-from oragent.milp.mathematics import to_mathml
-from oragent.milp.model import Milp, Relation, Row
-from oragent.milp.plain import figure, signed
-from oragent.milp.solution import Solution, ValueRange
+from oragent.modelling.convert.mathematics import to_mathml
+from oragent.modelling.data.display import figure, signed
+from oragent.modelling.data.flat_model import Milp, Relation, Row
+from oragent.modelling.data.solution import Solution, ValueRange
+from oragent.modelling.data.value_tables import DecisionFamily, layout_families
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 

@@ -16,11 +16,11 @@ from oragent.formulate.plan_tables import order_families
 from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rerun import Rerun
 from oragent.formulate.verdicts import Verdict
-from oragent.milp.decisions import layout_families, print_tables
-from oragent.milp.explanation import explain_unbounded
-from oragent.milp.model import Milp, Sense
-from oragent.milp.plain import figure, signed
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.modelling.data.display import figure, signed
+from oragent.modelling.data.flat_model import Milp, Sense
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.data.value_tables import layout_families, print_tables
+from oragent.modelling.operations.flat_explanation import explain_unbounded
 from oragent.report.pages.text import fitted_lines, format_money
 
 # Maximum number of lines of all tables of decisions; plan.csv has all values.

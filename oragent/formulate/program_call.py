@@ -1,7 +1,7 @@
 """Call an untrusted program in its own process, and record the models that it solves.
 
-The recorders of ``oragent.milp.capture`` read models of PuLP, Pyomo, gurobipy, highspy, and OR-Tools. All results of
-this module are claims: the evaluator solves the recorded model again.
+The recorders of ``oragent.modelling.capture`` read models of PuLP, Pyomo, gurobipy, highspy, and OR-Tools. All results
+of this module are claims: the evaluator solves the recorded model again.
 """
 
 import json
@@ -11,10 +11,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from oragent.milp.capture.hooks import install_hooks
-from oragent.milp.capture.recorder import POINT, Recorder
-from oragent.milp.capture.recorders import from_pulp
-from oragent.milp.capture.stage import CAPTURE, LIBRARIES
+from oragent.modelling.capture.hooks import install_hooks
+from oragent.modelling.capture.recorder import POINT, Recorder
+from oragent.modelling.capture.recorders import from_pulp
+from oragent.modelling.capture.sandbox_script import CAPTURE, LIBRARIES
 
 # Relative gap. HiGHS's own default is 1e-4, which is too wide for an optimum.
 GAP = 1e-9

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.distribution import require_pulp
-from oragent._base.errors import MilpError, SandboxError
+from oragent._base.errors import ModellingError, SandboxError
 from oragent._base.protocol import Status as Ended
 from oragent._base.text_format import hide_addresses
 from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
-from oragent.milp import as_json
-from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, SolveStatus, SolveVerdict
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
+from oragent.modelling.files import flat_json
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -23,7 +23,7 @@ EVALUATOR = Path(__file__).with_name("evaluator.py")
 # Maximum size of the JSON with model, solution and returned value, in KiB.
 ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
-UNUSABLE = (MilpError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+UNUSABLE = (ModellingError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
 # Error with which a program states that its problem has no exact linear model.
 REFUSAL = "NotImplementedError: nonlinear"
 # Larger integers cannot be converted to floats.
@@ -149,7 +149,7 @@ class FormulationRunner:
             return ExecutionResult(SolveVerdict.RUNTIME_ERROR, message, log=answer.get("log", ""))
 
     def _read_answer(self, answer: dict[str, Any], interface: ProgramInterface) -> ExecutionResult:
-        milp, solution = as_json.from_dict(answer["milp"]), as_json.solution_from_dict(answer["solution"])
+        milp, solution = flat_json.from_dict(answer["milp"]), flat_json.solution_from_dict(answer["solution"])
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
         objective, values = _limit_numbers(objective), _limit_numbers(values)
@@ -181,8 +181,8 @@ class FormulationRunner:
             "values": ran.values,
             "columns": ran.columns,
             "data": data,
-            "milp": as_json.to_dict(ran.milp),
-            "solution": as_json.solution_dict(ran.solution),
+            "milp": flat_json.to_dict(ran.milp),
+            "solution": flat_json.solution_dict(ran.solution),
             "point": point,
         }
         answer = self._evaluate(source, request)

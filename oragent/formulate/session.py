@@ -18,7 +18,7 @@ from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
-from oragent.milp.solution import SolveStatus, SolveVerdict
+from oragent.modelling.data.solution import SolveStatus, SolveVerdict
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 

@@ -23,16 +23,16 @@ from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Model
-from oragent.milp.arrays import Arrays
-from oragent.milp.files import read_point
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_names import to_milp
-from oragent.milp.model import Milp, Row
-from oragent.milp.opening import is_program, open_model
-from oragent.milp.plain import number
-from oragent.milp.sol_files import read_sol
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import breaches, point_vector
+from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.display import number
+from oragent.modelling.data.flat_model import Milp, Row
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.files.model_files import read_point
+from oragent.modelling.files.sol_files import read_sol
+from oragent.modelling.opening import is_program, open_model
+from oragent.modelling.solving.flat_solving import breaches, point_vector
 
 GIVEN = "given"
 # Relative difference up to which two objectives are equal.
@@ -72,7 +72,7 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
         function: Name of that function.
 
     Raises:
-        MilpError: The file has no model, or no values.
+        ModellingError: The file has no model, or no values.
         ProblemError: The program cannot be read.
     """
     point = None if solution is None else _read_values(solution)
@@ -129,7 +129,7 @@ def verify_given(
 
     Raises:
         ConfigError: Neither a checker nor a language model is given.
-        MilpError: The solution names a variable that the model does not have.
+        ModellingError: The solution names a variable that the model does not have.
     """
     is_asking = not checker and replay is None
     if is_asking and model is None and request.runtime.model is None:
@@ -202,7 +202,7 @@ def place_point(milp: Milp, point: Mapping[str, float], solved: Solution) -> Sol
     """Replace the optimum by a given point. It is optimal if its objective equals the optimum.
 
     Raises:
-        MilpError: The point names a variable that the model does not have.
+        ModellingError: The point names a variable that the model does not have.
     """
     vector, arrays = point_vector(milp, point), Arrays.from_milp(milp)
     activities = dict(zip((row.name for row in milp.rows), arrays.activities_at(vector).tolist(), strict=True))

@@ -14,7 +14,9 @@ from oragent._base.safe_load import load_yaml
 from oragent._base.statistics import ALPHA
 from oragent._base.text_format import escape_text
 from oragent.evaluation.capabilities import FRESH_SEED
-from oragent.report.chance import (
+from oragent.report.held_out import HeldOutScorer, best_text, hash_best, paired_figures
+from oragent.report.pages.text import measure_gain
+from oragent.report.significance import (
     BY_INSTANCE,
     LEVEL,
     MeasuredScore,
@@ -24,8 +26,6 @@ from oragent.report.chance import (
     read_paired,
     score_probability,
 )
-from oragent.report.held_out import HeldOutScorer, best_text, hash_best, paired_figures
-from oragent.report.pages.text import measure_gain
 
 FILE = "fresh.yaml"
 # Key of the file with the reason for a missing score, and maximum length of the reason.

@@ -30,7 +30,7 @@ from oragent.evaluation.capabilities import (
 )
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.programs.kept_arrays import expand_references, loads_arrays
-from oragent.report.chance import compare_pairs, read_paired
+from oragent.report.significance import compare_pairs, read_paired
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.program_header import drop_head

@@ -17,8 +17,6 @@ from matplotlib.ticker import MaxNLocator
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import make_plain_folder, open_replacement
-from oragent.report.about import Axis
-from oragent.report.chance import instance_gains
 from oragent.report.pages.charts import (
     BEST,
     EMPTY,
@@ -35,6 +33,8 @@ from oragent.report.pages.charts import (
     strip_axes,
 )
 from oragent.report.run import ProgressPoint, RunData, load_run
+from oragent.report.run_configuration import Axis
+from oragent.report.significance import instance_gains
 
 MAX_PANELS = 9
 # Maximum number of bins on an axis. If there are more, only those with an elite are drawn.

@@ -12,14 +12,14 @@ from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation.hardening import HardenedProgram
 from oragent.ledger import RecordedReply
-from oragent.report import about, final, fresh, hardened, held_out, pictured
-from oragent.report.about import About
-from oragent.report.final import Final
+from oragent.report import final_round, fresh, hardened, held_out, run_configuration, solution_pictures
+from oragent.report.final_round import Final
 from oragent.report.fresh import Sets
 from oragent.report.held_out import BestCheck
 from oragent.report.pages.text import Gain, measure_gain
-from oragent.report.pictured import Picture
 from oragent.report.research import Research, read_research
+from oragent.report.run_configuration import About
+from oragent.report.solution_pictures import Picture
 from oragent.search.archive import Archive, ArchivePolicy, replay_archive
 from oragent.search.candidate import Committed, Elite
 from oragent.search.checks import way_on
@@ -238,7 +238,7 @@ def load_run(folder: Path) -> RunData:
         ConfigError: Its ``config.yaml`` is not the configuration of a run.
     """
     _expect_run(folder)
-    described = about.read_about(folder / "config.yaml")
+    described = run_configuration.read_about(folder / "config.yaml")
     path = folder / "run.db"
     try:
         with Store(path, readonly=True) as store:
@@ -274,8 +274,8 @@ def load_run(folder: Path) -> RunData:
         hardened=hardened.read_hardened(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
         remarks=remarks,
-        pictures=pictured.read_pictures(folder),
-        final=final.read_final(folder, described.direction),
+        pictures=solution_pictures.read_pictures(folder),
+        final=final_round.read_final(folder, described.direction),
         spent=replace(sum(rounds.values(), Spent()), seconds=seconds),
     )
 

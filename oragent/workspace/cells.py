@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.milp.plain import plain
+from oragent.modelling.data.display import plain
 from oragent.workspace import tables
 from oragent.workspace.data_edits import (
     DATABASES,
@@ -23,8 +23,8 @@ from oragent.workspace.data_edits import (
     replace_cells,
 )
 from oragent.workspace.layout import TABLES
+from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import decode_text, encode_like, parse_json, shorten, shorten_path
-from oragent.workspace.verb_results import CellEdit
 
 # A file, optionally a table, then labels in brackets. Labels with commas are in double quotes.
 FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)

@@ -19,9 +19,11 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import open_study
 from oragent.llm.keys import expect_trusted, model_demands, remember_demands
 from oragent.llm.model_settings import RuntimeWords, build_runtime
-from oragent.milp.plain import number
+from oragent.modelling.data.display import number
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import undoing
+from oragent.workspace.agent_sessions import PersonAsked
+from oragent.workspace.agent_tasks import VerbRunner, failure_request
 from oragent.workspace.file_commands import print_history, require_workspace
 from oragent.workspace.folder import (
     PENDING_FILE,
@@ -34,18 +36,16 @@ from oragent.workspace.folder import (
     save_pending,
 )
 from oragent.workspace.layout import find_number_flaws
-from oragent.workspace.model_verbs import describe_run_result
+from oragent.workspace.model_commands import VerbCommands
+from oragent.workspace.model_tasks import describe_run_result
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
 from oragent.workspace.reading import read_text, shorten_path
 from oragent.workspace.records import read_record, write_record
-from oragent.workspace.roles import PersonAsked
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import MODEL_ROLES, NO_OPTIONS, EffortOptions, VerbRequest, read_settings
 from oragent.workspace.sources import WORKING, FolderState
 from oragent.workspace.tools import describe_run
 from oragent.workspace.undoing import Reversal
-from oragent.workspace.verb_commands import VerbCommands
-from oragent.workspace.verbs import VerbRunner, failure_request
 from oragent.workspace.versions import Versions
 
 # Exit code of a command without a result.

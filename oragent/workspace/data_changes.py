@@ -20,9 +20,9 @@ from oragent.workspace.cells import (
 )
 from oragent.workspace.data_edits import DATABASES, fold_text, is_same_text, list_edits
 from oragent.workspace.layout import TABLES
+from oragent.workspace.model_results import AuditResult, CellEdit, Revision
 from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten_path
 from oragent.workspace.sources import FolderState
-from oragent.workspace.verb_results import AuditResult, CellEdit, Revision
 
 FIGURES = f"data/{tables.PARAMETERS_FILE}"
 DATA_ENDINGS = (*TABLES, *DATABASES, ".json", ".parquet")

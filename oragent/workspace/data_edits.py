@@ -20,8 +20,8 @@ from oragent._base.table_values import Table
 from oragent._base.tables import read_tables
 from oragent.workspace import tables
 from oragent.workspace.layout import TABLES
+from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
-from oragent.workspace.verb_results import CellEdit
 
 # Maximum depth of keys in a JSON file.
 MOST_KEYS = 8

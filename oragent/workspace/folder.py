@@ -19,8 +19,8 @@ from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
 from oragent.ledger.study import FinishedCase, read_finished
-from oragent.milp.convert import write_source
-from oragent.milp.opening import open_model
+from oragent.modelling.convert import write_source
+from oragent.modelling.opening import open_model
 from oragent.workspace import tables
 from oragent.workspace.layout import REQUIRED, FileFinding, Mode, WorkspaceLayout, find_flaws
 from oragent.workspace.reading import (

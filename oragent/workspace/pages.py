@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from oragent.ledger.study import FinishedCase
-from oragent.milp.decisions import Block, fold_family, group_families, layout_families
-from oragent.milp.model import Variable
-from oragent.milp.plain import amount, rounded
-from oragent.milp.solution import Solution, SolveStatus
+from oragent.modelling.data.display import amount, rounded
+from oragent.modelling.data.flat_model import Variable
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.data.value_tables import Block, fold_family, group_families, layout_families
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs, list_requests

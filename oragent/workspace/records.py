@@ -9,9 +9,9 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
-from oragent.milp.explanation import Topic, explain_infeasible
-from oragent.milp.model import Milp
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations.flat_explanation import Topic, explain_infeasible
 from oragent.workspace.reading import read_bytes, read_json, refuse_links, shorten_path
 from oragent.workspace.runner import ProgramRun
 

@@ -15,13 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from oragent._base.distribution import extra_install_command
-from oragent._base.errors import MilpError, WorkspaceError
-from oragent.milp.capture.program import CapturedModel, ProgramOutcome, capture_program
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_names import to_milp
-from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import PROVEN, evaluate_point, solve
+from oragent._base.errors import ModellingError, WorkspaceError
+from oragent.modelling.capture.program import CapturedModel, ProgramOutcome, capture_program
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.solving.flat_solving import PROVEN, evaluate_point, solve
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.reading import RUN_FILES, list_files, shorten_path
@@ -207,7 +207,7 @@ def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> Solve
         if limit_s <= 0:
             return replace(result, solution=solution if solution.status.has_point else None)
         return replace(result, solution=solution, note="")
-    except MilpError as problem:
+    except ModellingError as problem:
         return replace(result, note=f"not solved again: {problem}")
 
 

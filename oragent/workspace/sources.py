@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oragent._base.errors import MilpError, WorkspaceError
-from oragent.milp.capture.program import CapturedModel, CapturedProgram, ProgramOutcome, capture_program
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.opening import is_program, open_model
-from oragent.milp.plain import plain
+from oragent._base.errors import ModellingError, WorkspaceError
+from oragent.modelling.capture.program import CapturedModel, CapturedProgram, ProgramOutcome, capture_program
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.opening import is_program, open_model
 from oragent.workspace.adopting import rank_programs
 from oragent.workspace.reading import check_inside, list_files, shorten, shorten_path
 from oragent.workspace.repository import Repository
@@ -143,7 +143,7 @@ def open_state_model(
         files: Texts that replace files of the state.
 
     Raises:
-        MilpError: The program fails, or solves no model that can be captured.
+        ModellingError: The program fails, or solves no model that can be captured.
         WorkspaceError: The workspace has no program.
         SandboxError: The sandbox failed.
     """
@@ -166,7 +166,7 @@ def open_state_model(
     )
     captured = run.models[-1] if run.models else None
     if captured is None or captured.model is None:
-        raise MilpError(f"{plain(state.program, 160)}{_describe_revision(state)}: {describe_failure(run)}")
+        raise ModellingError(f"{plain(state.program, 160)}{_describe_revision(state)}: {describe_failure(run)}")
     count = f", the last of {len(run.models)}" if len(run.models) > 1 else ""
     tell(
         f"{plain(state.program, 160)}{_describe_revision(state)}: captured from {plain(captured.framework, 60)}{count}"

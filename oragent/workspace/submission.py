@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import MilpError, WorkspaceError
+from oragent._base.errors import ModellingError, WorkspaceError
 from oragent._base.text_format import one_line
-from oragent.milp.operations.results import DiffEntry
-from oragent.milp.plain import number, plain
-from oragent.milp.references import format_figure
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.display import number, plain
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations.results import DiffEntry
+from oragent.modelling.references.figures import format_figure
 from oragent.workspace.data_changes import DataFiles, EditPlan, PlannedEdit, read_text_of
 from oragent.workspace.data_edits import is_same_text
-from oragent.workspace.model_verbs import verify_revision
+from oragent.workspace.model_results import CellEdit, ComparisonResult
+from oragent.workspace.model_tasks import verify_revision
 from oragent.workspace.reading import read_bytes
 from oragent.workspace.records import describe_conflict
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.sources import FolderState, OpenedModel
 from oragent.workspace.tools import SubmissionFindings, describe_run
-from oragent.workspace.verb_results import CellEdit, ComparisonResult
 
 # Maximum number of findings of one kind.
 MOST = 40
@@ -108,7 +108,7 @@ class RevisionCheck(BuildCheck):
             try:
                 neutral = self._edit_plan.neutral_cells(self.state.folder)
                 self.comparison = verify_revision(old, self.state, neutral, open_model=self._open)
-            except (MilpError, WorkspaceError) as problem:
+            except (ModellingError, WorkspaceError) as problem:
                 yield f"the versions cannot be compared: {problem}"
         if self.preserved is False and self.comparison and self.comparison.preservation:
             preservation = self.comparison.preservation
@@ -154,7 +154,7 @@ class RevisionCheck(BuildCheck):
             run = self.runner.run(state.folder, state.program)
         last = run.last_model
         if last is None or last.indexed is None:
-            raise MilpError(f"{plain(state.program, 160)}: {describe_run(run).splitlines()[0]}")
+            raise ModellingError(f"{plain(state.program, 160)}: {describe_run(run).splitlines()[0]}")
         return OpenedModel(state, last.indexed, last.framework)
 
     def missing_rows(self) -> Iterator[str]:

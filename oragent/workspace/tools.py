@@ -17,10 +17,10 @@ from oragent._base.errors import OragentError, ReplyError, WorkspaceError
 from oragent._base.text_format import escape_text as seen
 from oragent._base.text_format import hide_addresses
 from oragent.llm.model import Tool, ToolCall
-from oragent.milp.answer_text import find_problems, make_answer, plain_answer
-from oragent.milp.brief_results import brief_result
-from oragent.milp.operations import ModelSession, SolveLimits
-from oragent.milp.plain import number
+from oragent.modelling.data.display import number
+from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.references.answer_text import find_problems, make_answer, plain_answer
+from oragent.modelling.references.brief_results import brief_result
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
 from oragent.workspace.cells import CellChange, change_cells, read_cell

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import oragent
-from oragent import milp
-from oragent._base.errors import ConfigError, MilpError
+from oragent import modelling
+from oragent._base.errors import ConfigError, ModellingError
 from tests.formulate import pharmacy
 from tests.formulate.test_verify import pharmacy_milp, speaking
 
@@ -49,10 +49,10 @@ def model_file(tmp_path: Path) -> Path:
 def test_solve_takes_files_and_models(model_file: Path) -> None:
     assert oragent.solve(model_file).objective == pytest.approx(OPTIMUM)
     assert oragent.solve(str(model_file)).values == pytest.approx({"x": 3, "y": 4})
-    assert oragent.solve(milp.read(model_file)).objective == pytest.approx(OPTIMUM)
-    with pytest.raises(MilpError):
+    assert oragent.solve(modelling.read(model_file)).objective == pytest.approx(OPTIMUM)
+    with pytest.raises(ModellingError):
         oragent.solve(model_file.with_name("missing.lp"))
-    with pytest.raises(MilpError):
+    with pytest.raises(ModellingError):
         oragent.solve(model_file, solver="no_such_solver")
 
 
@@ -90,7 +90,7 @@ def test_a_conversation_works_within_an_event_loop(model_file: Path) -> None:
 @pytest.mark.slow
 def test_verify_tells_right_from_wrong_with_a_checker_or_a_language_model(tmp_path: Path) -> None:
     right, wrong = tmp_path / "right.json", tmp_path / "wrong.json"
-    milp_files = importlib.import_module("oragent.milp.files")
+    milp_files = importlib.import_module("oragent.modelling.files.model_files")
     milp_files.write(pharmacy_milp(), right)
     milp_files.write(pharmacy_milp(p=2.3, s=4.3), wrong)
     assert oragent.verify(pharmacy.TEXT, right, checker=pharmacy.CHECKER).judgement.verdict.exit_code == 0

@@ -19,7 +19,7 @@ from oragent.authoring import Level, check_problem, new
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
 from oragent.evaluation.problem import load_problem
-from oragent.report.pictured import is_plain_svg
+from oragent.report.solution_pictures import is_plain_svg
 from oragent.search.genetics.variation import child_of_seed, vary
 
 from .folders import complaints

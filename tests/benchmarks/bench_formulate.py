@@ -17,9 +17,9 @@ from pathlib import Path
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import execute_plan
 from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants, verdict_rates
-from oragent.milp.explanation import explain
-from oragent.milp.families.allocation import build_configuration, generate_products
-from oragent.milp.solving import solve
+from oragent.modelling.families.allocation import build_configuration, generate_products
+from oragent.modelling.operations.flat_explanation import explain
+from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.sandbox import Sandbox
 
 VERIFIED = Path(__file__).resolve().parents[2].parent / "shared/data/formulation/nl4opt/nl4opt_verified.json"

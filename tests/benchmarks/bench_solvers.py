@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from oragent.milp.array_solving import solve_arrays
-from oragent.milp.arrays import Arrays, Sparse
-from oragent.milp.explanation import explain
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_builder import IndexedModelBuilder
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.operations import ModelSession, SolveLimits
-from oragent.milp.solvers import SolverOptions
-from oragent.milp.solving import solve
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.operations.flat_explanation import explain
+from oragent.modelling.solving.array_solving import solve_arrays
+from oragent.modelling.solving.back_ends import SolverOptions
+from oragent.modelling.solving.flat_solving import solve
 
 GAP = 0.05
 LAYERS = ("highspy", "arrays", "indexed", "named", "linopy", "pulp")

@@ -80,7 +80,7 @@ def test_an_infeasible_model_has_its_exit_code_in_the_document(call, tmp_path: P
         (["no_such_command"], 2, "UsageError"),
         (["eval"], 2, "UsageError"),
         (["solve", "m.lp", "--gap", "much"], 2, "UsageError"),
-        (["solve", "missing.lp"], 1, "MilpError"),
+        (["solve", "missing.lp"], 1, "ModellingError"),
     ],
 )
 def test_an_error_is_a_document(call, words: list[str], code: int, kind: str) -> None:

@@ -9,7 +9,7 @@ from oragent.converse.solving import StateSolver
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.paradigms import negotiate
 from oragent.evals.converse.stakeholders import PersonaTexts, Profile, Wish
-from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling import Milp, Objective, Relation, Row, Sense, Variable
 
 DISHES = {"soup": (2, 3), "pasta": (3, 6), "fish": (6, 8), "salad": (2, 4), "cake": (1, 5)}
 

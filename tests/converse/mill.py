@@ -1,6 +1,6 @@
 """A paper mill of our own with messy names: minimise cost, whole shifts, tonnes; and replies about it, true and false."""
 
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 MILL = Milp(
     name="mill",

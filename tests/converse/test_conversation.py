@@ -21,10 +21,10 @@ from oragent.evals.converse.paradigms import Asking, dropping_requests, ranked_r
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, maximum_utility, rank_outcomes
 from oragent.evals.converse.stakeholders import Request, Stakeholder
-from oragent.milp.model import Objective as Cost
-from oragent.milp.model import Relation, Row
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.flat_model import Objective as Cost
+from oragent.modelling.data.flat_model import Relation, Row
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)

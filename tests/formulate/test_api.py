@@ -56,8 +56,8 @@ def test_what_is_wrong_is_told_in_one_line(given, error, told: str) -> None:
 def test_the_process_around_a_program_knows_no_model_and_no_ledger() -> None:
     code = (
         "import sys, oragent.formulate.evaluator; print(sorted(n for n in sys.modules if n.startswith(('oragent.llm', "
-        "'oragent.ledger', 'oragent.search', 'oragent.evals', 'oragent.milp.operations', 'oragent.milp.opening', "
-        "'oragent.milp.capture.program', 'openai'))))"
+        "'oragent.ledger', 'oragent.search', 'oragent.evals', 'oragent.modelling.operations', 'oragent.modelling.opening', "
+        "'oragent.modelling.capture.program', 'openai'))))"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.strip() == "[]", ended.stderr

@@ -21,10 +21,10 @@ from oragent.formulate.pages import mark_sentences
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.milp.decisions import PULP
-from oragent.milp.files import read
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.value_tables import PULP
+from oragent.modelling.files.model_files import read
+from oragent.modelling.solving.flat_solving import solve
 from tests.formulate import pharmacy, transport
 
 RECORDED = Path(__file__).parent / "recorded" / "pharmacy"

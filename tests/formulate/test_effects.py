@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.formulate.effects import find_alternative, measure_effects, plan_with_shortages
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 
 INTEGER = VariableKind.INTEGER
 

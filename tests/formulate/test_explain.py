@@ -12,9 +12,9 @@ from oragent.formulate.explain import (
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import FormulationRunner
-from oragent.milp.explanation import Topic, explain
-from oragent.milp.inverses import inverse
-from oragent.milp.solving import solve
+from oragent.modelling.operations.flat_explanation import Topic, explain
+from oragent.modelling.operations.inverse_objectives import inverse
+from oragent.modelling.solving.flat_solving import solve
 
 STEEL = {
     "products": ["bands", "coils", "plate"], "rate": [200, 140, 160], "profit": [25, 30, 29],

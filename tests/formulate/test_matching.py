@@ -3,7 +3,7 @@
 import pytest
 
 from oragent.formulate.model_comparison import CheckRow, match_sentences
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from oragent.formulate.metamorphic_tests import Property, run_metamorphic_tests
 from oragent.formulate.perturbations import permute_names, perturb_data, reverse_order
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.milp.families import FAMILIES
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.families import FAMILIES
 from tests.formulate import transport
 from tests.formulate.data import DATA, with_data
 

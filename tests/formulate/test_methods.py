@@ -18,7 +18,7 @@ from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
-from oragent.milp.families import FAMILIES
+from oragent.modelling.families import FAMILIES
 from tests.formulate import pharmacy
 
 INSTANCE = FAMILIES["knapsack"](1, 4)

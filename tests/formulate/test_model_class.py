@@ -8,9 +8,9 @@ from oragent.formulate.model_class import describe_class, solve_model
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.milp.features import ModelFeatures, QuadraticTerm
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.solution import SolveStatus
 from tests.formulate.stories import STORIES
 
 PRICES = """

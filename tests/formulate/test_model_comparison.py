@@ -6,10 +6,10 @@ import pytest
 
 from oragent.evals.formulate.mock_models import errors_of, plant_error
 from oragent.formulate.model_comparison import CheckRow, Ruling, find_counterexample
-from oragent.milp.families import FAMILIES
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.solution import TOLERANCES, SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.solution import TOLERANCES, SolveStatus
+from oragent.modelling.families import FAMILIES
+from oragent.modelling.solving.flat_solving import solve
 
 
 def entries(milp: Milp) -> list[CheckRow]:

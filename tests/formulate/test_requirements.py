@@ -27,7 +27,7 @@ from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.milp.solution import SolveVerdict
+from oragent.modelling.data.solution import SolveVerdict
 
 TEXT = """A baker makes loaves and rolls. A loaf earns 3 EUR, a roll 1 EUR. A loaf takes 2 minutes, a roll 1 minute, and there
 are 100 minutes. Half of the rolls and loaves must be rolls. The baker wants good service for regular customers."""

@@ -7,7 +7,7 @@ import pytest
 from oragent.formulate.model_comparison import Ruling
 from oragent.formulate.problem import DEFAULT, ProgramInterface
 from oragent.formulate.running import Bounds, FormulationRunner
-from oragent.milp.solution import SolveStatus, SolveVerdict
+from oragent.modelling.data.solution import SolveStatus, SolveVerdict
 from tests.formulate.pharmacy import CHECKER, PROGRAM, RIGHT, WRONG
 
 HEAD = "import pulp\ndef solve(data):\n"
@@ -124,7 +124,7 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: F
             "    v.lowBound = 7\n    p = pulp.LpProblem('p')\n    p += pulp.LpVariable('y', 1)\n    p.solve()\n"
             "    return {'v': v}",
             SolveVerdict.RUNTIME_ERROR,
-            "not usable: MilpError",
+            "not usable: ModellingError",
         ),
         ("    return {'x': 'a' * (5 << 20)}", SolveVerdict.RUNTIME_ERROR, "returned too much"),
     ],

@@ -12,8 +12,8 @@ from oragent.evals.formulate.sets import MARK, build_scaffold, parse_number, rea
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import Form
 from oragent.formulate.running import FormulationRunner
-from oragent.milp.solution import TOLERANCES, SolveVerdict
-from oragent.milp.solving import solve
+from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
+from oragent.modelling.solving.flat_solving import solve
 from tests.formulate.data import DATA, with_data
 
 STRICT = TOLERANCES["strict"]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from oragent._base.errors import ConfigError, MilpError, StoreError
+from oragent._base.errors import ConfigError, ModellingError, StoreError
 from oragent.formulate.command import formulate_file, rerun_files, show_formulation, verify_files
 from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.callable import Scripted
-from oragent.milp.features import ModelFeatures, QuadraticTerm
-from oragent.milp.files import write
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.files.model_files import write
 from tests.formulate import pharmacy, transport
 
 
@@ -121,7 +121,7 @@ def test_a_given_solution_is_verified_too(story: Path, point: dict[str, float], 
     assert ended == code
     assert told in text
     solution.write_text(json.dumps({"pills": 3}))
-    with pytest.raises(MilpError, match="pills"):
+    with pytest.raises(ModellingError, match="pills"):
         verify(story, given, speaking(), solution=solution)
 
 
@@ -257,7 +257,7 @@ def test_the_solver_and_its_threads_are_chosen(story: Path) -> None:
 def test_an_unknown_solver_is_refused(story: Path) -> None:
     given = story.parent / "m.json"
     write(pharmacy_milp(), given)
-    with pytest.raises(MilpError, match="highz") as caught:
+    with pytest.raises(ModellingError, match="highz") as caught:
         verify(story, given, speaking(), options={"solver": "highz"})
     assert "\n" not in str(caught.value)
 

@@ -16,11 +16,11 @@ from oragent.evals.formulate.mock_models import CHECKER, Error, errors_of, misre
 from oragent.formulate.command import verify_files
 from oragent.formulate.options import VerifyCommand
 from oragent.formulate.verify import read_given
-from oragent.milp.convert import convert_model
-from oragent.milp.families import FAMILIES
-from oragent.milp.indexed_names import from_milp
-from oragent.milp.model import Milp
-from oragent.milp.solving import solve
+from oragent.modelling.convert import convert_model
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.families import FAMILIES
+from oragent.modelling.solving.flat_solving import solve
 
 pytest.importorskip("pyomo")
 pytest.importorskip("ortools")

@@ -19,8 +19,8 @@ from oragent.formulate.verdicts import Verdict, decide_verdict
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
-from oragent.milp.families import FAMILIES
-from oragent.milp.solution import TOLERANCES, Solution, SolveStatus
+from oragent.modelling.data.solution import TOLERANCES, Solution, SolveStatus
+from oragent.modelling.families import FAMILIES
 from tests.formulate import pharmacy
 
 Done = Callable[..., FormulationResult]

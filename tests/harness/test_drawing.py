@@ -17,7 +17,7 @@ import pytest
 from oragent._base.protocol import Result, parse
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
 from oragent.harness.drawing import COLORS, ROW_HEIGHT, draw_grid, draw_packing
-from oragent.report.pictured import is_plain_svg
+from oragent.report.solution_pictures import is_plain_svg
 from tests.sources import ROOT
 
 SIDE = 456.0  # of the square that coordinates are scaled to, pixels

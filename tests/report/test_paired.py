@@ -17,11 +17,11 @@ from oragent._base.statistics import sign_flip_interval, sign_flip_test
 from oragent._base.terminal import Terminal
 from oragent.cli.runs import _print_table
 from oragent.evaluation import Evaluation, Job
-from oragent.report.chance import Paired, compare_pairs, instance_gains
 from oragent.report.fresh import collect_sets
 from oragent.report.held_out import FILE, HeldOutScorer, read_held_out, score_held_out
 from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
+from oragent.report.significance import Paired, compare_pairs, instance_gains
 from oragent.search.folder import RunFolder
 from tests.report.runs import data_of
 from tests.search.test_engine import search

@@ -17,11 +17,11 @@ from oragent.cli.app import app
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load_problem as load_problem
 from oragent.report import terminal
-from oragent.report.chance import LEVEL, MeasuredScore, gain_probability, score_probability
 from oragent.report.fresh import collect_sets, read_fresh, score_fresh
 from oragent.report.held_out import HeldOutScorer, check_best, score_held_out
 from oragent.report.live.offline import write_report
 from oragent.report.run import load_run
+from oragent.report.significance import LEVEL, MeasuredScore, gain_probability, score_probability
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import LaunchOptions, search

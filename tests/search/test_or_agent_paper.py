@@ -15,7 +15,7 @@ import pytest
 
 from oragent.evaluation.problem import load_problem as load_problem
 from oragent.llm.model import Reply, Request
-from oragent.report import about
+from oragent.report import run_configuration
 from oragent.report.run import replay_run
 from oragent.search.candidate import NOWHERE
 from oragent.search.config import read_config
@@ -175,7 +175,7 @@ def test_leaves_alone_are_left_to_the_island_of_the_root(run) -> None:
         records = {record.id: record for record in store.records()}
         rounds = len(store.rounds())
     trees = notes(folder, "tree")
-    found = about.read_about(folder.path / "config.yaml")
+    found = run_configuration.read_about(folder.path / "config.yaml")
     for number, tree in enumerate(trees[1:12], 2):
         leaves = {node["candidate"] for node in tree["nodes"][1:] if node["state"] == "closed"}
         own = [record for record in records.values() if record.round == number]

@@ -12,7 +12,7 @@ import pytest
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.report import about
+from oragent.report import run_configuration
 from oragent.report.run import load_run, replay_run
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, Elite
@@ -290,7 +290,10 @@ def cells(of: Archive | RunFolder) -> list[list[str]]:
     if isinstance(of, RunFolder):
         with Store(of.database, readonly=True) as store:
             of = replay_run(
-                about.read_about(of.path / "config.yaml"), store.binned(), len(store.rounds()), store.resets()
+                run_configuration.read_about(of.path / "config.yaml"),
+                store.binned(),
+                len(store.rounds()),
+                store.resets(),
             )
     return [[one.id for one in of.ranked(island)] for island in range(of.islands)]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from oragent.evals.workspace.agents import LIBRARIES, PROMPTS, system_prompt
 from oragent.evals.workspace.views import RevisionView, WorkspaceTask
+from oragent.workspace.agent_sessions import fill_prompt
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import fill_prompt
 
 FOLDER = Path(__file__).parent / "golden"
 

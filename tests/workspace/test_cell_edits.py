@@ -9,9 +9,9 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.cells import change_cells, read_change
 from oragent.workspace.data_changes import PlannedEdit
 from oragent.workspace.data_edits import replace_cells
+from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import decode_text
 from oragent.workspace.tables import read_table
-from oragent.workspace.verb_results import CellEdit
 
 PLAIN = "good,price (EUR),stock\nrye,4,10\nwheat,3,20\n"
 GERMAN = "Preisliste 2026;;\n\nSorte;;Preis (€);Lager\nRoggen;;4,50;1.200\nWeizen;;3,25;800\n"

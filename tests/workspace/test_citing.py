@@ -8,9 +8,9 @@ import pytest
 
 from oragent._base.terminal import Terminal
 from oragent.workspace.citations import check_citations, find_citations
+from oragent.workspace.model_commands import VerbCommands
 from oragent.workspace.reading import list_files
 from oragent.workspace.settings import NO_OPTIONS
-from oragent.workspace.verb_commands import VerbCommands
 from tests.workspace import teams
 from tests.workspace.release import put
 

@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.pages import render_page

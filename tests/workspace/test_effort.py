@@ -11,10 +11,10 @@ from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.printed import Backing, find_backing, parse_run
 from oragent.llm.callable import Scripted
-from oragent.milp import SolveStatus
-from oragent.milp.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict
-from oragent.milp.indexed_names import from_milp
-from oragent.milp.solving import WARM_UP
+from oragent.modelling import SolveStatus
+from oragent.modelling.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.solving.flat_solving import WARM_UP
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, runner
 from oragent.workspace.records import make_record

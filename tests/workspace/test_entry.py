@@ -11,8 +11,8 @@ from oragent._base.terminal import Terminal
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.adopting import propose_settings
+from oragent.workspace.model_commands import VerbCommands
 from oragent.workspace.settings import NO_OPTIONS, ProgramEntry, parse_command, read_settings
-from oragent.workspace.verb_commands import VerbCommands
 from tests.workspace.release import put
 
 # The optimum is the product of the argument and the variable; a variable of the user changes it.

@@ -4,8 +4,8 @@ import pytest
 
 from oragent.evals.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt
 from oragent.evals.workspace.printed import Backing, ProgramAttempt
-from oragent.milp.capture.program import ProgramOutcome
-from oragent.milp.model import Sense
+from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.data.flat_model import Sense
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import is_within_tolerance
 

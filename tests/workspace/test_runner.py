@@ -9,9 +9,9 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.agents import ReleaseRunner
 from oragent.evals.workspace.grading import AttemptOutcome, Reference, grade_attempt
 from oragent.evals.workspace.printed import Backing, attempt_of, find_backing, parse_run
-from oragent.milp import SolveStatus, solve
-from oragent.milp.capture import stage
-from oragent.milp.capture.program import ProgramOutcome
+from oragent.modelling import SolveStatus, solve
+from oragent.modelling.capture import sandbox_script
+from oragent.modelling.capture.program import ProgramOutcome
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
@@ -175,7 +175,7 @@ def test_a_hostile_program_gets_nowhere(tmp_path, runner, deed):
 
 
 def test_what_a_program_leaves_behind_leads_nowhere(tmp_path, runner):
-    folder_of_solves = stage.SOLVES
+    folder_of_solves = sandbox_script.SOLVES
     program = (
         f"import os\nos.symlink('/etc/passwd', 'leak.txt')\nos.mkfifo('pipe')\nos.makedirs('{folder_of_solves}', exist_ok=True)\n"
         f"open('{folder_of_solves}/000001.json', 'w').write('{{\"data\": 5}}')\n"

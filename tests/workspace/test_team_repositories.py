@@ -15,8 +15,8 @@ from oragent._base.errors import ConfigError, OragentError, WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.cli.app import app
 from oragent.workspace.adopting import adopt_folder
+from oragent.workspace.model_commands import VerbCommands
 from oragent.workspace.settings import NO_OPTIONS
-from oragent.workspace.verb_commands import VerbCommands
 from tests.workspace import teams
 
 pytest.importorskip("pyomo")

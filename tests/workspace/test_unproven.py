@@ -5,11 +5,11 @@ import io
 import pytest
 
 from oragent._base.terminal import Terminal
-from oragent.milp.operations.results import Figure, ObjectiveChange
+from oragent.modelling.operations.results import Figure, ObjectiveChange
 from oragent.sandbox.sandbox import Sandbox
-from oragent.workspace import command, verbs
+from oragent.workspace import agent_tasks, command
+from oragent.workspace.model_results import ComparisonResult, Revision
 from oragent.workspace.settings import EffortOptions
-from oragent.workspace.verb_results import ComparisonResult, Revision
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
 
@@ -34,7 +34,7 @@ def test_a_difference_within_the_gap_is_no_gain_in_a_revision():
         change = ObjectiveChange(
             name="", sense="maximize", before=Figure(), after=Figure(), difference=Figure.between(15.0, low, high)
         )
-        return verbs._describe_gap(ComparisonResult(verb="verify", old=revision, new=revision, objective=change, status="feasible", entries=()))  # fmt: skip
+        return agent_tasks._describe_gap(ComparisonResult(verb="verify", old=revision, new=revision, objective=change, status="feasible", entries=()))  # fmt: skip
 
     assert describe(-40.0, 40.0).startswith("no change is shown, as the difference lies within the gap")
     assert describe(5.0, 40.0) == "the optimum changes by between 5 and 40"

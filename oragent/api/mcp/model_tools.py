@@ -7,16 +7,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from oragent._base.errors import ConfigError, MilpError
+from oragent._base.errors import ConfigError, ModellingError
 from oragent._base.text_format import one_line
 from oragent.api.mcp.answers import page_of_text
 from oragent.api.mcp.problems import Page
 from oragent.api.mcp.registry import ToolFunction
 from oragent.api.mcp.workplace import Workplace
-from oragent.milp.convert import SOURCES, convert_model, form_of, write_source
-from oragent.milp.opening import open_model
-from oragent.milp.operations import ModelSession, SolveLimits, parse_line
-from oragent.milp.operations import requests as ops
+from oragent.modelling.convert import SOURCES, convert_model, form_of, write_source
+from oragent.modelling.opening import open_model
+from oragent.modelling.operations import ModelSession, SolveLimits, parse_line
+from oragent.modelling.operations import requests as ops
 
 # Maximum number of open models per server.
 MOST_MODELS = 16
@@ -117,7 +117,7 @@ async def _ask(workplace: Workplace, opened: _OpenModel, lines: Sequence[str]) -
         for line, request in zip(lines, requests, strict=True):
             try:
                 results.append(_dump(await workplace.work(partial(opened.session.ask, request))))
-            except MilpError as problem:
+            except ModellingError as problem:
                 if not results:
                     raise
                 return {"results": results, "failed_line": line, "error": one_line(str(problem), 600)}

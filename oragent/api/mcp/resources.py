@@ -6,7 +6,7 @@ from oragent._base.errors import ConfigError, OragentError
 from oragent.api.mcp.answers import hide_secrets, write_answer
 from oragent.api.mcp.workplace import Workplace
 from oragent.evaluation.problem import list_problems
-from oragent.milp.operations import schemas
+from oragent.modelling.operations import schemas
 from oragent.report.run import load_run
 
 # Maximum number of characters.

@@ -21,10 +21,10 @@ from oragent.api.mcp.registry import ToolFunction
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_candidate, describe_set, rank_elites
 from oragent.evaluation.problem import evaluation_root
-from oragent.report.chance import compare_pairs
 from oragent.report.fresh import score_fresh
 from oragent.report.held_out import HeldOutScorer, check_best, score_held_out
 from oragent.report.run import RunData, load_run
+from oragent.report.significance import compare_pairs
 from oragent.search.candidate import Committed
 from oragent.search.config import read_config
 from oragent.search.folder import make_folder, reopen

@@ -8,8 +8,8 @@ Names and labels are enumerated, so that a constrained reply is always a line th
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oragent.milp.indexed import Family, IndexedModel, ParameterFamily
-from oragent.milp.reference_text import label_text, name_text
+from oragent.modelling.data.indexed import Family, IndexedModel, ParameterFamily
+from oragent.modelling.references.reference_text import label_text, name_text
 
 # Maximum numbers of families and of labels that are enumerated; larger models get any text instead.
 MOST_FAMILIES, MOST_LABELS = 60, 200

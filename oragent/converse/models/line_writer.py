@@ -14,7 +14,7 @@ from oragent.converse.models.workbench import Workbench
 from oragent.converse.prompting import fill_template
 from oragent.llm.dialogue import ReplyText
 from oragent.llm.model import Message, Tool
-from oragent.milp.indexed import IndexedModel
+from oragent.modelling.data.indexed import IndexedModel
 
 # Maximum number of replies for one message: the first, and one after a refusal.
 ATTEMPTS = 2

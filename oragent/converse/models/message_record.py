@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from oragent.converse.models.result_text import markdown_result
-from oragent.milp.answer_text import AnswerPart, plain_answer
-from oragent.milp.operations.results import AnyResult
+from oragent.modelling.operations.results import AnyResult
+from oragent.modelling.references.answer_text import AnswerPart, plain_answer
 
 
 class MessageRecord(BaseModel):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import MilpError, OragentError
+from oragent._base.errors import ModellingError, OragentError
 from oragent._base.text_format import one_line
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_prompt import describe_family, model_prompt
@@ -15,15 +15,15 @@ from oragent.converse.models.scenario_table import scenario_rows, table_cells, w
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
-from oragent.milp.answer_text import find_problems, make_answer
-from oragent.milp.brief_results import brief_result
-from oragent.milp.operations.registry import CHANGES, QUERIES, STATES
-from oragent.milp.operations.requests import WhatIfRequest
-from oragent.milp.operations.results import AnyResult
-from oragent.milp.operations.slices import LabelError, fold
-from oragent.milp.operations.syntax import is_comment, parse_line
-from oragent.milp.operations.tokens import split_tokens
-from oragent.milp.reference_text import quote
+from oragent.modelling.operations.registry import CHANGES, QUERIES, STATES
+from oragent.modelling.operations.requests import WhatIfRequest
+from oragent.modelling.operations.results import AnyResult
+from oragent.modelling.operations.slices import LabelError, fold
+from oragent.modelling.operations.syntax import is_comment, parse_line
+from oragent.modelling.operations.tokens import split_tokens
+from oragent.modelling.references.answer_text import find_problems, make_answer
+from oragent.modelling.references.brief_results import brief_result
+from oragent.modelling.references.reference_text import quote
 
 ROLE = "agent"
 # Limits per message: replies with calls, lines, lines in one tool call.
@@ -67,7 +67,7 @@ def help_text(topic: str = "") -> str:
     lines = [f"{syntax}: {summary}" for syntax, summary in entries] + list(COMMANDS.values())
     chosen = [line for line in lines if topic.casefold() in line.casefold()]
     if not chosen:
-        raise MilpError(f"help has nothing on {one_line(topic, 40)!r}: 'help' lists all lines")
+        raise ModellingError(f"help has nothing on {one_line(topic, 40)!r}: 'help' lists all lines")
     return "\n".join(chosen)
 
 
@@ -93,7 +93,7 @@ class LinesAgent:
         line = ""
         try:
             if len(lines) > MOST_LINES:
-                raise MilpError(f"{len(lines)} lines in one message: expected at most {MOST_LINES}")
+                raise ModellingError(f"{len(lines)} lines in one message: expected at most {MOST_LINES}")
             with self.workbench.message():
                 for line in _join_changes(lines):
                     self._run_line(line, results, notes)
@@ -126,7 +126,7 @@ class LinesAgent:
         label = message.strip().strip('"')
         try:
             parse_line(message)
-        except MilpError:
+        except ModellingError:
             tokens = split_tokens(line)
             for token, following in pairwise(tokens):
                 if fold(token.text) == fold(name):
@@ -138,7 +138,7 @@ def _is_change(line: str) -> bool:
     """Return True for one or several changes, separated by ``;``."""
     try:
         return isinstance(parse_line(f"whatif {line}"), WhatIfRequest)
-    except MilpError:
+    except ModellingError:
         return False
 
 

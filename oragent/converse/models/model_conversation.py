@@ -21,8 +21,8 @@ from oragent.converse.models.workbench import Workbench, WorkbenchState, read_ch
 from oragent.ledger import LedgerCase, Study
 from oragent.ledger.study import finished_results, open_study
 from oragent.llm.model import Model
-from oragent.milp.indexed_files import read_indexed
-from oragent.milp.operations.outcomes import SolveLimits
+from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.operations.outcomes import SolveLimits
 
 MODEL_FILE = "model.json"
 TRANSCRIPT, PENDING = "transcript.md", "pending.txt"

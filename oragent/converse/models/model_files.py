@@ -16,8 +16,8 @@ from oragent.converse.conversation_request import (
 from oragent.converse.models.model_conversation import MODEL_AGENTS, MODEL_FILE
 from oragent.converse.problems.registry import NAMES as PROBLEM_NAMES
 from oragent.converse.problems.registry import is_named, open_named_model
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_files import read_indexed, write_indexed
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.files.indexed_files import read_indexed, write_indexed
 
 # Names of model files in a folder.
 NAMES = ("model.json", "milp.json")

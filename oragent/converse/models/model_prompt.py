@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from oragent.converse.prompting import fill_template, quote_line
-from oragent.milp.indexed import IndexedModel, IndexSet
-from oragent.milp.operations.registry import CHANGES, QUERIES
-from oragent.milp.operations.requests import DescribeRequest
-from oragent.milp.operations.results import DescribeResult, FamilyInfo
-from oragent.milp.operations.session import ModelSession
-from oragent.milp.operations.slices import fold
-from oragent.milp.plain import plain
-from oragent.milp.reference_text import label_text, name_text
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.indexed import IndexedModel, IndexSet
+from oragent.modelling.operations.registry import CHANGES, QUERIES
+from oragent.modelling.operations.requests import DescribeRequest
+from oragent.modelling.operations.results import DescribeResult, FamilyInfo
+from oragent.modelling.operations.session import ModelSession
+from oragent.modelling.operations.slices import fold
+from oragent.modelling.references.reference_text import label_text, name_text
 
 # Maximum number of characters of a model's description, at three characters per token.
 ROOM = 5000

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from oragent._base.errors import MilpError, OragentError
+from oragent._base.errors import ModellingError, OragentError
 from oragent._base.text_format import escape_text
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.result_text import headline, view_result
 from oragent.converse.models.scenario_table import ScenarioRow, scenario_row, scenario_rows, table_cells
-from oragent.milp.indexed import Family, IndexedModel, ParameterFamily, VariableFamily
-from oragent.milp.operations.results import CompareResult
-from oragent.milp.operations.slices import fold
-from oragent.milp.plain import figure as figure_text
-from oragent.milp.reference_text import label_text, name_text
-from oragent.milp.references import format_figure
+from oragent.modelling.data.display import figure as figure_text
+from oragent.modelling.data.indexed import Family, IndexedModel, ParameterFamily, VariableFamily
+from oragent.modelling.operations.results import CompareResult
+from oragent.modelling.operations.slices import fold
+from oragent.modelling.references.figures import format_figure
+from oragent.modelling.references.reference_text import label_text, name_text
 
 # Limits: rows and columns of a pivot table, messages on the page, families in its lists, KPIs.
 MOST_ROWS, MOST_COLUMNS, MOST_MESSAGES, MOST_FAMILIES, MOST_KPIS = 60, 30, 50, 300, 7
@@ -134,7 +134,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
             index at position K; ``search``: text that labels of the rows contain.
 
     Raises:
-        MilpError: The question names an unknown family, index or label.
+        ModellingError: The question names an unknown family, index or label.
     """
     model = conversation.workbench.model
     family = next(
@@ -142,7 +142,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         None,
     )
     if family is None:
-        raise MilpError("no such family of variables or data")
+        raise ModellingError("no such family of variables or data")
     places = [_place(question, key, family) for key in ("rows", "columns")]
     figures, note = _figures(conversation, family)
     bounds = _bounds(model, family)
@@ -185,7 +185,7 @@ def _place(question: Mapping[str, str], key: str, family: Family) -> int | None:
         return None
     places = {str(axis): axis for axis in range(len(family.sets))}
     if text not in places:
-        raise MilpError(f"{key}: expected the place of an index of {family.name!r}, from 0")
+        raise ModellingError(f"{key}: expected the place of an index of {family.name!r}, from 0")
     return places[text]
 
 

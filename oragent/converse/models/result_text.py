@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from oragent.milp.operations.result_tables import HEADER, HIDDEN, ResultTable, list_cells, make_table, value_text
-from oragent.milp.operations.results import (
+from oragent.modelling.data.display import plain
+from oragent.modelling.operations.result_tables import HEADER, HIDDEN, ResultTable, list_cells, make_table, value_text
+from oragent.modelling.operations.results import (
     AnyResult,
     CompareResult,
     ConflictResult,
@@ -16,8 +17,7 @@ from oragent.milp.operations.results import (
     StateResult,
     TotalResult,
 )
-from oragent.milp.plain import plain
-from oragent.milp.references import format_figure
+from oragent.modelling.references.figures import format_figure
 
 # Maximum number of rows of a table.
 MOST_ROWS = 200

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent._base.files import replace_file
 from oragent.converse.models.workbench import Workbench
-from oragent.milp.operations.outcomes import Outcome
-from oragent.milp.operations.results import Figure
-from oragent.milp.operations.state import BASE, Changes, ModelScenario, ModelStudy, lines_of
-from oragent.milp.plain import plain
-from oragent.milp.references import format_figure
+from oragent.modelling.data.display import plain
+from oragent.modelling.operations.outcomes import Outcome
+from oragent.modelling.operations.results import Figure
+from oragent.modelling.operations.state import BASE, Changes, ModelScenario, ModelStudy, lines_of
+from oragent.modelling.references.figures import format_figure
 from oragent.report.pages.html import make_environment
 
 # Maximum number of families with totals, the largest totals first.
@@ -89,11 +89,11 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
     """Write the table into a folder as CSV, workbook or one-page summary, depending on the ending of the name.
 
     Raises:
-        MilpError: The name is not a plain file name with one of the endings, or the file cannot be written.
+        ModellingError: The name is not a plain file name with one of the endings, or the file cannot be written.
     """
     path = folder / name
     if path.name != name or path.suffix not in ENDINGS or name.startswith("."):
-        raise MilpError(
+        raise ModellingError(
             f"cannot export to {plain(name, 60)!r}: expected a file name that ends with {', '.join(ENDINGS)}"
         )
     cells = table_cells(scenario_rows(workbench))
@@ -109,7 +109,7 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
     try:
         replace_file(path, content)
     except OSError as problem:
-        raise MilpError(f"cannot write {path}: {problem.strerror}") from None
+        raise ModellingError(f"cannot write {path}: {problem.strerror}") from None
     return path
 
 
@@ -122,7 +122,7 @@ def _workbook(cells: Sequence[Sequence[str]]) -> bytes:
     try:
         from openpyxl import Workbook
     except ImportError:
-        raise MilpError("a workbook needs openpyxl: install it, or export to .csv") from None
+        raise ModellingError("a workbook needs openpyxl: install it, or export to .csv") from None
     book, content = Workbook(), io.BytesIO()
     sheet = book.active
     sheet.title = "scenarios"

@@ -21,13 +21,13 @@ from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.problems.reply_formats import read_tables
 from oragent.converse.terminal_text import show_table, wrap_line
 from oragent.llm.model import Model
-from oragent.milp.answer_text import NOT_FROM_MODEL
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.operations.printing import print_result
-from oragent.milp.operations.registry import QUERIES, STATES
-from oragent.milp.operations.slices import fold
-from oragent.milp.plain import plain
-from oragent.milp.reference_text import label_text, name_text
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.operations.printing import print_result
+from oragent.modelling.operations.registry import QUERIES, STATES
+from oragent.modelling.operations.slices import fold
+from oragent.modelling.references.answer_text import NOT_FROM_MODEL
+from oragent.modelling.references.reference_text import label_text, name_text
 
 try:
     import readline

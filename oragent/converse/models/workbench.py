@@ -5,16 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent._base.errors import MilpError
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.operations import requests as ops
-from oragent.milp.operations.outcomes import SolveLimits
-from oragent.milp.operations.rendering import render
-from oragent.milp.operations.results import AnyResult, RepairResult, StateResult
-from oragent.milp.operations.session import CHANGES, ModelSession
-from oragent.milp.operations.state import Changes, lines_of
-from oragent.milp.operations.syntax import parse_line
-from oragent.milp.solution import SolveStatus
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations import requests as ops
+from oragent.modelling.operations.outcomes import SolveLimits
+from oragent.modelling.operations.rendering import render
+from oragent.modelling.operations.results import AnyResult, RepairResult, StateResult
+from oragent.modelling.operations.session import CHANGES, ModelSession
+from oragent.modelling.operations.state import Changes, lines_of
+from oragent.modelling.operations.syntax import parse_line
 
 # Maximum number of states for undo; the oldest are removed first.
 MOST_UNDO = 1000
@@ -82,7 +82,7 @@ class Workbench:
         """Run one line.
 
         Raises:
-            MilpError: The line is invalid or cannot be run; it changed nothing.
+            ModellingError: The line is invalid or cannot be run; it changed nothing.
         """
         request = parse_line(line)
         if isinstance(request, ops.UndoRequest):
@@ -128,7 +128,9 @@ class Workbench:
             count -= 1
         if count > len(self._earlier):
             messages = len(self._earlier)
-            raise MilpError(f"undo {count}: only {messages} messages changed the state; expected at most {messages}")
+            raise ModellingError(
+                f"undo {count}: only {messages} messages changed the state; expected at most {messages}"
+            )
         if count:
             self._restore(self._earlier[-count])
             del self._earlier[-count:]
@@ -161,12 +163,12 @@ def read_changes(lines: Iterator[str] | Sequence[str]) -> Changes:
     """Read lines of changes.
 
     Raises:
-        MilpError: A line is not a change.
+        ModellingError: A line is not a change.
     """
     changes: list[ops.AnyChange] = []
     for line in lines:
         request = parse_line(line)
         if not isinstance(request, CHANGES):
-            raise MilpError(f"expected a change, not {line[:80]!r}")
+            raise ModellingError(f"expected a change, not {line[:80]!r}")
         changes.append(request)
     return tuple(changes)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from oragent.converse.problems.district import District, format_clock
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_builder import IndexedModelBuilder
-from oragent.milp.linked import LinkedFigures
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.links import LinkedFigures
 
 # Number of students per unit of the weighted objective.
 STUDENTS_A_UNIT = 100.0

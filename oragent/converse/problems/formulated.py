@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from oragent._base.errors import ConfigError, MilpError
+from oragent._base.errors import ConfigError, ModellingError
 from oragent._base.text_format import one_line
 from oragent.converse.decision import (
     Goal,
@@ -22,11 +22,11 @@ from oragent.converse.problems.reply_formats import escape_cell, read_objects, r
 from oragent.converse.prompting import fill_template, quote_line
 from oragent.converse.solving import begin, by_milp, find_extreme
 from oragent.converse.state import RestrictionState
-from oragent.milp.changes import limits_in_words
-from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense
-from oragent.milp.plain import number
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import breaches
+from oragent.modelling.data.display import number
+from oragent.modelling.data.flat_model import INFINITY, Milp, Relation, Row, Sense
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations.flat_changes import limits_in_words
+from oragent.modelling.solving.flat_solving import breaches
 
 LIMIT_S = 12.0
 NONZERO = 1e-9
@@ -92,7 +92,7 @@ class FormulatedProblem:
         """Optimum of the unchanged model.
 
         Raises:
-            MilpError: The model has no solution.
+            ModellingError: The model has no solution.
         """
         solved = self.solve(begin(self))
         if not solved.decision:
@@ -100,7 +100,7 @@ class FormulatedProblem:
                 SolveStatus.UNBOUNDED: "has no optimum: its objective improves without end",
                 SolveStatus.UNKNOWN: "could not be solved in time",
             }.get(solved.status, "is infeasible")
-            raise MilpError(
+            raise ModellingError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: correct the model first"
             )
         return solved

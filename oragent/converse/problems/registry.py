@@ -5,7 +5,7 @@ import re
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.problems.district_model import district_model
 from oragent.converse.problems.schools import Schools, generate_district, sfusd
-from oragent.milp.indexed import IndexedModel
+from oragent.modelling.data.indexed import IndexedModel
 
 # Forms of problem names.
 NAMES = "sfusd, district:SCHOOLS:TIMES[:SEED]"

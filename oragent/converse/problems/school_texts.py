@@ -23,8 +23,8 @@ from oragent.converse.problems.reply_formats import (
     read_proposals,
     read_tables,
 )
-from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
-from oragent.milp.model import Sense
+from oragent.modelling import Milp, Objective, Relation, Row, Variable, VariableKind
+from oragent.modelling.data.flat_model import Sense
 
 fill_text = PromptFolder("oragent.converse", "problems/prompts").fill
 # Maximum number of characters; a longer reply is cut.

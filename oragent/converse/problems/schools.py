@@ -34,7 +34,7 @@ from oragent.converse.problems.programs import ProgramForm, school_form
 from oragent.converse.problems.school_texts import school_model
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import RestrictionState
-from oragent.milp import Milp, Relation, Row, Sense, SolveStatus
+from oragent.modelling import Milp, Relation, Row, Sense, SolveStatus
 
 # Seconds of a solve of a district that is too large to enumerate; such results state their gap.
 LIMIT_S = 12.0

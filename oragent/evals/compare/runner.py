@@ -31,7 +31,7 @@ from oragent.evals.bench.tables import TextTable
 from oragent.evals.compare.plan import FAIR, FILE, STRATEGY, StrategyVariant, cell_config, configure_variant
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem
 from oragent.ledger import RecordedReply
-from oragent.report import about
+from oragent.report import run_configuration
 from oragent.report.held_out import score_held_out
 from oragent.report.live.offline import write_report
 from oragent.report.pages.text import clip_text
@@ -163,7 +163,7 @@ def _find_run(strategy: str, folder: Path) -> Path | None:
     """Return the folder of an existing run. Folders of killed runs without a configuration are ignored."""
     for path in sorted(folder.glob("*/config.yaml")):
         try:
-            if about.read_about(path).strategy_name == strategy:
+            if run_configuration.read_about(path).strategy_name == strategy:
                 return path.parent
         except (ConfigError, StoreError):
             # The run was killed during its first write, before it had any cost.

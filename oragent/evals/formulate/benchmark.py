@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent._base.settings import STRICT
 from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
@@ -32,8 +32,8 @@ from oragent.formulate.spending import list_profiles
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model, estimate_tokens
-from oragent.milp.solution import TOLERANCES, SolveVerdict
-from oragent.milp.solving import solve
+from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
+from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.sandbox import Sandbox
 
 # Rows of the published table of ablations, in its order.
@@ -304,7 +304,7 @@ def _reference_seconds(labelled: Labelled, limit_s: float) -> float | None:
         return None
     try:
         return solve(labelled.gold, limit_s, duals=False).seconds
-    except MilpError:
+    except ModellingError:
         return None
 
 

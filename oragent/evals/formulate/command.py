@@ -22,8 +22,8 @@ from oragent.evals.formulate.sets import FORMS
 from oragent.evals.requests import FormulateBenchRequest
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
 from oragent.ledger.study import FinishedCase
-from oragent.milp.model import Milp
-from oragent.milp.solution import TOLERANCES, SolveVerdict
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.text import format_money
 

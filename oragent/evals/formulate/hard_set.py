@@ -14,9 +14,9 @@ import numpy as np
 from oragent._base.prompt_templates import PromptFolder
 from oragent.evals.formulate.labelled import Label, Labelled, ProblemSet
 from oragent.formulate.problem import ProblemText
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 
 TEXTS = PromptFolder("oragent.evals.formulate", "hard")
 SEED = 20261127

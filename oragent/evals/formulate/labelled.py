@@ -12,8 +12,8 @@ from oragent._base.files import file_stem
 from oragent.formulate.data import show_path
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import ProblemText
-from oragent.milp.model import Milp
-from oragent.milp.solution import SolveVerdict, Tolerance
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.solution import SolveVerdict, Tolerance
 
 FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbounded": "unbounded"}

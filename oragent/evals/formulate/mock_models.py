@@ -20,8 +20,8 @@ from oragent.formulate.options import ALL
 from oragent.formulate.problem import DEFAULT
 from oragent.ledger.replies import KEY
 from oragent.llm.model import Model, Reply, Request, estimate_tokens
-from oragent.milp.model import Milp, Relation, Sense
-from oragent.milp.plain import quoted
+from oragent.modelling.data.display import quoted
+from oragent.modelling.data.flat_model import Milp, Relation, Sense
 
 PROGRAM = '''import pulp
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ConfigError, MilpError, ProblemError
+from oragent._base.errors import ConfigError, ModellingError, ProblemError
 from oragent._base.text_format import one_line
 from oragent.evals.formulate.folder_sets import read_folders
 from oragent.evals.formulate.hard_set import hard_set
@@ -32,8 +32,8 @@ from oragent.formulate.audit import NUMBER_WORDS
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.options import check_known
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
-from oragent.milp.families import FAMILIES
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.families import FAMILIES
 
 # Forms of published files.
 FORMS = ("nl4opt", "complexor", "optibench", "miplib-nl")
@@ -89,7 +89,7 @@ def read_nl4opt(path: Path) -> ProblemSet:
             continue
         try:
             gold = gold_milp(record, record.get("var_map") or spelled.get(str(record.get("id")), {}))
-        except (KeyError, ValueError, TypeError, AttributeError, MilpError):
+        except (KeyError, ValueError, TypeError, AttributeError, ModellingError):
             gold = None
         cases.append(Labelled(ProblemText(name, question), label, gold))
     if len(cases) < 280:
@@ -136,7 +136,7 @@ def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
 
     Raises:
         KeyError: A name or number cannot be read.
-        MilpError: The record does not describe a valid model.
+        ModellingError: The record does not describe a valid model.
     """
     names = [str(name) for name in record["vars"]]
     find_name = _name_finder(names, spellings)

@@ -16,9 +16,9 @@ from typing import Any
 from oragent._base.errors import OragentError
 from oragent._base.files import read_bounded
 from oragent._base.safe_load import parse_json
-from oragent.milp.files import read
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.files.model_files import read
+from oragent.modelling.solving.flat_solving import solve
 
 ANSWER = "answer.json"
 MOST_ANSWER = 1 << 20

@@ -12,10 +12,10 @@ from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
+from oragent.workspace.agent_sessions import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
+from oragent.workspace.agent_sessions import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.layout import Mode, sha256_of
 from oragent.workspace.reading import list_files, read_bytes
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
-from oragent.workspace.roles import PROMPTS as PRODUCT_PROMPTS
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.settings import LIMITS
 from oragent.workspace.tools import ToolSession

@@ -31,8 +31,8 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
+from oragent.workspace.agent_sessions import AgentWork
 from oragent.workspace.layout import Mode, open_workspace
-from oragent.workspace.roles import AgentWork
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import LIMITS
 from oragent.workspace.tools import ToolSession

@@ -17,8 +17,8 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.printed import Backing, PrintedObjective, ProgramAttempt, find_backing, parse_objective
 from oragent.evals.workspace.rubric import ROW, Named, build_row, collect_once, read_rows
-from oragent.milp import Sense
-from oragent.milp.capture.program import ProgramOutcome
+from oragent.modelling import Sense
+from oragent.modelling.capture.program import ProgramOutcome
 from oragent.workspace import tables
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import read_text, shorten

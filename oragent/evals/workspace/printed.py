@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oragent.milp.capture.program import ProgramOutcome
-from oragent.milp.model import Sense
+from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.data.flat_model import Sense
 from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRun, SolvedModel, relative_error
 

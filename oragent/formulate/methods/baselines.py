@@ -19,7 +19,7 @@ from oragent._base.errors import ReplyError
 from oragent.formulate.prompting import extract_program
 from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
 from oragent.llm.model import Message
-from oragent.milp.solution import TOLERANCES
+from oragent.modelling.data.solution import TOLERANCES
 
 MOST_HINTS = 5
 MOST_TRIALS = 3

@@ -8,7 +8,7 @@ from oragent.formulate import modules
 from oragent.formulate.methods.revision import check_and_revise
 from oragent.formulate.requirements import find_nonlinearity
 from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
-from oragent.milp.solution import SolveVerdict
+from oragent.modelling.data.solution import SolveVerdict
 
 STEPS = {
     "terminology": modules.interpret_terms,

@@ -12,15 +12,15 @@ from oragent._base.safe_load import parse_json
 from oragent._base.text_format import escape_text
 from oragent.evaluation.hardening import HardenedCase
 from oragent.ledger.database import Database
-from oragent.report.chance import compare_pairs
-from oragent.report.final import read_final
+from oragent.report.final_round import read_final
 from oragent.report.fresh import Sets
 from oragent.report.hardened import read_hardened
 from oragent.report.held_out import best_text, read_check
 from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, eval_command, find_leaders
-from oragent.report.pictured import Picture, read_pictures
 from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
+from oragent.report.significance import compare_pairs
+from oragent.report.solution_pictures import Picture, read_pictures
 from oragent.report.terminal import list_elites, list_evidence
 from oragent.search.folder import best_file
 from oragent.search.program_header import split_head

@@ -20,8 +20,8 @@ from oragent._base.text_format import escape_text
 from oragent.ledger.database import Database
 from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out
-from oragent.report import about as abouts
-from oragent.report.about import About
+from oragent.report import run_configuration
+from oragent.report.run_configuration import About
 from oragent.search.candidate import PROBE, Elite
 from oragent.search.checks import way_on
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind
@@ -196,7 +196,7 @@ class RunReader:
         if not (folder / "run.db").is_file() or not (folder / "config.yaml").is_file():
             raise StoreError(f"{folder} is not the folder of a run: config.yaml and run.db are expected in it")
         self.folder = folder
-        self.about: About = abouts.read_about(folder / "config.yaml")
+        self.about: About = run_configuration.read_about(folder / "config.yaml")
 
     @contextmanager
     def opened(self) -> Iterator[Database]:

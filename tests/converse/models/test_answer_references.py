@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent.converse.models.workbench import Workbench
-from oragent.milp.answer_references import fill_reference
-from oragent.milp.answer_text import find_problems, make_answer, plain_answer
-from oragent.milp.operations.results import Figure
-from oragent.milp.plain import figure as figure_text
-from oragent.milp.references import format_figure
-from tests.milp.indexed_models import transport
+from oragent.modelling.data.display import figure as figure_text
+from oragent.modelling.operations.results import Figure
+from oragent.modelling.references.answer_references import fill_reference
+from oragent.modelling.references.answer_text import find_problems, make_answer, plain_answer
+from oragent.modelling.references.figures import format_figure
+from tests.modelling.indexed_models import transport
 
 LINES = (
     "solve",
@@ -100,7 +100,7 @@ def test_references_to_nothing_are_refused_in_one_line(bench: Workbench, text: s
     if text == "r1":
         assert filled(bench, text) == filled(bench, "r1.objective")
         return
-    with pytest.raises(MilpError) as refused:
+    with pytest.raises(ModellingError) as refused:
         filled(bench, text)
     assert "\n" not in str(refused.value)
 
@@ -108,7 +108,7 @@ def test_references_to_nothing_are_refused_in_one_line(bench: Workbench, text: s
 @pytest.mark.slow
 @given(st.text('r123.[]()+-*/ objectivevalue{}"', max_size=60))
 def test_no_text_breaks_the_reader(bench: Workbench, text: str) -> None:
-    with contextlib.suppress(MilpError):
+    with contextlib.suppress(ModellingError):
         filled(bench, text)
     find_problems(f"{{{text}}}", bench.results, bench.model)
     make_answer(f"a {{{text}}} b", bench.results, bench.model, [])
@@ -120,7 +120,7 @@ def test_the_interval_of_a_difference_holds_the_true_one(bench: Workbench) -> No
     results = {"r1": first, "r2": second}
     assert fill_reference("r2.objective - r1.objective", results, bench.model).text == "between -25 and -10 EUR"
     assert fill_reference("r2.objective / r1.objective", results, bench.model).text.startswith("between 0.75 and ")
-    with pytest.raises(MilpError, match="division by zero"):
+    with pytest.raises(ModellingError, match="division by zero"):
         fill_reference("r1.objective / (r2.objective - r2.objective)", results, bench.model)
 
 
@@ -193,7 +193,7 @@ def test_braces_without_results_stay_text(bench: Workbench) -> None:
 
 
 def test_labels_with_signs_and_other_scripts(tmp_path: Path) -> None:
-    from oragent.milp.indexed_builder import IndexedModelBuilder
+    from oragent.modelling.data.builder import IndexedModelBuilder
 
     builder = IndexedModelBuilder("مخزن")
     builder.add_set("مدينة", ["باريس", 'the "old" (port)', "a]b}"])

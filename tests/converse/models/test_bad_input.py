@@ -14,8 +14,8 @@ from oragent.converse.models.model_files import begin_conversation
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.callable import wrap_function
 from oragent.llm.model_settings import RuntimeWords
-from oragent.milp.indexed_builder import IndexedModelBuilder
-from oragent.milp.indexed_files import read_indexed
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.files.indexed_files import read_indexed
 from tests.converse.models.workshop import TRUTH, write_workshop
 
 RUNTIME = RuntimeWords((), {"model.name": "scripted"}, None).read_runtime(("agent",))
@@ -132,7 +132,7 @@ def test_names_in_arabic_and_with_quotes_are_asked_changed_and_answered(tmp_path
 def test_a_model_of_a_million_variables_has_a_short_prompt_and_answers_or_refuses_in_one_line(tmp_path: Path) -> None:
     from oragent.converse.models.model_prompt import model_prompt
     from oragent.llm.dialogue import LETTERS_A_TOKEN
-    from oragent.milp.operations.outcomes import SolveLimits
+    from oragent.modelling.operations.outcomes import SolveLimits
     from tests.converse.models.test_model_prompt import TOKENS, grid
 
     model = grid(1000, 1000)

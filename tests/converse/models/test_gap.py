@@ -6,10 +6,10 @@ import math
 import pytest
 
 from oragent.converse.models.workbench import Workbench
-from oragent.milp.answer_references import fill_reference
-from oragent.milp.operations.outcomes import SolveLimits
-from oragent.milp.operations.results import Figure
-from tests.milp.indexed_models import Sketch
+from oragent.modelling.operations.outcomes import SolveLimits
+from oragent.modelling.operations.results import Figure
+from oragent.modelling.references.answer_references import fill_reference
+from tests.modelling.indexed_models import Sketch
 
 JOBS = [f"j{number}" for number in range(1, 9)]
 RELEASE = dict(zip(JOBS, (0.0, 1.0, 2.0, 1.0, 4.0, 2.0, 5.0, 3.0), strict=True))

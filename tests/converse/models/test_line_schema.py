@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oragent.converse.models.line_schema import lines_schema, write_lines
 from oragent.converse.models.line_writer import read_lines
 from oragent.converse.models.workbench import Workbench
-from oragent.milp.operations.syntax import parse_line
+from oragent.modelling.operations.syntax import parse_line
 from tests.converse.models.test_model_prompt import flat
 from tests.converse.whatif.planners import MODELS
 
@@ -96,11 +96,11 @@ def test_other_replies_have_no_lines(reply: str) -> None:
     "operation", [{}, {"do": []}, {"do": "whatif"}, {"do": "whatif", "changes": 3}, {"do": "total", "name": {}}]
 )
 def test_incomplete_operations_are_refused_as_lines(operation: dict[str, Any]) -> None:
-    from oragent._base.errors import MilpError
+    from oragent._base.errors import ModellingError
 
     model = MODELS["battery"]()
     for line in write_lines([operation], model):
-        with pytest.raises(MilpError):
+        with pytest.raises(ModellingError):
             Workbench(model).ask(line)
 
 

@@ -20,9 +20,9 @@ from oragent.converse.models.workbench import Workbench
 from oragent.llm.callable import wrap_function
 from oragent.llm.model import ToolCall
 from oragent.llm.model_settings import RuntimeWords
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.models.workshop import TRUTH, write_workshop
-from tests.milp.indexed_models import transport
+from tests.modelling.indexed_models import transport
 
 RUNTIME = RuntimeWords((), {"model.name": "scripted"}, None).read_runtime(("agent",))
 

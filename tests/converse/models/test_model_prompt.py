@@ -10,12 +10,12 @@ import pytest
 from oragent.converse.models.model_prompt import describe_family, describe_model, model_prompt
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.dialogue import LETTERS_A_TOKEN
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_builder import IndexedModelBuilder
-from oragent.milp.indexed_names import from_milp
-from oragent.milp.model import Milp, Objective, Sense, Variable
-from oragent.milp.reference_text import name_text
-from tests.milp.indexed_models import transport
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.flat_model import Milp, Objective, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.references.reference_text import name_text
+from tests.modelling.indexed_models import transport
 
 TOKENS = 4000
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.models.web import Client, serve
 from tests.extras import need
-from tests.milp.indexed_models import transport
+from tests.modelling.indexed_models import transport
 
 need("starlette")
 pages = pytest.importorskip("playwright.sync_api", reason="needs playwright, a package that drives a browser")

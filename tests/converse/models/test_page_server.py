@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.models.web import TOKEN, Client, serve
 from tests.converse.models.workshop import TRUTH, best_profit, write_workshop
 from tests.extras import need
-from tests.milp.indexed_models import transport
+from tests.modelling.indexed_models import transport
 
 need("starlette")
 
@@ -207,7 +207,7 @@ def test_the_page_allows_only_its_own_script(steady: Client) -> None:
 
 
 def test_names_with_markup_and_quotes_stay_text(tmp_path: Path) -> None:
-    from oragent.milp.indexed_builder import IndexedModelBuilder
+    from oragent.modelling.data.builder import IndexedModelBuilder
 
     builder = IndexedModelBuilder("<img src=x onerror=alert(1)>")
     labels = ["باريس", 'the "old" port', "</script><script>alert(1)</script>", "a]b"]

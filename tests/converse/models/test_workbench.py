@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent.converse.models.model_agents import LinesAgent
 from oragent.converse.models.result_text import headline
 from oragent.converse.models.scenario_table import scenario_rows, table_cells, write_scenarios
 from oragent.converse.models.workbench import Workbench
-from oragent.milp.indexed_files import read_indexed
+from oragent.modelling.files.indexed_files import read_indexed
 from tests.converse.models.workshop import TRUTH, write_workshop
 
 QUESTIONS = ("whatif tables <= 3", "solve", "value tables", "price carpentry", "sweep carpentry = 40, 50", "binding")
@@ -78,7 +78,7 @@ def test_an_answer_to_a_question_back_completes_the_request(agent: LinesAgent) -
 
 
 def _two_metz():
-    from oragent.milp.indexed_builder import IndexedModelBuilder
+    from oragent.modelling.data.builder import IndexedModelBuilder
 
     builder = IndexedModelBuilder("two")
     builder.add_set("city", ["Metz", "METZ"])
@@ -126,7 +126,7 @@ def test_scenarios_side_by_side_agree_with_their_own_solves(agent: LinesAgent, t
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["../a.csv", "a.txt", ".csv", "/tmp/a.csv", "a"])
 def test_exports_stay_in_the_folder(agent: LinesAgent, name: str) -> None:
-    with pytest.raises(MilpError):
+    with pytest.raises(ModellingError):
         write_scenarios(agent.workbench, name, agent.folder)
 
 

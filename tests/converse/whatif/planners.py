@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 
-from oragent.milp.indexed import IndexedModel
-from tests.milp.indexed_models import Data, Sketch
-from tests.milp.truths import Truth
+from oragent.modelling.data.indexed import IndexedModel
+from tests.modelling.indexed_models import Data, Sketch
+from tests.modelling.truths import Truth
 
 INF = np.inf
 NURSES = ["Ana", "Bo", "Chi", "Dov", "Eve"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from oragent.evals.converse.whatif.question_sets import QUESTIONS as FILE
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.whatif.planners import MODELS
 from tests.converse.whatif.questions import QUESTIONS, PlannerQuestion
 

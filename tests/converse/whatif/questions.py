@@ -25,7 +25,7 @@ from tests.converse.whatif.planners import (
     WARDS,
     YEARS,
 )
-from tests.milp.truths import Truth, scaled, shifted
+from tests.modelling.truths import Truth, scaled, shifted
 
 Terms = Mapping[tuple[str, ...] | str, float]
 

@@ -15,9 +15,9 @@ import pytest
 from oragent.evals.converse.whatif.question_sets import QUESTIONS as FILE
 from oragent.evals.converse.whatif.run_questions import run_questions
 from oragent.llm.model_settings import RuntimeWords
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_builder import IndexedModelBuilder
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.conftest import SHARED
 
 SETS = SHARED / "whatif"

@@ -14,10 +14,10 @@ from oragent.evals.converse.whatif.question_sets import read_questions
 from oragent.evals.converse.whatif.run_questions import bench_questions, print_scores, run_questions
 from oragent.llm.callable import wrap_function
 from oragent.llm.model_settings import RuntimeWords
-from oragent.milp.indexed_files import write_indexed
+from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.whatif.played import REPLIES, replay, write_set
 from tests.converse.whatif.questions import QUESTIONS
-from tests.milp import indexed_models
+from tests.modelling import indexed_models
 
 RUNTIME = RuntimeWords((), {"model.name": "recorded"}, None).read_runtime(("agent",))
 # One question of each model, for the fast tests.

@@ -22,7 +22,7 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import LONG, WEAVING, Course, Scenario
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
-from oragent.report.pictured import is_plain_svg
+from oragent.report.solution_pictures import is_plain_svg
 from oragent.search.genetics.variation import child_of_seed
 from tests.extras import need
 

@@ -18,7 +18,7 @@ from oragent.harness.drawing import draw_packing
 from oragent.report.held_out import hash_text
 from oragent.report.live.offline import write_offline
 from oragent.report.live.server import serve
-from oragent.report.pictured import FOLDER
+from oragent.report.solution_pictures import FOLDER
 from oragent.search.store import Store
 from tests.extras import need
 from tests.report.runs import SEED, Made, describe, reply, searched, write

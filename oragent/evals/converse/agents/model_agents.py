@@ -19,8 +19,8 @@ from oragent.evals.converse.agents.rules import RulesAgent
 from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms, renamed_values, silent_errors
 from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
-from oragent.milp.solution import Solution, SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
 ROLE = "agent"

@@ -12,8 +12,8 @@ from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import Toolbox
 from oragent.evals.converse.agents.rule_commands import HELP, RELATIONS, no_command_error, parse_figure
 from oragent.llm.model import ToolCall
-from oragent.milp.model import Sense
-from oragent.milp.solution import SolveStatus
+from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.solution import SolveStatus
 
 BOUND = re.compile(r"(?i)(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)")
 ELSE = re.compile(r"\s+else\s+")

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oragent._base.distribution import require_pulp
-from oragent._base.errors import MilpError
+from oragent._base.errors import ModellingError
 from oragent._base.text_format import escape_text, hide_addresses
 from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.problems.programs import ProgramForm
-from oragent.milp.as_pulp import from_pulp_dict
-from oragent.milp.model import Milp, Objective, Relation, Row, Sense
-from oragent.milp.solution import SolveStatus
-from oragent.milp.solving import solve
+from oragent.modelling.convert.pulp_models import from_pulp_dict
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -87,7 +87,7 @@ class SandboxedPrograms:
         try:
             result = json.loads(ended.files["result.json"])
             return BuiltModel(from_pulp_dict(result["model"], float(result["constant"])))
-        except MilpError as problem:
+        except ModellingError as problem:
             return BuiltModel(None, f"the model cannot be used: {problem}")
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
             return BuiltModel(None, f"the model cannot be used: {type(problem).__name__}")

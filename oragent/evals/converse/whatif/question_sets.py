@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import one_line
-from oragent.milp.answer_references import POSSIBLE
-from oragent.milp.answer_text import AnswerPart
-from oragent.milp.operations.results import AnyResult, Figure
-from oragent.milp.references import resolve_reference
+from oragent.modelling.operations.results import AnyResult, Figure
+from oragent.modelling.references.answer_references import POSSIBLE
+from oragent.modelling.references.answer_text import AnswerPart
+from oragent.modelling.references.figures import resolve_reference
 
 QUESTIONS = "questions.jsonl"
 LARGEST = 64 << 20

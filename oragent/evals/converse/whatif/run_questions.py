@@ -22,9 +22,9 @@ from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase, open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_files import read_indexed
-from oragent.milp.operations.outcomes import SolveLimits
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.operations.outcomes import SolveLimits
 
 GOLD, TOOLS, WRITER = "gold", "T-P-P", "lines"
 AGENTS = (GOLD, TOOLS, WRITER)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oragent._base.errors import WorkspaceError
-from oragent.milp.indexed import IndexedModel
-from oragent.milp.indexed_builder import IndexedModelBuilder
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.indexed import IndexedModel
 
 Key = tuple[str, ...]
 Sets = Mapping[str, Sequence[str]]
@@ -80,7 +80,7 @@ class Change:
     kind: str
     # One or two sentences with all names and numbers, in words of the business.
     text: str
-    # Operations of ``oragent.milp.operations``. Empty for a change of data.
+    # Operations of ``oragent.modelling.operations``. Empty for a change of data.
     lines: tuple[str, ...]
     cells: tuple[DataCell, ...]
     # Lines of a PuLP program with the same effect. Empty for a change of data.

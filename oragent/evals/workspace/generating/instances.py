@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oragent._base.errors import MilpError, WorkspaceError
+from oragent._base.errors import ModellingError, WorkspaceError
 from oragent.evals.workspace.generating import distribution, energy, production, rostering
 from oragent.evals.workspace.generating.artifacts import (
     FileLayout,
@@ -25,9 +25,9 @@ from oragent.evals.workspace.generating.artifacts import (
 from oragent.evals.workspace.generating.domain import Change, CleanData, DataCell, Domain, Query
 from oragent.evals.workspace.importing import LABELS, import_release, read_release
 from oragent.evals.workspace.views import VAULT
-from oragent.milp.indexed import RELATIONS
-from oragent.milp.operations import ModelSession, SolveLimits
-from oragent.milp.operations.results import CompareResult, ExtremeResult, OperationResult, PriceResult, SolveResult
+from oragent.modelling.data.indexed import RELATIONS
+from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.operations.results import CompareResult, ExtremeResult, OperationResult, PriceResult, SolveResult
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shorten_path
 
@@ -210,7 +210,7 @@ def _revise(domain: Domain, data: CleanData, changes: list[Change]) -> tuple[Mod
     session.run(line for change in changes for line in change.lines)
     try:
         after = optimum(session)
-    except MilpError:
+    except ModellingError:
         return None
     return None if after is None else (session, after)
 
@@ -311,7 +311,7 @@ def _ask(session: ModelSession, query: Query) -> float | None:
             ends = [session.ask(f"{word} {query.subject}") for word in ("most", "least")]
             values = [end.figure.value or 0.0 for end in ends if isinstance(end, ExtremeResult)]
             value = values[0] if abs(values[0] - values[1]) < 1e-6 else None
-    except MilpError:
+    except ModellingError:
         return None
     return None if value is None or f"{abs(value):.2f}" == "0.00" else value
 

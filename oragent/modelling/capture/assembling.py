@@ -1,0 +1,260 @@
+"""Indexed model of a captured one: families, sets, and the data cells to which its figures refer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.capture.families import CapturedGroup, SetPool, group_members
+from oragent.modelling.capture.matching import MatchedFigures, Matcher
+from oragent.modelling.capture.reading import ReadLinks, ReadModel
+from oragent.modelling.data.flat_model import LARGEST, NO_BOUND, Sense
+from oragent.modelling.data.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
+from oragent.modelling.data.links import LinkedVector, Links
+from oragent.modelling.files.lp_reader import UNNAMED
+
+AT_MOST, EQUAL, AT_LEAST = -1, 0, 1
+# Suffix of the family with the upper limits of rows with two limits.
+UPPER = "_upper"
+
+
+@dataclass(frozen=True)
+class AssembledModel:
+    """An indexed model, and the position in it of each column of the program's model."""
+
+    model: IndexedModel
+    # Names of parameters that were matched by their values.
+    matched: tuple[str, ...]
+
+
+def assemble(read: ReadModel) -> AssembledModel:
+    """Build the indexed model.
+
+    Raises:
+        ModellingError: Parts of the program's model are missing, or a figure is out of range.
+    """
+    if read.missing:
+        raise ModellingError(f"not captured: {'; '.join(read.missing)}")
+    if not read.columns:
+        raise ModellingError("not captured: the model has no variable")
+    figures = np.concatenate([read.cost, read.values, [read.constant]])
+    if (np.abs(figures) > LARGEST).any():
+        raise ModellingError(f"not captured: a coefficient is beyond {LARGEST:g} in size")
+    read = _split_ranges(read)
+    columns = group_members(read.columns, read.column_keys, read.variable_sets, "x")
+    rows = group_members(read.rows, read.row_keys, read.row_sets, "row", drops_counters=True)
+    pool = SetPool(read)
+    pool.resolve([*columns, *rows])
+    families = (_family(VariableFamily, group, pool) for group in columns)
+    variables = tuple(replace(family, unit=read.units.get(family.name, "")) for family in families)
+    row_families = tuple(_family(RowFamily, group, pool) for group in rows)
+    is_lower = np.isfinite(read.row_low)
+    rhs = np.where(is_lower, read.row_low, read.row_high)
+    parts = {
+        "cost": read.cost,
+        "rhs": rhs,
+        "entry": read.values,
+        "low": _without_huge(read.low),
+        "high": _without_huge(read.high),
+    }
+    parameters, cells, vectors, matched = _link_data(read, pool, parts, variables, row_families)
+    relations = np.where(read.row_low == read.row_high, EQUAL, np.where(is_lower, AT_LEAST, AT_MOST))
+    sense = Sense.MAXIMIZE if read.maximize else Sense.MINIMIZE
+    unit = read.units.get("objective", "")
+    quadratic = read.features.quadratic
+    name = read.objective
+    if not name or UNNAMED.fullmatch(name) or name in {goal.name for goal in read.features.goals}:
+        name = "objective"
+    objective = IndexedObjective(name, sense, vectors["cost"], read.constant, unit, quadratic=quadratic)
+    further = (IndexedObjective.from_further(goal, len(read.columns)) for goal in read.features.goals)
+    model = IndexedModel(
+        name=read.name,
+        sets=tuple(pool.used.values()),
+        parameters=parameters,
+        variables=variables,
+        rows=row_families,
+        objectives=(objective, *further),
+        features=replace(read.features, quadratic=(), goals=()),
+        cells=cells,
+        low=vectors["low"],
+        high=vectors["high"],
+        integer=read.integer,
+        starts=read.starts,
+        columns=read.indices.astype(np.int32),
+        entries=vectors["entry"],
+        relations=relations.astype(np.int8),
+        rhs=vectors["rhs"],
+        flat_columns=_flat(read.columns),
+        flat_rows=_flat(read.rows),
+    )
+    return AssembledModel(model.check(), matched)
+
+
+def _flat(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in the program if each member has one."""
+    if all(names) and len(set(names)) == len(names):
+        return tuple(names)
+    return ()
+
+
+def _without_huge(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.abs(bounds) >= NO_BOUND, np.copysign(np.inf, bounds), bounds)
+
+
+def _split_ranges(read: ReadModel) -> ReadModel:
+    """Give each row with two limits a second row for the upper one, and remove rows without limits."""
+    low, high = _without_huge(read.row_low), _without_huge(read.row_high)
+    if (low == np.inf).any() or (high == -np.inf).any():
+        raise ModellingError("not captured: a row has an infinite right-hand side")
+    has_two = np.isfinite(low) & np.isfinite(high) & (low != high)
+    kept = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
+    extra = np.flatnonzero(has_two)
+    if not len(extra) and len(kept) == len(low):
+        return replace(read, row_low=low, row_high=high)
+    order = np.concatenate([kept, extra])
+    sizes = np.diff(read.starts)[order]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    places = np.repeat(read.starts[order] - starts[:-1], sizes) + np.arange(starts[-1])
+    new_low = np.concatenate([low[kept], np.full(len(extra), -np.inf)])
+    new_high = np.concatenate([np.where(has_two[kept], np.inf, high[kept]), high[extra]])
+    names = [read.rows[at] for at in kept]
+    names += [f"{read.rows[at]}{UPPER}" if read.rows[at] else "" for at in extra]
+    keys = [read.row_keys[at] for at in kept]
+    for at in extra:
+        key = read.row_keys[at]
+        keys.append(None if key is None else (f"{key[0]}{UPPER}", key[1], key[2]))
+    sets = read.row_sets | {f"{name}{UPPER}": sets for name, sets in read.row_sets.items()}
+    kept_place = np.full(len(low), -1)
+    kept_place[kept] = np.arange(len(kept))
+    kept_entry = np.full(len(read.values), -1)
+    kept_entry[places[: int(starts[len(kept)])]] = np.arange(int(starts[len(kept)]))
+    return replace(
+        read,
+        rows=names,
+        row_low=new_low,
+        row_high=new_high,
+        starts=starts,
+        indices=read.indices[places],
+        values=read.values[places],
+        row_keys=keys,
+        row_sets=sets,
+        links=_move_links(read, kept_place, kept_entry, has_two),
+    )
+
+
+def _move_links(
+    read: ReadModel, kept_place: NDArray[np.int64], kept_entry: NDArray[np.int64], has_two: NDArray[np.bool_]
+) -> ReadLinks:
+    """Return references with the new positions of rows and entries, without those of rows with two limits."""
+    links = read.links
+    row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
+    places, chosen = links.places.copy(), []
+    for at, target in enumerate(links.targets):
+        place = int(places[at])
+        if target == "rhs" and 0 <= place < len(kept_place):
+            is_dropped, places[at] = bool(has_two[place]), kept_place[place]
+        elif target == "entry" and 0 <= place < len(kept_entry):
+            is_dropped, places[at] = bool(has_two[row_of[place]]), kept_entry[place]
+        else:
+            is_dropped = False
+        if not is_dropped and places[at] >= 0:
+            chosen.append(at)
+    return replace(
+        links,
+        targets=[links.targets[at] for at in chosen],
+        places=places[chosen],
+        tables=links.tables[chosen],
+        cells=links.cells[chosen],
+        factors=links.factors[chosen],
+    )
+
+
+Kind = TypeVar("Kind", VariableFamily, RowFamily)
+
+
+def _family(kind: type[Kind], group: CapturedGroup, pool: SetPool) -> Kind:
+    return kind(
+        group.name,
+        group.given_sets,
+        pool.keys_of(group.given_sets, group.labels),
+        np.array(group.positions, dtype=np.int64),
+        is_guessed=group.is_guessed,
+    )
+
+
+def _link_data(
+    read: ReadModel,
+    pool: SetPool,
+    parts: dict[str, NDArray[np.float64]],
+    variables: tuple[VariableFamily, ...],
+    rows: tuple[RowFamily, ...],
+) -> tuple[tuple[ParameterFamily, ...], NDArray[np.float64], dict[str, LinkedVector], tuple[str, ...]]:
+    """Return parameters, their cells, the figures that refer to them, and the names of parameters matched by value."""
+    matcher = Matcher(read, pool, parts, variables, rows)
+    found = matcher.match()
+    parameters: list[ParameterFamily] = []
+    cells: list[NDArray[np.float64]] = []
+    first: dict[int, int] = {}
+    total = 0
+    linked = {int(table) for table in read.links.tables if 0 <= table < len(read.tables)}
+    by_value = {figures.table for figures in found}
+    for number, table in enumerate(read.tables):
+        sets = matcher.sets_of(number)
+        if sets is None or not (number in linked or number in by_value or table.sets):
+            continue
+        if not np.isfinite(table.values).all() or table.name in {parameter.name for parameter in parameters}:
+            continue
+        first[number] = total
+        positions = np.arange(total, total + len(table.values))
+        keys = pool.keys_of(sets, table.keys)
+        guessed = number in by_value and number not in linked
+        parameters.append(ParameterFamily(table.name, sets, keys, positions, is_guessed=guessed))
+        cells.append(table.values)
+        total += len(table.values)
+    values = np.concatenate([np.zeros(0), *cells])
+    vectors = {name: LinkedVector.of_numbers(part) for name, part in parts.items()}
+    _apply_links(read, vectors, first, values)
+    for figures in found:
+        if figures.table in first:
+            vectors[figures.target] = _apply_match(vectors[figures.target], figures, first[figures.table], values)
+    matched = tuple(read.tables[number].name for number in sorted(by_value) if number in first)
+    return tuple(parameters), values, vectors, matched
+
+
+def _apply_links(
+    read: ReadModel, vectors: dict[str, LinkedVector], first: dict[int, int], cells: NDArray[np.float64]
+) -> None:
+    """Link figures to the cells that the modelling library itself names."""
+    links = read.links
+    targets = np.array(links.targets, dtype=object)
+    sizes = {number: len(read.tables[number].values) for number in first}
+    for target, vector in vectors.items():
+        chosen = [
+            at
+            for at in np.flatnonzero(targets == target)
+            if int(links.tables[at]) in first
+            and 0 <= links.cells[at] < sizes[int(links.tables[at])]
+            and 0 <= links.places[at] < len(vector)
+        ]
+        if not chosen:
+            continue
+        places = links.places[chosen]
+        positions = np.array([first[int(links.tables[at])] + int(links.cells[at]) for at in chosen], dtype=np.int64)
+        factors = links.factors[chosen]
+        base = vector.base.copy()
+        np.subtract.at(base, places, factors * cells[positions])
+        scale = np.maximum(1.0, np.abs(vector.base))
+        base[np.abs(base) <= 1e-12 * scale] = 0.0
+        vectors[target] = LinkedVector(base, Links(places, positions, factors))
+
+
+def _apply_match(vector: LinkedVector, figures: MatchedFigures, first: int, cells: NDArray[np.float64]) -> LinkedVector:
+    free = ~vector.is_linked[figures.places]
+    places, positions = figures.places[free], first + figures.cells[free]
+    factors = np.full(len(places), figures.factor)
+    base = vector.base.copy()
+    base[places] = 0.0
+    return LinkedVector(base, vector.links.append(Links(places, positions, factors)))

@@ -1,0 +1,301 @@
+"""Run an untrusted program in the sandbox and return its models, which are solved again outside of its process."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.capture.assembling import assemble
+from oragent.modelling.capture.reading import ReadModel, ReadPoint, read_model, read_point
+from oragent.modelling.capture.recorder import POINT
+from oragent.modelling.capture.sandbox_script import OPENED, SOLVES
+from oragent.modelling.data.arrays import FEASIBLE
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.general_solving import solve_general
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, EndReason, Limits
+from oragent.sandbox.sandbox import Sandbox
+
+STAGE = Path(__file__).with_name("sandbox_script.py")
+STAGE_NAME = ".oragent_stage.py"
+# Files of a program with values by variable.
+SOLUTION_FILES = ("solution.json", "solution.csv")
+# Maximum size of a program, in bytes.
+LARGEST_PROGRAM = 4 << 20
+# Maximum bytes of the list of opened files.
+MOST_BYTES = 1 << 20
+# Maximum number of threads. Solvers start one per processor.
+MOST_THREADS = 256
+PROGRAM_LIMITS = Limits(
+    cpu_s=120.0,
+    memory_mb=4096,
+    counts_used_memory=True,
+    file_mb=256,
+    processes=MOST_THREADS,
+    output_kb=256,
+    idle_s=30.0,
+)
+# Relative difference up to which two objectives are equal.
+SAME = 1e-6
+SOLVES_NOTHING = "the program solved no model that can be captured: what it prints is unverified"
+
+
+class ProgramOutcome(StrEnum):
+    """Way in which a program ended."""
+
+    ENDED = "ended"
+    ERROR = "error"
+    TIME = "time"
+    MEMORY = "memory"
+
+
+class ClaimVerdict(StrEnum):
+    """Result of comparing a program's claim with an independent solve of the captured model."""
+
+    # The claimed point is feasible and as good as the optimum.
+    OPTIMAL = "optimal"
+    # The point is feasible, but a better one exists.
+    WORSE = "worse"
+    # The point is feasible, but neither solve proved it optimal.
+    OPEN = "open"
+    # The claimed point violates the model, or its objective differs from the claimed one.
+    FALSE = "false"
+    # The program has no point, and its status agrees with the independent solve.
+    CONSISTENT = "consistent"
+    # The solver gave no point to the program.
+    NO_CLAIM = "no claim"
+    # The model was not captured, or not solved independently.
+    UNVERIFIED = "unverified"
+
+
+@dataclass(frozen=True)
+class ClaimedPoint:
+    """Point that the solver gave to the program, as the program claims."""
+
+    # Status in the words of the library.
+    status: str
+    objective: float | None
+    # ``(n,)`` values of the columns of the captured model; None without a point.
+    values: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class CapturedModel:
+    """A model that a program solved. All fields except the claim are computed outside of its process."""
+
+    # Name and version of the library.
+    framework: str
+    # Captured model. None if it was not captured; ``reason`` then states why.
+    model: IndexedModel | None
+    claim: ClaimedPoint
+    verdict: ClaimVerdict
+    # Explanation of the verdict in one line. Empty if none is needed.
+    reason: str = ""
+    # Recomputed objective of the claimed point; None without a feasible point.
+    claimed_objective: float | None = None
+    # Status and objective of the solve outside of the program's process. None if the model was not solved again.
+    status: SolveStatus | None = None
+    objective: float | None = None
+    # Names of parameters that were matched with figures of the model by value.
+    matched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CapturedProgram:
+    """Result of running a program."""
+
+    outcome: ProgramOutcome
+    # Last models that the program solved, in order.
+    models: tuple[CapturedModel, ...]
+    # Exit code, or minus the signal.
+    code: int
+    # Start and end of the output.
+    stdout: str
+    stderr: str
+    # Reason why the program was stopped, or why nothing is verified. Empty if neither holds.
+    reason: str
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+    # Solution files that it wrote, by name.
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    # Files of the data folder that the program opened, as it claims.
+    opened: tuple[str, ...] = ()
+
+    @property
+    def last_model(self) -> IndexedModel | None:
+        """Last captured model."""
+        captured = [captured.model for captured in self.models if captured.model is not None]
+        return captured[-1] if captured else None
+
+
+def capture_program(
+    path: Path,
+    *,
+    data_folder: Path | None = None,
+    arguments: tuple[str, ...] = (),
+    limits: Limits = PROGRAM_LIMITS,
+    solve_s: float | None = 60.0,
+    sandbox: Sandbox | None = None,
+    works_in_folder: bool = False,
+    files: Mapping[str, str] | None = None,
+    module: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> CapturedProgram:
+    """Run a program in the sandbox, capture each model that it solves, and solve these models again here.
+
+    The program may read its data folder, start threads, and write into a folder that is deleted. It may start no
+    process and open no connection. It runs in the process that writes the captured model, so it can forge that model.
+    It cannot forge what is computed here: the optimum of that model, and whether the claimed point is feasible.
+
+    Args:
+        path: The program, in Python.
+        data_folder: Folder whose content is in the program's working folder; by default the folder of the program.
+        arguments: Arguments of its command line.
+        limits: Limits of the run.
+        solve_s: Seconds for solving each captured model again; None for no solve.
+        sandbox: Sandbox in which it runs; by default a new one.
+        works_in_folder: Whether the data folder is a copy for this run. The program then works in it and may change it,
+            and sees no other folders than Python's.
+        files: Texts that replace files of the data folder.
+        module: Name of the program's module in the data folder, to run it as ``python -m``.
+        environment: Variables added to the allow-listed ones.
+
+    Raises:
+        ModellingError: The program cannot be read, or is not in the data folder.
+        SandboxError: The sandbox failed.
+    """
+    source = _read_program(path)
+    folder = (data_folder or path.parent).resolve()
+    program = path.resolve()
+    name = program.relative_to(folder).as_posix() if program.is_relative_to(folder) else program.name
+    command = Command(
+        (PYTHON, STAGE_NAME, name, str(limits.cpu_s), module, *arguments),
+        {name: source, **(files or {}), STAGE_NAME: STAGE.read_text(encoding="utf-8")},
+        environment=environment or {},
+        limits=limits,
+        folder=folder if works_in_folder else None,
+        bring=(f"{SOLVES}/*", *SOLUTION_FILES),
+        libraries_only=works_in_folder,
+    )
+    with ExitStack() as stack:
+        box = sandbox or stack.enter_context(Sandbox(warm=False))
+        if works_in_folder:
+            ended = box(command, warm_up=STAGE)
+        else:
+            # As ``root_dir``, the folder stays readable when root becomes another user.
+            ended = box(command, root_dir=folder, companion_folder=CompanionFolder(folder, (name, *(files or {}))))
+    models = tuple(_read_models(ended, solve_s))
+    reason = ended.reason
+    if not reason and not models:
+        reason = SOLVES_NOTHING
+    output = (ended.code, ended.stdout, ended.stderr, reason, ended.cpu_s, ended.peak_mb)
+    solutions = {name: ended.files[name] for name in SOLUTION_FILES if name in ended.files}
+    return CapturedProgram(_outcome_of(ended), models, *output, solutions, _read_opened(ended))
+
+
+def _read_opened(ended: CommandResult) -> tuple[str, ...]:
+    text = ended.files.get(f"{SOLVES}/{OPENED}", b"")[:MOST_BYTES].decode("utf-8", "surrogateescape")
+    return tuple(dict.fromkeys(line for line in text.splitlines() if not line.startswith(SOLVES)))
+
+
+def _read_program(path: Path) -> str:
+    shown = plain(str(path), 200)
+    try:
+        if path.stat().st_size > LARGEST_PROGRAM:
+            raise ModellingError(f"{shown}: larger than {LARGEST_PROGRAM:,} bytes; expected a Python program")
+        return path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise ModellingError(f"{shown}: {problem.strerror}; expected a Python program") from None
+    except UnicodeDecodeError:
+        raise ModellingError(f"{shown}: not a text in UTF-8; expected a Python program") from None
+
+
+def _outcome_of(ended: CommandResult) -> ProgramOutcome:
+    if ended.end is EndReason.DEADLINE:
+        return ProgramOutcome.TIME
+    if ended.end is EndReason.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
+        return ProgramOutcome.MEMORY
+    if ended.end is EndReason.EXITED and ended.code == 0:
+        return ProgramOutcome.ENDED
+    return ProgramOutcome.ERROR
+
+
+def _read_models(ended: CommandResult, solve_s: float | None) -> list[CapturedModel]:
+    names = sorted(
+        name for name in ended.files if name.startswith(SOLVES) and name.endswith(".json") and not name.endswith(POINT)
+    )
+    models = []
+    for name in names:
+        point = ended.files.get(name.removesuffix(".json") + POINT)
+        models.append(_read_captured(ended.files[name], point, solve_s))
+    for name, why in ended.left_out.items():
+        if name.startswith(SOLVES):
+            claim = ClaimedPoint("unknown", None, None)
+            models.append(CapturedModel("unknown", None, claim, ClaimVerdict.UNVERIFIED, f"not read: {why}"))
+    return models
+
+
+def _read_captured(content: bytes, point: bytes | None, solve_s: float | None) -> CapturedModel:
+    no_claim = ClaimedPoint("no point was recorded", None, None)
+    try:
+        read = read_model(content)
+    except ModellingError as problem:
+        return CapturedModel("unknown", None, no_claim, ClaimVerdict.UNVERIFIED, f"not captured: {problem}")
+    read_claim = read_point(point, len(read.columns)) if point else ReadPoint(no_claim.status, None, None)
+    claim = ClaimedPoint(read_claim.status, read_claim.objective, read_claim.values)
+    try:
+        assembled = assemble(read)
+    except ModellingError as problem:
+        return CapturedModel(read.framework, None, claim, ClaimVerdict.UNVERIFIED, str(problem))
+    captured = CapturedModel(
+        read.framework, assembled.model, claim, ClaimVerdict.UNVERIFIED, "not solved again", matched=assembled.matched
+    )
+    if solve_s is None:
+        return captured
+    try:
+        return _verify(captured, read, solve_s)
+    except ModellingError as problem:
+        return replace(captured, reason=f"not solved again: {problem}")
+
+
+def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> CapturedModel:
+    """Solve the model again and compare the program's claim with the result."""
+    model = captured.model
+    assert model is not None
+    claim = captured.claim
+    solution = solve_general(to_milp(model, flat=False), solve_s)
+    captured = replace(captured, status=solution.status, objective=solution.objective)
+    if claim.values is None:
+        return replace(captured, verdict=ClaimVerdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")
+    arrays = model.to_arrays()
+    violation = arrays.largest_violation(claim.values)
+    if violation > FEASIBLE * 10:
+        reason = f"the claimed point breaks the model by {violation:.2g}"
+        return replace(captured, verdict=ClaimVerdict.FALSE, reason=reason)
+    value = arrays.objective_at(claim.values)
+    captured = replace(captured, claimed_objective=value)
+    if claim.objective is not None and not _is_same(claim.objective, value):
+        reason = f"the program's objective is {claim.objective:.10g}; its point gives {value:.10g}"
+        return replace(captured, verdict=ClaimVerdict.FALSE, reason=reason)
+    if solution.objective is None:
+        return replace(captured, verdict=ClaimVerdict.OPEN, reason=solution.note)
+    if any(goal.weight for goal in model.objectives[1:]):
+        return replace(captured, verdict=ClaimVerdict.OPEN, reason="several objectives: only the first was compared")
+    sign = arrays.sense.sign
+    if solution.status is SolveStatus.OPTIMAL and _is_same(value, solution.objective):
+        return replace(captured, verdict=ClaimVerdict.OPTIMAL, reason="")
+    if sign * value > sign * solution.objective and not _is_same(value, solution.objective):
+        reason = f"a point with {solution.objective:.10g} exists; the program's gives {value:.10g}"
+        return replace(captured, verdict=ClaimVerdict.WORSE, reason=reason)
+    return replace(captured, verdict=ClaimVerdict.OPEN, reason="not proven within the limit that no point is better")
+
+
+def _is_same(first: float, second: float) -> bool:
+    return bool(np.isclose(first, second, rtol=SAME, atol=SAME))

@@ -1,0 +1,1 @@
+"""Values of optimisation models: indexed and flat models, arrays, features, solutions."""

@@ -1,0 +1,325 @@
+"""Indexed models: sets, data, families of variables and rows, and objectives.
+
+They are stored in arrays and accessed by names.
+
+A family has a name, the index sets of its members, the key of each member (positions of its labels in these sets) and
+the member's position in the model's arrays. Coefficients, bounds and right-hand sides are numbers or refer to cells of
+parameters (``oragent.modelling.data.links``).
+
+Create a model with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.from_milp`` or
+``indexed_json.read_indexed``. ``model.to_arrays()`` is the solver's input; ``indexed_names.to_milp`` returns a
+``Milp``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.display import quoted
+from oragent.modelling.data.features import ModelFeatures
+from oragent.modelling.data.flat_model import Relation
+from oragent.modelling.data.links import LinkedVector, Positions, Vector
+from oragent.modelling.data.objectives import IndexedObjective as IndexedObjective
+from oragent.modelling.data.objectives import rank_objectives
+from oragent.modelling.references.reference_text import label_text, name_text
+
+Keys = NDArray[np.int32]
+# Code of a relation in ``IndexedModel.relations``.
+RELATION_CODES = {Relation.AT_MOST: -1, Relation.EQUAL: 0, Relation.AT_LEAST: 1}
+RELATIONS = {code: relation for relation, code in RELATION_CODES.items()}
+
+
+@dataclass(frozen=True)
+class IndexSet:
+    """A set of labels for the keys of families."""
+
+    name: str
+    # Unique labels in order.
+    labels: tuple[str, ...]
+    # Whether ranges such as ``wk3..wk5`` are allowed.
+    is_ordered: bool = False
+    # Whether the labels are ordered in time.
+    is_time: bool = False
+    # Whether the set was guessed from names of variables or rows.
+    is_guessed: bool = False
+    meaning: str = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) < len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise ModellingError(f"set {quoted(self.name)} has the label {quoted(twice)} twice: labels must differ")
+
+    @cached_property
+    def position_of(self) -> dict[str, int]:
+        """Return the position of each label."""
+        return {label: position for position, label in enumerate(self.labels)}
+
+
+@dataclass(frozen=True)
+class SourceCell:
+    """Position of a parameter's value in its file. Rows and columns count from 0."""
+
+    file: str
+    sheet: str = ""
+    row: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Members with a common name, keyed by tuples of labels."""
+
+    name: str
+    # Names of the index sets. A name may occur twice; empty for a single member.
+    sets: tuple[str, ...]
+    # ``(k, d)`` position of each member's labels in its sets.
+    keys: Keys
+    # ``(k,)`` position of each member in the arrays of the model: cells, columns or rows.
+    positions: Positions
+    unit: str = ""
+    meaning: str = ""
+    # Whether name and index sets were guessed from names.
+    is_guessed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterFamily(Family):
+    """Data: values by key. ``positions`` are those in ``IndexedModel.cells``."""
+
+    source: SourceCell | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class VariableFamily(Family):
+    """Variables. ``positions`` are columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowFamily(Family):
+    """Constraints. ``positions`` are rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedModel:
+    """A model with ``n`` columns and ``m`` linear rows, and the families of their names."""
+
+    name: str
+    sets: tuple[IndexSet, ...]
+    parameters: tuple[ParameterFamily, ...]
+    variables: tuple[VariableFamily, ...]
+    rows: tuple[RowFamily, ...]
+    # Objectives. The first one is optimised, and all others with a weight.
+    objectives: tuple[IndexedObjective, ...]
+    # Values of all parameters, in order.
+    cells: Vector
+    # ``(n,)`` lower bounds; infinite for none.
+    low: LinkedVector
+    high: LinkedVector
+    # ``(n,)`` mask of integer columns.
+    integer: NDArray[np.bool_]
+    # ``(m + 1,)`` start of each row in the next two arrays, followed by their length.
+    starts: NDArray[np.int64]
+    # ``(nnz,)`` column of each entry.
+    columns: NDArray[np.int32]
+    # ``(nnz,)`` coefficient of each entry.
+    entries: LinkedVector
+    # ``(m,)`` codes of ``RELATION_CODES``.
+    relations: NDArray[np.int8]
+    # ``(m,)`` right-hand sides.
+    rhs: LinkedVector
+    meaning: str = ""
+    # Names in a flat file, if they differ from ``family[label, label]``; else empty.
+    flat_columns: tuple[str, ...] = field(default=(), repr=False)
+    flat_rows: tuple[str, ...] = field(default=(), repr=False)
+    # Quadratic rows, logic, curves and soft rows, by column and row. Its fields for objectives stay empty.
+    features: ModelFeatures[int] = field(default_factory=ModelFeatures)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the number of rows and of columns."""
+        return len(self.rhs), len(self.low)
+
+    @cached_property
+    def stages(self) -> tuple[IndexedObjective, ...]:
+        """Return the objectives in the order in which they are optimised. Those of one priority form a weighted sum."""
+        return rank_objectives(self.objectives)
+
+    @property
+    def objective(self) -> IndexedObjective:
+        """The objective that is optimised first. If several have its priority, it is their weighted sum."""
+        return self.stages[0]
+
+    def with_first_stage(self) -> Self:
+        """Return the model with only the objective that is optimised first."""
+        return replace(self, objectives=(replace(self.objective, weight=0.0, priority=0, slack=0.0, slack_amount=0.0),))
+
+    @cached_property
+    def _set_of(self) -> dict[str, IndexSet]:
+        return {index_set.name: index_set for index_set in self.sets}
+
+    def index_set(self, name: str) -> IndexSet:
+        """Return the index set with exactly this name. An unknown name raises ``ModellingError``."""
+        if name not in self._set_of:
+            raise ModellingError(f"the model has no set {quoted(name)}: it has {', '.join(map(quoted, self._set_of))}")
+        return self._set_of[name]
+
+    @property
+    def is_linear(self) -> bool:
+        """Return True if the active objective and all rows are linear, without any feature."""
+        return not self.features and not self.objective.quadratic
+
+    @property
+    def feature_counts(self) -> tuple[str, ...]:
+        """Return the number of features by kind, such as ``indicators: 4``; empty for a linear model."""
+        parts = {part.name: getattr(self.features, part.name) for part in fields(self.features)}
+        parts["quadratic"] = [term for goal in self.objectives for term in goal.quadratic]
+        return tuple(f"{name.replace('_', ' ')}: {len(members)}" for name, members in parts.items() if members)
+
+    def families(self) -> Iterator[Family]:
+        """Return all parameters, variable families and row families."""
+        yield from self.parameters
+        yield from self.variables
+        yield from self.rows
+
+    def labels_of(self, family: Family, member: int) -> tuple[str, ...]:
+        """Return the labels of a member of a family, by its position in the family."""
+        key = family.keys[member].tolist()
+        return tuple(self.index_set(name).labels[position] for name, position in zip(family.sets, key, strict=True))
+
+    def member_name(self, family: Family, member: int) -> str:
+        """Return the name of a member in the syntax of operations: ``ship[Lyon, Paris, wk3]``."""
+        labels = self.labels_of(family, member)
+        if not labels:
+            return name_text(family.name)
+        return f"{name_text(family.name)}[{', '.join(map(label_text, labels))}]"
+
+    @cached_property
+    def column_names(self) -> list[str]:
+        """Return the name of each column, in the form of ``member_name``."""
+        return self._names(self.variables, len(self.low))
+
+    @cached_property
+    def row_names(self) -> list[str]:
+        """Return the name of each row, in the form of ``member_name``."""
+        return self._names(self.rows, len(self.rhs))
+
+    def _names(self, families: Sequence[Family], count: int) -> list[str]:
+        names = [""] * count
+        for family in families:
+            labels = [[label_text(label) for label in self.index_set(name).labels] for name in family.sets]
+            stem = name_text(family.name)
+            for key, position in zip(family.keys.tolist(), family.positions.tolist(), strict=True):
+                text = ", ".join(of_set[index] for of_set, index in zip(labels, key, strict=True))
+                names[position] = f"{stem}[{text}]" if labels else stem
+        return names
+
+    @cached_property
+    def matrix(self) -> Sparse:
+        """Return the ``(m, n)`` coefficients with the current data."""
+        values = self.entries.evaluate(self.cells)
+        return Sparse(self.starts.astype(np.int32), self.columns, values, len(self.low))
+
+    @cached_property
+    def rhs_values(self) -> Vector:
+        """Return the ``(m,)`` right-hand sides with the current data."""
+        return self.rhs.evaluate(self.cells)
+
+    def to_arrays(self, objective: IndexedObjective | None = None) -> Arrays:
+        """Return the arrays for a solver, with the given objective, or the one that is optimised first."""
+        goal = objective or self.objective
+        rhs = self.rhs_values
+        return Arrays(
+            sense=goal.sense,
+            cost=goal.cost.evaluate(self.cells),
+            constant=goal.constant,
+            low=self.low.evaluate(self.cells),
+            high=self.high.evaluate(self.cells),
+            integer=self.integer,
+            matrix=self.matrix,
+            row_low=np.where(self.relations == RELATION_CODES[Relation.AT_MOST], -np.inf, rhs),
+            row_high=np.where(self.relations == RELATION_CODES[Relation.AT_LEAST], np.inf, rhs),
+            features=replace(self.features, quadratic=goal.quadratic) if goal.quadratic else self.features,
+        )
+
+    def check(self) -> Self:
+        """Return the model. Conflicting names or array lengths raise ``ModellingError``."""
+        rows, columns = self.shape
+        if not columns:
+            raise ModellingError("the model has no variable: a model decides something, so add at least one")
+        if not self.objectives:
+            raise ModellingError("the model has no objective: set one, possibly without terms")
+        for kind, families, count in (
+            ("parameters", self.parameters, len(self.cells)),
+            ("variables", self.variables, columns),
+            ("rows", self.rows, rows),
+        ):
+            _check_families(self, kind, families, count)
+        lengths = (len(self.high), len(self.integer), *(len(goal.cost) for goal in self.objectives))
+        if any(length != columns for length in lengths):
+            raise ModellingError(f"bounds, kinds and costs have the lengths {lengths}: expected {columns} each")
+        if len(self.starts) != rows + 1 or len(self.columns) != len(self.entries) or len(self.relations) != rows:
+            raise ModellingError("the entries of the rows do not fit their number: the model is damaged")
+        if len(self.columns) and not 0 <= int(self.columns.min()) <= int(self.columns.max()) < columns:
+            raise ModellingError("an entry names a column that the model does not have: the model is damaged")
+        _check_features(self)
+        return self
+
+
+def product_keys(sizes: Sequence[int]) -> Keys:
+    """Return the ``(k, d)`` keys of the product of sets with these sizes.
+
+    The last set varies fastest; without sets, there is one empty key.
+    """
+    if not sizes:
+        return np.zeros((1, 0), dtype=np.int32)
+    grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)
+    return np.ascontiguousarray(grid.T)
+
+
+def _check_features(model: IndexedModel) -> None:
+    """Raise an error for features with columns or rows outside of the model, or with objectives."""
+    features, (rows, columns) = model.features, model.shape
+    if features.quadratic or features.goals:
+        raise ModellingError("features of the model contain terms of an objective: add them to the objective")
+    named = [*features.keys(), *(key for goal in model.objectives for term in goal.quadratic for key in term.keys)]
+    if any(not 0 <= column < columns for column in named):
+        raise ModellingError(f"a feature names a column beyond the {columns} of the model: the model is damaged")
+    if any(not 0 <= soft.row < rows for soft in features.soft_rows):
+        raise ModellingError(f"a soft row is beyond the {rows} rows of the model: the model is damaged")
+    names = [part.name for part in features.parts]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ModellingError(f"two features have the name {quoted(twice)}: rename one")
+    whole = model.integer.tolist()
+    low, high = model.low.base.tolist(), model.high.base.tolist()
+    for part in features.indicators:
+        if not whole[part.binary] or low[part.binary] < 0 or high[part.binary] > 1:
+            raise ModellingError(f"indicator {quoted(part.name)}: its variable is not binary")
+
+
+def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], count: int) -> None:
+    names: set[str] = set()
+    for family in families:
+        if family.name in names:
+            raise ModellingError(f"two families of {kind} have the name {quoted(family.name)}: rename one")
+        names.add(family.name)
+        sizes = [len(model.index_set(name).labels) for name in family.sets]
+        if family.keys.shape != (len(family.positions), len(sizes)):
+            raise ModellingError(f"the keys of {quoted(family.name)} do not fit its {len(sizes)} index sets")
+        if len(family.keys) and sizes and not (family.keys >= 0).all() and (family.keys < sizes).all():
+            raise ModellingError(f"a key of {quoted(family.name)} is beyond its index sets")
+    positions = [family.positions for family in families]
+    every = np.sort(np.concatenate(positions)) if positions else np.zeros(0, dtype=np.int64)
+    if len(every) != count or not np.array_equal(every, np.arange(count)):
+        raise ModellingError(
+            f"the families of {kind} do not contain each of {count} positions once: the model is damaged"
+        )

@@ -1,0 +1,411 @@
+"""Families from the names of a flat model, and the flat model of an indexed one.
+
+``ship[Lyon,Paris]``, ``ship(Lyon,Paris)`` and ``ship[1][2]`` contain their labels. Names without brackets do so if one
+separator splits all names of a family into the same number of parts. Both are guesses and marked as such. A file
+``MODEL.families.yaml`` next to the model corrects them::
+
+    separator: "_"                       # or "" to split no name
+    sets: {set1: depot, wk: {name: week, time: true}}
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.builder import NUMBERED, looks_ordered
+from oragent.modelling.data.display import plain, quoted
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
+from oragent.modelling.data.flat_model import Milp, Objective, Row, Variable, VariableKind
+from oragent.modelling.data.indexed import (
+    RELATION_CODES,
+    RELATIONS,
+    IndexedModel,
+    IndexedObjective,
+    IndexSet,
+    Keys,
+    RowFamily,
+    VariableFamily,
+)
+from oragent.modelling.data.links import LinkedVector
+from oragent.modelling.data.objectives import flat_objective, further_objectives
+
+BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
+GROUPS = re.compile(r"[\])}][\[({]|,")
+SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
+SUFFIX = ".families.yaml"
+# Maximum size of a file of corrections, in bytes.
+LARGEST_FILE = 1 << 20
+
+
+class SetCorrection(BaseModel):
+    """Correction of a guessed set."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    time: bool = False
+    ordered: bool | None = None
+
+
+class FamilyCorrections(BaseModel):
+    """Corrections of guessed families, from a file next to the model."""
+
+    model_config = ConfigDict(extra="forbid")
+    # Separator of names without brackets. An empty text splits none; None means that it is detected.
+    separator: str | None = None
+    # Corrections of sets, by guessed name.
+    sets: dict[str, str | SetCorrection] = Field(default_factory=dict)
+
+
+def read_corrections(model_path: Path) -> FamilyCorrections:
+    """Read ``MODEL.families.yaml`` next to a model; no corrections if there is no such file.
+
+    Raises:
+        ModellingError: The file has the wrong form.
+    """
+    path = model_path.with_name(model_path.name + SUFFIX)
+    if not path.is_file():
+        return FamilyCorrections()
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ModellingError(f"{plain(str(path), 200)}: larger than {LARGEST_FILE:,} bytes")
+        return FamilyCorrections.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except (ValidationError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
+        first = plain(str(problem).splitlines()[0], 120)
+        raise ModellingError(
+            f"{plain(str(path), 200)}: {first}; expected 'separator: TEXT' and 'sets: {{GUESSED: NAME}}'"
+        ) from None
+
+
+@dataclass
+class _Group:
+    """Names with the same stem and number of labels."""
+
+    stem: str
+    # Labels of each member.
+    labels: list[tuple[str, ...]] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+
+
+def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
+    """Return a flat model with families from its names. Guessed parts are marked."""
+    corrections = corrections or FamilyCorrections()
+    variables = _group_names([variable.name for variable in milp.variables], corrections.separator)
+    rows = _group_names([row.name for row in milp.rows], corrections.separator)
+    sets = _SetPool(corrections)
+    sets.learn([*variables, *rows])
+    arrays = Arrays.from_milp(milp)
+    model = IndexedModel(
+        name=milp.name,
+        meaning=milp.meaning,
+        sets=(),
+        parameters=(),
+        variables=tuple(_variable_family(milp, group, sets) for group in variables),
+        rows=tuple(_row_family(milp, group, sets) for group in rows),
+        objectives=_objectives(milp, arrays),
+        features=replace(arrays.features, quadratic=(), goals=()),
+        cells=np.zeros(0),
+        low=LinkedVector.of_numbers(arrays.low),
+        high=LinkedVector.of_numbers(arrays.high),
+        integer=arrays.integer,
+        starts=arrays.matrix.starts.astype(np.int64),
+        columns=arrays.matrix.columns,
+        entries=LinkedVector.of_numbers(arrays.matrix.values),
+        relations=np.array([RELATION_CODES[row.relation] for row in milp.rows], dtype=np.int8),
+        rhs=LinkedVector.of_numbers(np.array([row.rhs for row in milp.rows], dtype=float)),
+        flat_columns=tuple(variable.name for variable in milp.variables),
+        flat_rows=tuple(row.name for row in milp.rows),
+    )
+    return replace(model, sets=tuple(sets.sets)).check()
+
+
+def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
+    """Return the flat model for the present data.
+
+    With ``flat``, it has the names of the file from which it was read.
+    """
+    goal = flat_objective(model.objectives)
+    arrays = model.to_arrays(goal)
+    columns = model.flat_columns if flat and model.flat_columns else model.column_names
+    rows = model.flat_rows if flat and model.flat_rows else model.row_names
+    kinds = (VariableKind.CONTINUOUS, VariableKind.INTEGER)
+    details = [("", "")] * len(columns)
+    for family in model.variables:
+        for position in family.positions.tolist():
+            details[position] = (family.unit, family.meaning)
+    row_meanings = [""] * len(rows)
+    for row_family in model.rows:
+        for position in row_family.positions.tolist():
+            row_meanings[position] = row_family.meaning
+    bounds = zip(arrays.low.tolist(), arrays.high.tolist(), arrays.integer.tolist(), strict=True)
+    starts, entry_columns, values = model.starts.tolist(), model.columns.tolist(), arrays.matrix.values.tolist()
+    rhs, relations = model.rhs_values.tolist(), model.relations.tolist()
+    return Milp(
+        tuple(
+            Variable(name, low, high, kinds[whole], *detail)
+            for name, (low, high, whole), detail in zip(columns, bounds, details, strict=True)
+        ),
+        tuple(
+            Row(
+                name,
+                {columns[entry_columns[at]]: values[at] for at in range(starts[index], starts[index + 1])},
+                RELATIONS[relations[index]],
+                rhs[index],
+                row_meanings[index],
+            )
+            for index, name in enumerate(rows)
+        ),
+        Objective(
+            {columns[at]: float(arrays.cost[at]) for at in np.flatnonzero(arrays.cost)},
+            goal.constant,
+            goal.unit,
+            goal.meaning,
+            "" if goal.name == "objective" else goal.name,
+        ),
+        goal.sense,
+        model.name,
+        model.meaning,
+        _named_features(model, columns, rows),
+    )
+
+
+def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
+    """Return the objective and the further ones, with their weights and priorities."""
+    objective = milp.objective
+    main_objective = IndexedObjective(
+        objective.name or "objective",
+        milp.sense,
+        LinkedVector.of_numbers(arrays.cost),
+        objective.constant,
+        objective.unit,
+        objective.meaning,
+        quadratic=arrays.features.quadratic,
+    )
+    return main_objective, *(IndexedObjective.from_further(goal, len(arrays.cost)) for goal in arrays.features.goals)
+
+
+def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:
+    """Return features by name. Linear objectives other than that of the flat model become further objectives."""
+    if len(model.objectives) == 1 and model.is_linear:
+        return ModelFeatures()
+    objective = flat_objective(model.objectives)
+    goals = []
+    for goal in further_objectives(model.objectives):
+        if goal.quadratic:
+            raise ModellingError(
+                f"objective {quoted(goal.name)} is quadratic: optimise it last or alone, by a line 'objective ...'"
+            )
+        cost = goal.cost.evaluate(model.cells)
+        terms = {int(column): float(cost[column]) for column in np.flatnonzero(cost)}
+        others = (goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount)
+        goals.append(FurtherObjective(goal.name, terms, goal.sense, *others))
+    features = replace(model.features, quadratic=objective.quadratic, goals=tuple(goals))
+    return features.rekey(columns.__getitem__, rows.__getitem__)
+
+
+def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the stem and the labels of a name with brackets at its end, or None for another name."""
+    match = BRACKETS.match(name)
+    if match is None or not match["stem"].strip():
+        return None
+    inside = match["labels"][1:-1]
+    labels = tuple(label.strip().strip("_").strip("'\"") for label in GROUPS.split(inside))
+    if not all(labels):
+        return None
+    return match["stem"].strip(), labels
+
+
+def _group_names(names: Sequence[str], separator: str | None) -> list[_Group]:
+    """Return names by stem and number of labels, in the order of their first members."""
+    groups: dict[tuple[str, int], _Group] = {}
+    without: list[int] = []
+    for position, name in enumerate(names):
+        parts = split_brackets(name)
+        if parts is None:
+            without.append(position)
+        else:
+            _add(groups, parts[0], parts[1], position)
+    _split_rest(names, without, separator, groups)
+    return _without_clashes(sorted(groups.values(), key=lambda group: group.positions[0]))
+
+
+def _add(groups: dict[tuple[str, int], _Group], stem: str, labels: tuple[str, ...], position: int) -> None:
+    group = groups.setdefault((stem, len(labels)), _Group(stem))
+    group.labels.append(labels)
+    group.positions.append(position)
+
+
+def _split_rest(
+    names: Sequence[str], rest: Sequence[int], separator: str | None, groups: dict[tuple[str, int], _Group]
+) -> None:
+    """Split names without brackets at one separator, if each family then has one number of parts."""
+    candidates = SEPARATORS if separator is None else tuple(filter(None, [separator]))
+    by_stem: dict[str, list[tuple[int, list[str]]]] = {}
+    if candidates:
+        counts = {sign: sum(sign in names[position] for position in rest) for sign in candidates}
+        sign = max(counts, key=lambda candidate: counts[candidate])
+        by_stem = defaultdict(list)
+        for position in rest:
+            parts = names[position].split(sign)
+            by_stem[parts[0]].append((position, parts[1:]))
+    split: dict[int, tuple[str, tuple[str, ...]]] = {}
+    for stem, members in by_stem.items():
+        sizes = {len(parts) for _, parts in members}
+        if not stem or len(members) < 2 or len(sizes) > 1 or not all(all(parts) for _, parts in members):
+            continue
+        constant = 0
+        while constant < min(sizes) - 1 and len({parts[constant] for _, parts in members}) == 1:
+            constant += 1
+        for position, parts in members:
+            if parts:
+                split[position] = (sign.join([stem, *parts[:constant]]), tuple(parts[constant:]))
+    for position in rest:
+        stem, labels = split.get(position, (names[position], ()))
+        _add(groups, stem, labels, position)
+
+
+def _without_clashes(groups: list[_Group]) -> list[_Group]:
+    """Return the groups with unique names, and with unique keys within a group."""
+    taken = {group.stem for group in groups}
+    seen: set[str] = set()
+    for group in groups:
+        if len(set(group.labels)) < len(group.labels):
+            # The labels of some members are equal, so the members are numbered.
+            group.labels = [(*labels, str(number)) for number, labels in enumerate(group.labels, 1)]
+        if group.stem in seen:
+            number = 2
+            while f"{group.stem}{number}" in taken:
+                number += 1
+            group.stem = f"{group.stem}{number}"
+            taken.add(group.stem)
+        seen.add(group.stem)
+    return groups
+
+
+class _SetPool:
+    """Index sets that several families share. A set is used for every key part whose labels it contains."""
+
+    def __init__(self, corrections: FamilyCorrections) -> None:
+        self._corrections = corrections
+        self.sets: list[IndexSet] = []
+        self._set_at: dict[tuple[str, int], IndexSet] = {}
+
+    def learn(self, groups: Sequence[_Group]) -> None:
+        """Create the sets for all key parts of all groups, the largest first."""
+        places: list[tuple[tuple[str, int], tuple[str, ...]]] = []
+        for number, group in enumerate(groups):
+            for position, labels in enumerate(zip(*group.labels, strict=True)):
+                places.append(((str(number), position), tuple(dict.fromkeys(labels))))
+        self._group_number = {id(group): str(number) for number, group in enumerate(groups)}
+        chosen: list[tuple[str, ...]] = []
+        for _, labels in sorted(places, key=lambda entry: -len(entry[1])):
+            if self._holder(labels, chosen) is None:
+                chosen.append(labels)
+        order = [self._holder(labels, chosen) for _, labels in places]
+        by_labels: dict[int, IndexSet] = {}
+        for index in dict.fromkeys(order):
+            assert index is not None
+            by_labels[index] = self._make(_in_order(chosen[index]))
+        for (at, _), index in zip(places, order, strict=True):
+            assert index is not None
+            self._set_at[at] = by_labels[index]
+        self.sets = list(by_labels.values())
+
+    def of_group(self, group: _Group) -> tuple[tuple[str, ...], Keys]:
+        """Return the names of the sets of a group, and the keys of its members."""
+        number, width = self._group_number[id(group)], len(group.labels[0])
+        sets = [self._set_at[number, position] for position in range(width)]
+        lookups = [index_set.position_of for index_set in sets]
+        keys = [[lookup[label] for lookup, label in zip(lookups, labels, strict=True)] for labels in group.labels]
+        return tuple(index_set.name for index_set in sets), np.array(keys, dtype=np.int32).reshape(
+            len(group.labels), width
+        )
+
+    @staticmethod
+    def _holder(labels: tuple[str, ...], chosen: Sequence[tuple[str, ...]]) -> int | None:
+        """Return the set that contains these labels. Numbers must be equal, because they can count anything."""
+        members = set(labels)
+        is_numbers = all(label.isdigit() for label in labels)
+        for index, candidate in enumerate(chosen):
+            if members == set(candidate) or (not is_numbers and members <= set(candidate)):
+                return index
+        return None
+
+    def _make(self, labels: tuple[str, ...]) -> IndexSet:
+        taken = {index_set.name for index_set in self._set_at.values()} | {index_set.name for index_set in self.sets}
+        parts = [NUMBERED.match(label) for label in labels]
+        stems = {part.group(1).strip("_- ") for part in parts if part} if all(parts) else set()
+        guess = stems.pop() if len(stems) == 1 else ""
+        name = guess or "set1"
+        number = 1
+        while name in taken or (guess and name in self._used()):
+            number += 1
+            name = f"{guess or 'set'}{number}"
+        return self._correct(IndexSet(name, labels, looks_ordered(labels), is_guessed=True))
+
+    def _used(self) -> set[str]:
+        return {index_set.name for index_set in self.sets}
+
+    def _correct(self, index_set: IndexSet) -> IndexSet:
+        correction = self._corrections.sets.get(index_set.name)
+        if correction is None:
+            corrected = index_set
+        elif isinstance(correction, str):
+            corrected = replace(index_set, name=correction, is_guessed=False)
+        else:
+            ordered = correction.ordered
+            if ordered is None:
+                ordered = correction.time or index_set.is_ordered
+            corrected = replace(
+                index_set, name=correction.name, is_ordered=ordered, is_time=correction.time, is_guessed=False
+            )
+        self.sets.append(corrected)
+        return corrected
+
+
+def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return labels that are one text with numbers in the order of the numbers; other labels keep their order."""
+    parts = [NUMBERED.match(label) for label in labels]
+    if all(parts) and len({part.group(1) for part in parts if part}) == 1:
+        return tuple(sorted(labels, key=lambda label: int(NUMBERED.match(label).group(2))))  # type: ignore[union-attr]
+    return labels
+
+
+def _shared(texts: Mapping[int, str] | Sequence[str]) -> str:
+    """Return the text that all members share; empty if they differ."""
+    different = set(texts)
+    return str(different.pop()) if len(different) == 1 else ""
+
+
+def _variable_family(milp: Milp, group: _Group, sets: _SetPool) -> VariableFamily:
+    names, keys = sets.of_group(group)
+    members = [milp.variables[position] for position in group.positions]
+    return VariableFamily(
+        group.stem,
+        names,
+        keys,
+        np.array(group.positions, dtype=np.int64),
+        _shared([member.unit for member in members]),
+        _shared([member.meaning for member in members]),
+        is_guessed=bool(names),
+    )
+
+
+def _row_family(milp: Milp, group: _Group, sets: _SetPool) -> RowFamily:
+    names, keys = sets.of_group(group)
+    return RowFamily(
+        group.stem,
+        names,
+        keys,
+        np.array(group.positions, dtype=np.int64),
+        "",
+        _shared([milp.rows[position].meaning for position in group.positions]),
+        is_guessed=bool(names),
+    )

@@ -1,0 +1,314 @@
+"""Indexed models as JSON, version 2 of ``milp.json``. Version 1, without families, can be read too.
+
+Keys of a member are positions of labels in the family's sets, or ``null`` for the product of the sets in order. A
+vector has one number for all members or one per member, and ``links``: lists ``places``, ``cells`` and ``factors``.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.flat_model import Relation, Sense, check_choice
+from oragent.modelling.data.indexed import (
+    RELATION_CODES,
+    RELATIONS,
+    Family,
+    IndexedModel,
+    IndexedObjective,
+    IndexSet,
+    ParameterFamily,
+    RowFamily,
+    SourceCell,
+    VariableFamily,
+    product_keys,
+)
+from oragent.modelling.data.links import LinkedVector, Links, Vector
+from oragent.modelling.data.names import FamilyCorrections, from_milp
+from oragent.modelling.files.flat_json import check_keys, from_dict, load_json, validation_line
+
+VERSION = 2
+FEATURES = TypeAdapter(ModelFeatures[int])
+TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns"}
+TOP |= {"matrix", "features"}
+NEEDED = {"version", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns", "matrix"}
+FAMILY = {"name", "sets", "keys", "positions", "unit", "meaning", "guessed"}
+OBJECTIVE = {
+    "name",
+    "sense",
+    "cost",
+    "constant",
+    "unit",
+    "meaning",
+    "weight",
+    "priority",
+    "slack",
+    "slack_amount",
+    "quadratic",
+}
+LINKED = {"base", "places", "cells", "factors"}
+
+
+def indexed_to_json(model: IndexedModel) -> str:
+    """Write a model as JSON text, version 2."""
+    return json.dumps(indexed_to_dict(model), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def indexed_from_json(text: str | bytes, corrections: FamilyCorrections | None = None) -> IndexedModel:
+    """Read a model from JSON of version 2 or 1. Families of version 1 are guessed from names and then corrected."""
+    data = load_json(text, "a model")
+    if is_version_2(data):
+        return indexed_from_dict(data)
+    return from_milp(from_dict(data), corrections)
+
+
+def is_version_2(data: object) -> bool:
+    """Return True if plain data have a version, which version 1 does not."""
+    return isinstance(data, Mapping) and "version" in data
+
+
+def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
+    """Turn a model into lists, dicts, texts and finite numbers."""
+    features = FEATURES.dump_python(model.features, mode="json", exclude_defaults=True)
+    return {
+        "version": VERSION,
+        "name": model.name,
+        "meaning": model.meaning,
+        "sets": [_set_dict(index_set) for index_set in model.sets],
+        "parameters": [_parameter_dict(model, family) for family in model.parameters],
+        "variables": [_family_dict(model, family) for family in model.variables],
+        "rows": [_family_dict(model, family) for family in model.rows],
+        "objectives": [_objective_dict(goal) for goal in model.objectives],
+        "cells": model.cells.tolist(),
+        "columns": {
+            "low": _linked_dict(model.low),
+            "high": _linked_dict(model.high),
+            "integer": np.flatnonzero(model.integer).tolist(),
+            "names": list(model.flat_columns),
+        },
+        "matrix": {
+            "starts": model.starts.tolist(),
+            "columns": model.columns.tolist(),
+            "entries": _linked_dict(model.entries),
+            "relations": [str(RELATIONS[code]) for code in model.relations.tolist()],
+            "rhs": _linked_dict(model.rhs),
+            "names": list(model.flat_rows),
+        },
+        **({"features": features} if features else {}),
+    }
+
+
+def indexed_from_dict(data: object) -> IndexedModel:
+    """Build a model from the result of ``indexed_to_dict``. Other data raise ``ModellingError``."""
+    model = check_keys(data, "the model", TOP, NEEDED)
+    if model["version"] != VERSION:
+        raise ModellingError(f"the model has version {plain(str(model['version']))}: expected {VERSION}, or no version")
+    columns = check_keys(model["columns"], "columns", {"low", "high", "integer", "names"}, {"low", "high", "integer"})
+    parts = {"starts", "columns", "entries", "relations", "rhs"}
+    matrix = check_keys(model["matrix"], "matrix", parts | {"names"}, parts)
+    try:
+        sets = tuple(_read_set(entry) for entry in model["sets"])
+        sizes = {index_set.name: len(index_set.labels) for index_set in sets}
+        parameters = tuple(_read_parameter(entry, sizes) for entry in model["parameters"])
+        low, high = (_read_linked(columns[side], side) for side in ("low", "high"))
+        integer = np.zeros(len(low), dtype=bool)
+        integer[np.array(columns["integer"], dtype=np.int64)] = True
+        codes = [RELATION_CODES[check_choice(Relation, text, "a relation")] for text in matrix["relations"]]
+        indexed = IndexedModel(
+            name=str(model.get("name", "")),
+            meaning=str(model.get("meaning", "")),
+            sets=sets,
+            parameters=parameters,
+            variables=tuple(VariableFamily(**_read_family(entry, sizes)) for entry in model["variables"]),
+            rows=tuple(RowFamily(**_read_family(entry, sizes)) for entry in model["rows"]),
+            objectives=tuple(_read_objective(entry) for entry in model["objectives"]),
+            cells=_finite(model["cells"], "cells"),
+            low=low,
+            high=high,
+            integer=integer,
+            starts=np.array(matrix["starts"], dtype=np.int64),
+            columns=np.array(matrix["columns"], dtype=np.int32),
+            entries=_read_linked(matrix["entries"], "entries"),
+            relations=np.array(codes, dtype=np.int8),
+            rhs=_read_linked(matrix["rhs"], "rhs"),
+            flat_columns=tuple(map(str, columns.get("names", ()))),
+            flat_rows=tuple(map(str, matrix.get("names", ()))),
+            features=FEATURES.validate_python(model.get("features", {})),
+        )
+    except ValidationError as problem:
+        raise ModellingError(validation_line(problem, "features")) from None
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as problem:
+        raise ModellingError(
+            f"not a model of version 2: {type(problem).__name__}: {plain(str(problem), 100)}"
+        ) from None
+    _check_links(indexed)
+    return indexed.check()
+
+
+def _check_links(model: IndexedModel) -> None:
+    vectors = [model.low, model.high, model.entries, model.rhs, *(goal.cost for goal in model.objectives)]
+    for vector in vectors:
+        links = vector.links
+        if not len(links.places) == len(links.cells) == len(links.factors):
+            raise ModellingError("links have lists of different lengths: the model is damaged")
+        for figures, end in ((links.places, len(vector)), (links.cells, len(model.cells))):
+            if len(figures) and not 0 <= int(figures.min()) <= int(figures.max()) < end:
+                raise ModellingError("a link points beyond the figures or the cells: the model is damaged")
+    increasing = bool((np.diff(model.starts) >= 0).all())
+    if not len(model.starts) or model.starts[0] != 0 or model.starts[-1] != len(model.columns) or not increasing:
+        raise ModellingError("the starts of the rows do not fit their entries: the model is damaged")
+    for names, count in ((model.flat_columns, len(model.low)), (model.flat_rows, len(model.rhs))):
+        if names and len(names) != count:
+            raise ModellingError(f"{len(names)} names for {count} columns or rows: the model is damaged")
+
+
+def _set_dict(index_set: IndexSet) -> dict[str, Any]:
+    return {
+        "name": index_set.name,
+        "labels": list(index_set.labels),
+        "ordered": index_set.is_ordered,
+        "time": index_set.is_time,
+        "guessed": index_set.is_guessed,
+        "meaning": index_set.meaning,
+    }
+
+
+def _read_set(entry: object) -> IndexSet:
+    keys = {"name", "labels", "ordered", "time", "guessed", "meaning"}
+    data = check_keys(entry, "a set", keys, {"name", "labels"})
+    return IndexSet(
+        str(data["name"]),
+        tuple(str(label) for label in data["labels"]),
+        bool(data.get("ordered", False)),
+        bool(data.get("time", False)),
+        bool(data.get("guessed", False)),
+        str(data.get("meaning", "")),
+    )
+
+
+def _is_product(family: Family, sizes: Sequence[int]) -> bool:
+    if len(family) != int(np.prod(sizes, dtype=np.int64)):
+        return False
+    return bool(np.array_equal(family.keys, product_keys(sizes)))
+
+
+def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:
+    sizes = [len(model.index_set(name).labels) for name in family.sets]
+    positions = family.positions
+    first = int(positions[0]) if len(positions) else 0
+    is_range = np.array_equal(positions, np.arange(first, first + len(positions)))
+    return {
+        "name": family.name,
+        "sets": list(family.sets),
+        "keys": None if _is_product(family, sizes) else family.keys.tolist(),
+        "positions": {"first": first, "count": len(positions)} if is_range else positions.tolist(),
+        "unit": family.unit,
+        "meaning": family.meaning,
+        "guessed": family.is_guessed,
+    }
+
+
+def _parameter_dict(model: IndexedModel, family: ParameterFamily) -> dict[str, Any]:
+    source = None if family.source is None else asdict(family.source)
+    return {**_family_dict(model, family), "source": source}
+
+
+def _read_family(entry: object, sizes: Mapping[str, int], more: frozenset[str] = frozenset()) -> dict[str, Any]:
+    data = check_keys(entry, "a family", FAMILY | more, {"name", "sets", "positions"})
+    sets = tuple(str(name) for name in data["sets"])
+    for name in sets:
+        if name not in sizes:
+            raise ModellingError(f"the family '{plain(str(data['name']))}' uses the unknown set '{plain(name)}'")
+    if data.get("keys") is None:
+        keys = product_keys([sizes[name] for name in sets])
+    else:
+        keys = np.array(data["keys"], dtype=np.int32).reshape(len(data["keys"]), len(sets))
+    positions = data["positions"]
+    if isinstance(positions, Mapping):
+        places = np.arange(int(positions["first"]), int(positions["first"]) + int(positions["count"]))
+    else:
+        places = np.array(positions, dtype=np.int64)
+    return {
+        "name": str(data["name"]),
+        "sets": sets,
+        "keys": keys,
+        "positions": places,
+        "unit": str(data.get("unit", "")),
+        "meaning": str(data.get("meaning", "")),
+        "is_guessed": bool(data.get("guessed", False)),
+    }
+
+
+def _read_parameter(entry: object, sizes: Mapping[str, int]) -> ParameterFamily:
+    data = _read_family(entry, sizes, frozenset({"source"}))
+    source = entry.get("source") if isinstance(entry, Mapping) else None
+    return ParameterFamily(**data, source=None if source is None else SourceCell(**source))
+
+
+def _objective_dict(goal: IndexedObjective) -> dict[str, Any]:
+    return {
+        "name": goal.name,
+        "sense": str(goal.sense),
+        "cost": _linked_dict(goal.cost),
+        "constant": goal.constant,
+        "unit": goal.unit,
+        "meaning": goal.meaning,
+        "weight": goal.weight,
+        "priority": goal.priority,
+        "slack": goal.slack,
+        "slack_amount": goal.slack_amount,
+        "quadratic": [[term.first, term.second, term.value] for term in goal.quadratic],
+    }
+
+
+def _read_objective(entry: object) -> IndexedObjective:
+    data = check_keys(entry, "an objective", OBJECTIVE, {"name", "sense", "cost"})
+    return IndexedObjective(
+        str(data["name"]),
+        check_choice(Sense, data["sense"], "an objective: sense"),
+        _read_linked(data["cost"], "cost"),
+        float(_finite([data.get("constant", 0.0)], "the constant")[0]),
+        str(data.get("unit", "")),
+        str(data.get("meaning", "")),
+        float(_finite([data.get("weight", 0.0)], "the weight")[0]),
+        int(data.get("priority", 0)),
+        float(_finite([data.get("slack", 0.0)], "the slack")[0]),
+        float(_finite([data.get("slack_amount", 0.0)], "the slack")[0]),
+        tuple(QuadraticTerm(int(first), int(second), value) for first, second, value in data.get("quadratic", ())),
+    )
+
+
+def _linked_dict(vector: LinkedVector) -> dict[str, Any]:
+    base = [value if np.isfinite(value) else None for value in vector.base.tolist()]
+    data: dict[str, Any] = {"base": base}
+    if len(vector.links):
+        data["places"] = vector.links.places.tolist()
+        data["cells"] = vector.links.cells.tolist()
+        data["factors"] = vector.links.factors.tolist()
+    return data
+
+
+def _read_linked(entry: object, what: str) -> LinkedVector:
+    data = check_keys(entry, what, LINKED, {"base"})
+    if what in ("low", "high"):
+        missing = -np.inf if what == "low" else np.inf
+        base = np.array([missing if value is None else value for value in data["base"]], dtype=float)
+        if np.isnan(base).any():
+            raise ModellingError(f"{what} has a value that is not a number")
+    else:
+        base = _finite(data["base"], what)
+    places, cells = (np.array(data.get(key, ()), dtype=np.int64) for key in ("places", "cells"))
+    return LinkedVector(base, Links(places, cells, _finite(data.get("factors", ()), f"factors of {what}")))
+
+
+def _finite(values: Sequence[float], what: str) -> Vector:
+    array = np.array(values, dtype=float).reshape(-1)
+    if not np.isfinite(array).all():
+        raise ModellingError(f"{what} has a value that is not finite")
+    return array

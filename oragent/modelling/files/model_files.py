@@ -1,0 +1,222 @@
+"""Readers of models and points from untrusted files, and writers of models and solutions."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from oragent._base import files
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.flat_model import Milp, SafeNaming
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import Solution
+from oragent.modelling.files.flat_json import from_dict, from_json, load_json, point_from_json, solution_dict, to_json
+from oragent.modelling.files.indexed_json import indexed_from_dict, is_version_2
+from oragent.modelling.files.sol_files import read_sol, write_sol
+from oragent.modelling.files.text_forms import FORMS, from_text, to_text
+
+# Maximum size of a file, in bytes.
+LARGEST = 64 << 20
+CHILD = (
+    "import sys; from oragent.modelling.files.model_files import read_stdin; "
+    "sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
+)
+# CPU seconds of a reading process, plus one second per megabyte.
+PATIENCE_S = 10.0
+
+
+# Memory limit of a reading process, in bytes.
+MEMORY = 4 << 30
+# Exit code for a text that is not a model. Any other code means that the reader crashed.
+REFUSED = 3
+ENDINGS = (".csv", ".json", ".sol")
+PACKED = ".gz"
+# Window size that makes zlib expect a gzip header.
+GZIP = 31
+
+
+def read(path: Path) -> Milp:
+    """Read a model from ``.json``, ``.mps``, ``.lp``, or a compressed ``.mps.gz`` or ``.lp.gz``.
+
+    MPS and LP files are parsed in a separate process with limits, because an invalid file can make HiGHS's reader run
+    without end.
+
+    Raises:
+        ModellingError: The file is missing, empty, too large, binary, or not a model. The message starts with its name.
+    """
+    form, content = _form_of(path), read_bytes(path, "a model")
+    with _naming_file(path):
+        if form == "json":
+            data = load_json(content, "a model")
+            return to_milp(indexed_from_dict(data)) if is_version_2(data) else from_dict(data)
+        return _read_in_child(content, form)
+
+
+def read_point(path: Path) -> dict[str, float]:
+    """Read the values of a point by variable from a ``.sol`` file, JSON numbers by name, or a ``solution.json``."""
+    content = read_bytes(path, "a point")
+    with _naming_file(path):
+        if path.suffix.lower() == ".sol":
+            return dict(read_sol(content.decode(errors="replace")).values)
+        return point_from_json(content)
+
+
+@contextmanager
+def _naming_file(path: Path) -> Iterator[None]:
+    """Add the name of the file to the beginning of error messages."""
+    try:
+        yield
+    except ModellingError as problem:
+        raise ModellingError(f"{plain(str(path), 200)}: {problem}") from None
+
+
+def _form_of(path: Path) -> str:
+    ending = path.name.lower()
+    form = Path(ending.removesuffix(PACKED)).suffix.lstrip(".")
+    if form not in FORMS and (form != "json" or ending.endswith(PACKED)):
+        raise ModellingError(
+            f"{plain(str(path), 200)}: expected a file that ends in .json, .mps, .lp, .mps.gz or .lp.gz"
+        )
+    return form
+
+
+def read_bytes(path: Path, what: str) -> bytes:
+    """Read a text file of limited size. A missing, empty, too large or binary file raises ``ModellingError``."""
+    with _naming_file(path):
+        try:
+            # Reading a pipe may never end.
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise ModellingError("not a regular file; expected a file to read")
+            if path.stat().st_size > LARGEST:
+                raise ModellingError(f"{path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
+            content = path.read_bytes()
+            if path.name.lower().endswith(PACKED):
+                content = _unpack(content)
+        except OSError as problem:
+            raise ModellingError(f"{problem.strerror or problem}; expected a file to read") from None
+        if not content.strip():
+            raise ModellingError(f"empty; expected {what}")
+        if b"\0" in content:
+            raise ModellingError("binary; expected a text")
+    return content
+
+
+def _unpack(content: bytes) -> bytes:
+    """Decompress a gzip file, up to the maximum size of a model."""
+    unpacker = zlib.decompressobj(wbits=GZIP)
+    try:
+        text = unpacker.decompress(content, LARGEST + 1)
+    except zlib.error as problem:
+        raise ModellingError(f"damaged, or not packed by gzip: {plain(str(problem))}") from None
+    if len(text) > LARGEST:
+        raise ModellingError(f"too large once unpacked; expected at most {LARGEST:,} bytes")
+    if not unpacker.eof:
+        raise ModellingError("damaged: the packed file ends early")
+    return text
+
+
+def write(milp: Milp, path: Path) -> None:
+    """Write a model as ``.json``, ``.mps``, ``.lp``, or compressed. Only JSON keeps units and meanings.
+
+    Raises:
+        ModellingError: The ending of the file's name is unknown.
+        OSError: The file cannot be written.
+    """
+    form = _form_of(path)
+    text = to_json(milp) if form == "json" else to_text(milp, form)
+    if path.name.lower().endswith(PACKED):
+        files.replace_file(path, gzip.compress(text.encode(), mtime=0))
+    else:
+        files.replace_file(path, text)
+
+
+def _read_in_child(content: bytes, form: str) -> Milp:
+    """Parse in a child process, which returns the model as JSON or a one-line error."""
+    seconds = PATIENCE_S + len(content) / (1 << 20)
+    environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PATH": os.environ.get("PATH", "")}
+    if "" in sys.path:
+        environment["PYTHONPATH"] += os.pathsep + str(Path.cwd())
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", CHILD, form, str(int(seconds))],
+            input=content,
+            capture_output=True,
+            env=environment,
+            timeout=10 * seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise ModellingError("not read in time: the file is broken, or the machine is busy") from None
+    if ended.returncode == REFUSED:
+        raise ModellingError(plain(ended.stderr.decode(errors="replace").strip(), 500))
+    if ended.returncode:
+        raise ModellingError(f"HiGHS's reader crashed (exit code {ended.returncode}): the file is broken")
+    return from_json(ended.stdout)
+
+
+def read_stdin(form: str, seconds: int) -> int:
+    """Parse stdin within a limit of CPU seconds. Write a one-line error to stderr, and suppress HiGHS's output."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    answer = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    try:
+        answer_text = to_json(from_text(sys.stdin.buffer.read().decode(), form))
+    except (UnicodeDecodeError, ModellingError) as problem:
+        print("not a text in UTF-8" if isinstance(problem, UnicodeDecodeError) else problem, file=sys.stderr)
+        return REFUSED
+    with os.fdopen(answer, "w", encoding="utf-8") as out:
+        out.write(answer_text)
+    return 0
+
+
+def check_ending(path: Path) -> None:
+    """Raise an error if the ending of a file's name is unknown. Call it before a long search."""
+    if path.suffix.lower() not in ENDINGS:
+        raise ModellingError(
+            f"{plain(str(path), 200)}: expected a file that ends in {', '.join(ENDINGS)} for the solution"
+        )
+
+
+def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
+    """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
+
+    A ``.sol`` file contains substitutes for names that an LP file does not allow. Comments contain the own names.
+
+    Raises:
+        ModellingError: The ending is unknown, the solution has no point, or the file cannot be written.
+    """
+    check_ending(path)
+    form = path.suffix.lower()
+    if form != ".json" and not solution.status.has_point:
+        raise ModellingError(f"{plain(str(path), 200)} not written: the model is {solution.status} and has no values")
+    write = {".csv": _csv_text, ".json": _json_text, ".sol": _sol_text}[form]
+    try:
+        files.replace_file(path, write(milp, solution))
+    except OSError as problem:
+        raise ModellingError(f"cannot write {plain(str(path), 200)}: {problem.strerror or problem}") from None
+
+
+def _csv_text(milp: Milp, solution: Solution) -> str:
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(["variable", "value", "unit"])
+    lines.writerows([variable.name, repr(solution.values[variable.name]), variable.unit] for variable in milp.variables)
+    return out.getvalue()
+
+
+def _json_text(milp: Milp, solution: Solution) -> str:
+    return json.dumps(solution_dict(solution), ensure_ascii=False, indent=1) + "\n"
+
+
+def _sol_text(milp: Milp, solution: Solution) -> str:
+    values = {variable.name: solution.values[variable.name] for variable in milp.variables}
+    return write_sol(values, solution.objective, stand_ins=SafeNaming.for_milp(milp).variables)

@@ -1,0 +1,498 @@
+"""Models as MPS or LP files, written and read by HiGHS.
+
+Comments contain names that these formats do not allow. The comment of PuLP that states the sense is read; a constant
+that PuLP omitted is lost. HiGHS's reader skips lines that it does not understand, so the structure of an MPS file is
+checked line by line first.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import highspy
+import numpy as np
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.display import quoted
+from oragent.modelling.data.features import (
+    FurtherObjective,
+    Indicator,
+    ModelFeatures,
+    QuadraticRow,
+    QuadraticTerm,
+    SemiContinuous,
+)
+from oragent.modelling.data.flat_model import (
+    Milp,
+    Objective,
+    Relation,
+    Row,
+    SafeNaming,
+    Sense,
+    Variable,
+    VariableKind,
+    free_name,
+    rename_milp,
+)
+from oragent.modelling.files.feature_text import (
+    ExtraRows,
+    MpsSections,
+    add_extra_rows,
+    lp_with_features,
+    mps_with_features,
+    read_goal_notes,
+    split_features,
+    take_sections,
+    with_sections,
+)
+from oragent.modelling.files.lp_reader import UNNAMED, needs_own_reader, read_lp
+from oragent.modelling.solving.highs import as_highs_model, quiet_engine
+
+# Characters that begin a comment.
+FORMS = {"mps": "*", "lp": "\\"}
+# Names of the rows without limits that ``to_text`` adds.
+IDLE = ("idle_row",)
+NOTE = re.compile(r"^[*\\] oragent (variable|row|model|objective) (?:(\S+) )?(\".*\")$", re.MULTILINE)
+OBJECTIVE_NAMES = {
+    "lp": re.compile(
+        r"^[ \t]*(?:maximi[sz]e|maximum|max|minimi[sz]e|minimum|min)\b(?:\s|\\[^\n]*\n)*([^\s:\\]+)[ \t]*:",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+    "mps": re.compile(r"^[ \t]+N[ \t]+(\S+)[ \t]*$", re.MULTILINE),
+}
+PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
+LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
+LP_REST = re.compile(r"^\s*(?:bounds?|gen\w*|int\w*|bin\w*|semi\w*|sos\d?|end)\s*$", re.MULTILINE | re.IGNORECASE)
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+LP_RANGE = re.compile(
+    rf"^[ \t]*(?:(?P<name>[^\s:<>=]+)[ \t]*:)?[ \t]*(?P<low>{NUMBER})[ \t]*<=?"
+    rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
+    re.MULTILINE,
+)
+# Indentation of the lines that are added when a row is split.
+SECOND = "  \t"
+MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
+COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)
+_KINDS = highspy.HighsVarType
+NamedPart = TypeVar("NamedPart", QuadraticRow[str], Indicator[str], FurtherObjective[str])
+ORDER = ("NAME", "OBJSENSE", "OBJSENSEMAX", "OBJSENSEMIN", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
+NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC"}
+# First and last columns of the fields in fixed form.
+FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
+
+
+def to_text(milp: Milp, form: str) -> str:
+    """Write a model in the form ``mps`` or ``lp``. Meanings and units are lost.
+
+    Nonlinear parts are written as described in ``feature_text``, or else as linear rows.
+
+    Raises:
+        ModellingError: A part cannot be written in either way.
+    """
+    extra = None
+    if milp.features:
+        try:
+            milp = split_features(milp, form)
+        except ModellingError as problem:
+            raise ModellingError(
+                f"a file of form {form} cannot contain this model, but a .json file can: {problem}"
+            ) from None
+        if form == "mps":
+            milp, extra = add_extra_rows(milp)
+    naming = SafeNaming.for_milp(milp)
+    safe = naming.apply(milp)
+    features = safe.features
+    written = ModelFeatures(quadratic=features.quadratic, semi_continuous=features.semi_continuous)
+    body = _body_of_highs(replace(safe, features=written), form)
+    if features and form == "lp":
+        body = lp_with_features(body, safe)
+    if extra is not None:
+        rows = _safe_extra(extra, safe, naming)
+        body = mps_with_features(body, rows, features.ordered_sets, safe.objective.terms)
+    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _write_notes(milp, naming, form)) + body
+
+
+def _body_of_highs(safe: Milp, form: str) -> str:
+    arrays = Arrays.from_milp(safe)
+    # HiGHS writes columns without coefficients incorrectly or omits them.
+    idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
+    model = as_highs_model(arrays.with_idle_row(idle) if len(idle) else arrays)
+    lp = model.lp_
+    lp.col_names_ = [variable.name for variable in safe.variables]
+    # Rows without limits, which the reader drops.
+    idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))
+    lp.row_names_ = [row.name for row in safe.rows] + idle_names
+    engine = quiet_engine()
+    engine.passModel(model)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"model.{form}"
+        engine.writeModel(str(path))
+        return path.read_text()
+
+
+def _safe_extra(extra: ExtraRows, safe: Milp, naming: SafeNaming) -> ExtraRows:
+    """Return the rows with the names of the file; parts keep their order in the features."""
+
+    def named(names: Iterable[str], parts: Iterable[NamedPart]) -> dict[str, NamedPart]:
+        return {naming.rows.get(name, name): part for name, part in zip(names, parts, strict=True)}
+
+    features = safe.features
+    return ExtraRows(
+        named(extra.quadratic, features.quadratic_rows),
+        named(extra.indicators, features.indicators),
+        named(extra.goals, features.goals),
+    )
+
+
+def from_text(text: str, form: str) -> Milp:
+    """Read a model. A row with two limits becomes two rows.
+
+    An invalid file may crash HiGHS's reader or make it run without end. For files from other sources, use
+    ``oragent.modelling.files.model_files``, which reads them in a separate process.
+
+    Raises:
+        ModellingError: HiGHS cannot read the text, or the text is not a linear model.
+    """
+    goals: tuple[FurtherObjective[str], ...] = ()
+    notes, sections = text, MpsSections()
+    if form == "mps":
+        check = check_mps(text)
+        goals = read_goal_notes(text, check.goals)
+        text, sections = take_sections(text, check.columns, check.rows)
+    elif needs_own_reader(text):
+        return _with_noted_names(read_lp(text), _read_notes(text))
+    engine = quiet_engine()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"model.{form}"
+        if form == "lp":
+            sent = _split_ranges(text)
+        else:
+            sent = text
+        path.write_text(sent)
+        engine.setOptionValue("log_file", f"{folder}/log")
+        engine.setOptionValue("log_to_console", False)
+        engine.setOptionValue("output_flag", True)
+        status = engine.readModel(str(path))
+        if (Path(folder) / "log").exists():
+            log = (Path(folder) / "log").read_text(errors="replace")
+        else:
+            log = ""
+    if status == highspy.HighsStatus.kError:
+        raise ModellingError(
+            f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, a linear or "
+            "quadratic objective, continuous, integer and semi-continuous variables"
+        )
+    names = _read_notes(notes)
+    milp = with_sections(_build_milp(engine.getLp(), names["variable"], form), sections)
+    features = replace(milp.features, goals=goals, quadratic=_read_hessian(engine.getModel().hessian_, milp))
+    if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
+        milp = replace(milp, sense=Sense.MAXIMIZE)
+    # HiGHS does not return the name of the objective.
+    match = OBJECTIVE_NAMES[form].search(text)
+    if match and not UNNAMED.fullmatch(match[1]):
+        stated = match[1]
+    else:
+        stated = ""
+    objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
+    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=_own_names(features, names))
+    return rename_milp(milp, names["variable"], names["row"])
+
+
+def _own_names(features: ModelFeatures[str], names: Mapping[str, Mapping[str, str]]) -> ModelFeatures[str]:
+    """Return features whose parts have the names of the comments for their rows."""
+    rows = names["row"]
+
+    def named(parts: tuple[NamedPart, ...]) -> tuple[NamedPart, ...]:
+        return tuple(replace(part, name=rows.get(part.name, part.name)) for part in parts)
+
+    return replace(
+        features,
+        quadratic_rows=named(features.quadratic_rows),
+        indicators=named(features.indicators),
+        goals=named(features.goals),
+    )
+
+
+def _describe_failure(log: str, sent: str) -> str:
+    """Return HiGHS's message about a file, with the line; empty without a message, as in versions before 1.16."""
+    match = COMPLAINT.search(log)
+    if match is None:
+        return ""
+    added = sum(text.startswith(SECOND) for text in sent.split("\n")[: int(match["line"]) - 1])
+    return f"line {int(match['line']) - added}: {match['what'].strip()}; "
+
+
+def _split_ranges(text: str) -> str:
+    """Return an LP file with split rows, because HiGHS rejects two limits on lines of their own."""
+    start = LP_ROWS.search(text)
+    if start:
+        end = LP_REST.search(text, start.end())
+    else:
+        end = None
+    if start is None or end is None:
+        return text
+
+    def split_row(row: re.Match[str]) -> str:
+        label = [f"{row['name']}_{side}: " if row["name"] else "" for side in ("least", "most")]
+        return f" {label[0]}{row['terms']} >= {row['low']}\n{SECOND}{label[1]}{row['terms']} <= {row['high']}"
+
+    return text[: start.end()] + LP_RANGE.sub(split_row, text[start.end() : end.start()]) + text[end.start() :]
+
+
+def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
+    if milp.name:
+        yield f"model {json.dumps(milp.name)}"
+    if milp.objective.name:
+        yield f"objective {json.dumps(milp.objective.name)}"
+    every = [milp.objective.terms, *(row.terms for row in milp.rows)]
+    used = {name for terms in every for name, value in terms.items() if value}
+    for name in (variable.name for variable in milp.variables):
+        # The LP format cannot state a variable without terms.
+        is_lost = form == "lp" and name not in used
+        if name in naming.variables or is_lost:
+            yield f"variable {naming.variables.get(name, name)} {json.dumps(name)}"
+    for name, stand_in in naming.rows.items():
+        yield f"row {stand_in} {json.dumps(name)}"
+
+
+def _read_notes(text: str) -> dict[str, dict[str, str]]:
+    """Read the own names of variables, rows and the model from the comments, by substitute.
+
+    The substitute of the model is empty.
+    """
+    names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}, "objective": {}}
+    for what, stand_in, name in NOTE.findall(text):
+        try:
+            names[what][stand_in] = str(json.loads(name))
+        except ValueError:
+            raise ModellingError(
+                f"a comment gives a {what}'s name in a form that is not JSON: correct or remove the comment"
+            ) from None
+    return names
+
+
+def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
+    """Build the model that HiGHS read, and add variables without terms that only comments name."""
+    try:
+        columns, rows = list(lp.col_names_), list(lp.row_names_)
+    except UnicodeDecodeError:
+        raise ModellingError("a name is not a text in UTF-8: rename it") from None
+    kinds = list(lp.integrality_) or [_KINDS.kContinuous] * lp.num_col_
+    semi = tuple(
+        SemiContinuous(name)
+        for name, kind in zip(columns, kinds, strict=True)
+        if kind in (_KINDS.kSemiContinuous, _KINDS.kSemiInteger)
+    )
+    whole = (_KINDS.kInteger, _KINDS.kSemiInteger)
+    variables = tuple(
+        Variable(name, low, high, VariableKind.INTEGER if kind in whole else VariableKind.CONTINUOUS)
+        for name, low, high, kind in zip(columns, lp.col_lower_, lp.col_upper_, kinds, strict=True)
+    )
+    variables += tuple(Variable(name) for name in noted if name not in columns)
+    if not variables:
+        raise ModellingError(f"not a model in {form.upper()} form: no variable was found in it")
+    costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
+    if lp.sense_ == highspy.ObjSense.kMaximize:
+        sense = Sense.MAXIMIZE
+    else:
+        sense = Sense.MINIMIZE
+    objective = Objective(costs, lp.offset_)
+    return Milp(
+        variables, tuple(_build_rows(lp, columns, rows)), objective, sense, features=ModelFeatures(semi_continuous=semi)
+    )
+
+
+def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
+    """Return the quadratic terms of the objective. HiGHS holds the lower triangle of Q in x'Qx / 2."""
+    if not hessian.dim_:
+        return ()
+    names = [variable.name for variable in milp.variables]
+    starts, rows, values = list(hessian.start_), list(hessian.index_), list(hessian.value_)
+    is_triangle = hessian.format_ == highspy.HessianFormat.kTriangular
+    terms = []
+    for column in range(hessian.dim_):
+        for entry in range(starts[column], starts[column + 1]):
+            row = rows[entry]
+            factor = 0.5 if row == column or not is_triangle else 1.0
+            if values[entry]:
+                terms.append(QuadraticTerm(names[column], names[row], factor * values[entry]))
+    return tuple(terms)
+
+
+def _with_noted_names(milp: Milp, names: Mapping[str, Mapping[str, str]]) -> Milp:
+    """Return the model with the names of the comments, and with variables that only comments name."""
+    present = {variable.name for variable in milp.variables}
+    variables = (*milp.variables, *(Variable(name) for name in names["variable"] if name not in present))
+    objective = replace(milp.objective, name=names["objective"].get("", "") or milp.objective.name)
+    milp = replace(milp, variables=variables, name=names["model"].get("", ""), objective=objective)
+    return rename_milp(milp, names["variable"], names["row"])
+
+
+def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
+    matrix = lp.a_matrix_
+    rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
+    if rowwise:
+        width = lp.num_col_
+    else:
+        width = lp.num_row_
+    lines = Sparse(np.array(matrix.start_), np.array(matrix.index_), np.array(matrix.value_), width)
+    if not rowwise:
+        lines = lines.transpose()
+    taken = set(names)
+    for index, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):
+        ends = slice(lines.starts[index], lines.starts[index + 1])
+        terms = {columns[i]: float(v) for i, v in zip(lines.columns[ends], lines.values[ends], strict=True)}
+        if low == high:
+            yield Row(name, terms, Relation.EQUAL, low)
+            continue
+        both = np.isfinite(low) and np.isfinite(high)
+        for limit, relation, suffix in ((low, Relation.AT_LEAST, "least"), (high, Relation.AT_MOST, "most")):
+            if np.isfinite(limit):
+                yield Row(free_name(f"{name} {suffix}", taken) if both else name, terms, relation, limit)
+
+
+@dataclass(frozen=True)
+class CheckedMps:
+    """Names of an MPS file, and the objectives after its first one."""
+
+    rows: set[str]
+    columns: set[str]
+    goals: tuple[FurtherObjective[str], ...]
+
+
+def check_mps(text: str) -> CheckedMps:
+    """Check an MPS file and return its names and objectives. An error names the number and the content of the line.
+
+    An N row after the first one is an objective with weight 0, which is computed but not optimised.
+
+    Unknown sections, such as those of quadratic terms, are not checked.
+    """
+    check = _MpsCheck()
+    for number, line in enumerate(text.splitlines(), 1):
+        if check.section == "ENDATA" or not line.strip() or line.startswith("*"):
+            continue
+        if not line[0].isspace():
+            complaint = check.read_header(line)
+        else:
+            complaint = check.read_line(line)
+        if complaint:
+            raise ModellingError(f"line {number}: {complaint}: {quoted(line.strip())}; not a model in MPS form")
+    if check.section != "ENDATA":
+        raise ModellingError("not a model in MPS form: the file ends before ENDATA, it is damaged or cut off")
+    for section in ("ROWS", "COLUMNS"):
+        if section not in check.sections:
+            raise ModellingError(f"not a model in MPS form: the section {section} is missing")
+    goals = tuple(
+        FurtherObjective(name, terms, weight=0.0) for name, terms in check.further.items() if name not in IDLE
+    )
+    return CheckedMps(check.rows, check.columns, goals)
+
+
+class _MpsCheck:
+    """Sections, rows and columns read so far."""
+
+    def __init__(self) -> None:
+        self.section, self.sections = "", set[str]()
+        self.rows, self.columns = set[str](), set[str]()
+        # Coefficients by column of the objectives after the first one.
+        self.further: dict[str, dict[str, float]] = {}
+        self.has_objective = False
+
+    def read_header(self, line: str) -> str:
+        """Read the first line of a section. Return an error message, or an empty text."""
+        word = line.split()[0].upper()
+        if word not in ORDER and not word.isalpha():
+            return "not a section"
+        if word in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS") and word in self.sections:
+            return f"the section {word} begins twice"
+        if word not in ORDER and word not in ("SOS", "QUADOBJ", "QSECTION", "QMATRIX", "QCMATRIX", "INDICATORS"):
+            return "not a section"
+        self.section = word
+        self.sections.add(word)
+        return ""
+
+    def read_line(self, line: str) -> str:
+        """Read a line of the current section. Errors in its words count only if its fixed fields are wrong too."""
+        check = {
+            "ROWS": self._row,
+            "COLUMNS": self._column,
+            "RHS": self._side,
+            "RANGES": self._side,
+            "BOUNDS": self._bound,
+        }.get(self.section)
+        if not self.section:
+            return "expected a section such as ROWS"
+        if check is None:
+            return ""
+        complaint = check(line.split())
+        between = "".join(line[end:start] for (_, end), (start, _) in pairwise(FIXED))
+        # Files with fixed columns allow names with spaces.
+        if complaint and not between.strip():
+            fields = [line[start:end].strip() for start, end in FIXED]
+            if not check([field for field in fields if field]):
+                return ""
+        return complaint
+
+    def _row(self, words: list[str]) -> str:
+        if len(words) != 2 or words[0].upper() not in ("N", "L", "G", "E"):
+            return "expected N, L, G or E and the name of a row"
+        if words[1] in self.rows:
+            return "a second row of this name"
+        self.rows.add(words[1])
+        if words[0].upper() == "N":
+            if self.has_objective:
+                self.further[words[1]] = {}
+            self.has_objective = True
+        return ""
+
+    def _column(self, words: list[str]) -> str:
+        if len(words) >= 3 and words[1].strip("'\"").upper() == "MARKER":
+            is_marker = words[2].strip("'\"").upper() in ("INTORG", "INTEND", "SOSORG", "SOSEND")
+            if is_marker:
+                return ""
+            return "expected INTORG or INTEND"
+        if len(words) not in (3, 5):
+            return "expected a column, and one or two rows with a number each"
+        self.columns.add(words[0])
+        complaint = self._pairs(words[1:])
+        if self.further and not complaint:
+            for name, value in zip(words[1::2], words[2::2], strict=True):
+                if name in self.further:
+                    self.further[name][words[0]] = float(value.upper().replace("D", "E"))
+        return complaint
+
+    def _side(self, words: list[str]) -> str:
+        if not 2 <= len(words) <= 5:
+            return "expected one or two rows with a number each"
+        return self._pairs(words[len(words) % 2 :])
+
+    def _pairs(self, words: list[str]) -> str:
+        for name, value in zip(words[::2], words[1::2], strict=True):
+            if name not in self.rows:
+                return f"{quoted(name)} is not a row of this model"
+            if not MPS_NUMBER.fullmatch(value):
+                return f"{quoted(value)} is not a number"
+        return ""
+
+    def _bound(self, words: list[str]) -> str:
+        kind, rest = words[0].upper(), words[1:]
+        if kind not in NO_VALUE | WITH_VALUE:
+            return "expected a kind of bound such as UP, LO, FX, FR, MI, PL or BV"
+        has_value = bool(rest) and MPS_NUMBER.fullmatch(rest[-1]) is not None and len(rest) > 1
+        names = [rest[-2] if has_value else "", rest[-1] if rest else ""]
+        if kind in NO_VALUE:
+            if any(name in self.columns for name in names):
+                return ""
+            return "not a column of this model"
+        if not has_value:
+            return "expected a column and a number"
+        if names[0] in self.columns:
+            return ""
+        return f"{quoted(names[0])} is not a column of this model"

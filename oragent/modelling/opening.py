@@ -1,0 +1,100 @@
+"""Open a model of any form by its path: JSON, LP, MPS, a program, or the folder of a run."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.capture.program import ProgramOutcome, capture_program
+from oragent.modelling.data.display import plain
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import from_milp, to_milp
+from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.files.model_files import read
+from oragent.modelling.scheduling.files import is_schedule, read_schedule
+from oragent.modelling.scheduling.schedule_model import schedule_to_milp
+
+PROGRAM = ".py"
+# Names of models in the folder of a run. The first existing file is used.
+MODELS_OF_RUN = ("milp.json", "model.json")
+# Maximum number of characters of a program's last error line.
+SHOWN = 300
+
+
+def open_model(
+    path: Path, *, data_folder: Path | None = None, tell: Callable[[str], None] = lambda text: None
+) -> IndexedModel:
+    """Read a model.
+
+    Args:
+        path: ``.json``, ``.lp``, ``.mps`` (the last two also with ``.gz``), a schedule (``.jsp``, or JSON with
+            intervals; as a mixed-integer model), a Python program, or a run's folder. A program runs in the sandbox;
+            its last solved model is returned.
+        data_folder: Folder that a program may read; by default its own folder.
+        tell: Function that is called with one line on the captured model and its comparison with the program's claim.
+
+    Raises:
+        ModellingError: The path has no model. The message begins with the path.
+        SandboxError: The sandbox failed.
+    """
+    if path.is_dir():
+        path = _model_of_run(path)
+    if is_program(path):
+        return _capture(path, data_folder, tell)
+    if is_schedule(path):
+        return from_milp(schedule_to_milp(read_schedule(path)))
+    return read_indexed(path)
+
+
+def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) -> Milp:
+    """Read a flat model as ``open_model`` does. Quadratic and logical parts of a file are kept.
+
+    Raises:
+        ModellingError: The path has no model. The message begins with the path.
+        SandboxError: The sandbox failed.
+    """
+    if path.is_dir():
+        path = _model_of_run(path)
+    if is_program(path):
+        return to_milp(_capture(path, None, tell))
+    if is_schedule(path):
+        return schedule_to_milp(read_schedule(path))
+    return read(path)
+
+
+def print_note(line: str) -> None:
+    """Print a line on standard error, separate from results."""
+    sys.stderr.write(f"{line}\n")
+
+
+def is_program(path: Path) -> bool:
+    """Return True for a path that ``open_model`` runs as a program."""
+    return path.suffix.lower() == PROGRAM and not path.is_dir()
+
+
+def _model_of_run(folder: Path) -> Path:
+    for name in MODELS_OF_RUN:
+        if (folder / name).is_file():
+            return folder / name
+    raise ModellingError(
+        f"{plain(str(folder), 200)}: no {' or '.join(MODELS_OF_RUN)} in this folder; expected the folder of a run"
+    )
+
+
+def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) -> IndexedModel:
+    captured = capture_program(path, data_folder=data_folder)
+    shown = plain(str(path), 200)
+    solved = captured.models[-1] if captured.models else None
+    if solved is None or solved.model is None:
+        reason = captured.reason if solved is None else solved.reason
+        if captured.outcome is not ProgramOutcome.ENDED:
+            last = captured.stderr.strip().splitlines()[-1:] or [captured.reason]
+            reason = f"the program ended with: {plain(last[0], SHOWN)}"
+        raise ModellingError(f"{shown}: {reason}")
+    claim = f"{solved.verdict}{f': {solved.reason}' if solved.reason else ''}"
+    count = f", the last of {len(captured.models)}" if len(captured.models) > 1 else ""
+    tell(f"{shown}: captured from {plain(solved.framework, 60)}{count}; the program's point: {plain(claim, SHOWN)}")
+    if solved.matched:
+        tell(f"data matched by value, to be checked: {', '.join(plain(name, 60) for name in solved.matched)}")
+    return solved.model

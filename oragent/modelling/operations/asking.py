@@ -1,0 +1,429 @@
+"""Operations that solve: optimum, trials, prices, sweeps, extremes, alternatives, frontiers, comparisons."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import FEASIBLE, Arrays, Vector
+from oragent.modelling.data.display import number, quoted
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations import requests as ops
+from oragent.modelling.operations.conflicting import SMALL_ENOUGH, conflict_families
+from oragent.modelling.operations.expressions import evaluate_expression
+from oragent.modelling.operations.outcomes import Outcome, ScenarioModel, with_row
+from oragent.modelling.operations.pricing import price_members
+from oragent.modelling.operations.results import (
+    AlternativePlan,
+    AlternativesResult,
+    CompareResult,
+    ConflictFamily,
+    ExtremeResult,
+    Figure,
+    FrontierEntry,
+    FrontierResult,
+    GroupTotal,
+    Moved,
+    PriceResult,
+    SolveResult,
+    SweepFigures,
+    SweepPoint,
+)
+from oragent.modelling.operations.slices import find_objective, find_slice
+from oragent.modelling.operations.stages import SOFT, limit_objective, objective_values, stage_optima
+from oragent.modelling.operations.state import (
+    SAME,
+    Changes,
+    ModelScenario,
+    ModelStudy,
+    binding_members,
+    continue_options,
+    difference,
+    is_decided,
+    lines_of,
+    moved,
+    objective_change,
+    part_changes,
+    solved,
+    stage_changes,
+)
+
+# Maximum number of figures in one sweep.
+MOST_FIGURES = 200
+# Two points differ if their relative distance exceeds this. Smaller prices count as 0.
+APART = 1e-4
+NOISE = 1e-7
+# Maximum number of members that the search for other optima tries one by one.
+MOST_DIRECTIONS = 50
+
+
+def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
+    """Solve the present scenario. The group of a family has its total and the number of nonzero members."""
+    scenario = study.present
+    outcome = study.solve(scenario)
+    stages = study.stages(scenario)
+    point = study.last_point(scenario)
+    return solved(
+        study,
+        scenario,
+        SolveResult(
+            objective=study.optimum(scenario),
+            gap=_gap(outcome),
+            stages=stage_optima(stages),
+            objectives=objective_values(scenario.model, point),
+            families=_used_families(scenario, point),
+            warnings=study.warn(scenario),
+        ),
+    )
+
+
+def _gap(outcome: Outcome) -> float | None:
+    if outcome.objective is None or outcome.bound is None:
+        return None
+    if outcome.status is SolveStatus.OPTIMAL:
+        return 0.0
+    return abs(outcome.objective - outcome.bound) / max(1.0, abs(outcome.objective))
+
+
+def _used_families(scenario: ModelScenario, point: Vector | None) -> tuple[GroupTotal, ...]:
+    if point is None:
+        return ()
+    return tuple(
+        GroupTotal(
+            label=family.name,
+            total=Figure.exact(float(point[family.positions].sum()), family.unit),
+            members=int((np.abs(point[family.positions]) > SAME).sum()),
+        )
+        for family in scenario.model.variables
+    )
+
+
+def whatif(study: ModelStudy, request: ops.WhatIfRequest) -> CompareResult:
+    """Solve with changes and compare. ``keep`` then makes the changes permanent."""
+    return _try(study, tuple(request.changes))
+
+
+def whynot(study: ModelStudy, request: ops.WhyNotRequest) -> CompareResult:
+    """Solve with a change that the solution does not fulfil, and compare."""
+    return _try(study, (request.change,))
+
+
+def _try(study: ModelStudy, changes: Changes) -> CompareResult:
+    after = study.scenario((*study.changes, *changes))
+    study.trial = after.changes
+    return _compare(study, study.present, after)
+
+
+def compare(study: ModelStudy, request: ops.CompareScenariosRequest) -> CompareResult:
+    """Compare two kept scenarios, one of which may be ``base``."""
+    before, after = (study.scenario(study.named(name)) for name in (request.first, request.second))
+    return _compare(study, before, after)
+
+
+def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> CompareResult:
+    first, second = study.solve(before), study.solve(after)
+    change = objective_change(study, before, after)
+    first, second = before.known.outcome, after.known.outcome
+    points = study.last_point(before), study.last_point(after)
+    warnings = list(dict.fromkeys((*study.warn(before), *study.warn(after))))
+    before_goal, goal = before.model.objective, after.model.objective
+    orders = [[stage.name for stage in scenario.model.stages] for scenario in (before, after)]
+    if (before_goal.name, before_goal.sense) != (goal.name, goal.sense):
+        warnings.append("the two have different objectives, so the difference means nothing")
+    decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
+    conflict: tuple[ConflictFamily, ...] = ()
+    is_small = len(after.model.columns) <= SMALL_ENOUGH and not after.model.features
+    if second.status is SolveStatus.INFEASIBLE and is_small:
+        conflict = conflict_families(after, study.limits)[1]
+    moves: tuple[Moved, ...] = ()
+    if points[0] is not None and points[1] is not None and len(points[0]) == len(points[1]):
+        moves = moved(after.model, points[0], points[1])
+    start = after.changes[: len(before.changes)] == before.changes
+    result = CompareResult(
+        objective=change,
+        status_before=str(first.status),
+        status_after=str(second.status),
+        decided=decided,
+        continue_with="" if decided or any(point is None for point in points) else continue_options(study.limits),
+        stages=stage_changes(study, before, after) if orders[0] == orders[1] else (),
+        objectives=part_changes(before.model, points[0], after.model, points[1]),
+        moved=moves,
+        binding_now=binding_members(after, points[1], points[0]) if points[1] is not None else (),
+        changes=lines_of(after.changes[len(before.changes) :] if start else after.changes),
+        conflict=conflict,
+        warnings=tuple(warnings),
+    )
+    return solved(study, after, result).model_copy(update={"scenario": study.label(before.changes)})
+
+
+def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
+    """Solve again with each figure one step larger and one step smaller."""
+    chosen = find_slice(study.present.model, request.reference, ["rows", "parameters"])
+    # A price is a difference of optima, so an optimum must exist.
+    study.point(study.present)
+    members = price_members(study, chosen, request.step)
+    return solved(study, study.present, PriceResult(step=request.step, members=members))
+
+
+def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
+    """Solve for several figures. The state does not change."""
+    if len(request.numbers) > MOST_FIGURES:
+        raise ModellingError(f"{len(request.numbers)} figures; expected at most {MOST_FIGURES}")
+    present = study.present
+    scenarios = []
+    for figure in request.numbers:
+        change = ops.AssignChange(target=request.target, operator="=", number=figure)
+        scenarios.append((figure, study.scenario((*study.changes, change))))
+    for scenario in (present, *(after for _, after in scenarios)):
+        study.solve(scenario)
+    points = []
+    for figure, after in scenarios:
+        study.pool.refresh(present.known)
+        study.pool.refresh(after.known)
+        status, optimum = str(after.known.outcome.status), study.optimum(after)
+        points.append(
+            SweepPoint(figure=figure, status=status, objective=optimum, difference=difference(present, after))
+        )
+    return solved(study, present, SweepFigures(points=tuple(points), warnings=study.warn(present)))
+
+
+def _solve_arrays(study: ModelStudy, scenario: ModelScenario, arrays: Arrays) -> tuple[Outcome, ModelScenario]:
+    solved = ModelScenario(scenario.changes, scenario.model, ScenarioModel(arrays))
+    return study.solve(solved), solved
+
+
+def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
+    """Find the most or the least of an expression while the objective stays within a distance of its optimum."""
+    scenario = study.present
+    model, arrays = scenario.model, scenario.known.arrays
+    terms = evaluate_expression(model, request.expression)
+    if terms.sets or not terms.has_variables:
+        raise ModellingError("most and least take one figure of variables: write sums without 'by'")
+    coefficients, constant = terms.as_cost(model.shape[1])
+    cost = coefficients.evaluate(model.cells)
+    sense = Sense.MAXIMIZE if request.direction == "most" else Sense.MINIMIZE
+    goal = _with_objective(arrays, cost, constant, sense)
+    limits = _objective_limits(study, scenario, request)
+    outcome, scenario_solved = _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[0]))
+    if outcome.point is None and outcome.status is not SolveStatus.UNBOUNDED:
+        raise ModellingError(f"the {request.direction} is not known ({outcome.status}): allow a longer solve")
+    low, high = outcome.span()
+    if limits[1] != limits[0]:
+        # If the optimum is not proven, the distance counts from any figure up to its bound.
+        tight = (
+            None
+            if limits[1] is None
+            else _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[1]))[0]
+        )
+        ends = (-np.inf, np.inf) if tight is None or tight.point is None else tight.span()
+        low, high = (ends[0], high) if request.direction == "most" else (low, ends[1])
+    units = {family.unit for family in model.variables if cost[family.positions].any()}
+    at_point = Figure(unit=model.objective.unit)
+    if outcome.point is not None:
+        at_point = Figure.exact(arrays.worth_at(outcome.point), model.objective.unit)
+    result = ExtremeResult(
+        figure=Figure.between(outcome.objective, low, high, unit=units.pop() if len(units) == 1 else ""),
+        objective=at_point,
+        optimum=study.optimum(scenario),
+        warnings=study.warn(scenario),
+    )
+    return solved(study, scenario_solved, result)
+
+
+def _objective_limits(
+    study: ModelStudy, scenario: ModelScenario, request: ops.ExtremeRequest
+) -> tuple[float | None, float | None]:
+    """Return the worst allowed objective, counted from the best known point and from the bound of the optimum."""
+    if request.within is None:
+        return None, None
+    study.point(scenario)
+    outcome, sign = scenario.known.outcome, scenario.known.arrays.sense.sign
+    share = request.within / 100 if request.percent else request.within
+    if not share >= 0:
+        raise ModellingError(f"within {number(request.within)}: expected a number from 0 on")
+
+    def limit(optimum: float) -> float:
+        return optimum + sign * (abs(optimum) * share if request.percent else share)
+
+    assert outcome.objective is not None
+    from_point = limit(outcome.objective)
+    if outcome.status is SolveStatus.OPTIMAL:
+        return from_point, from_point
+    return from_point, None if outcome.bound is None else limit(outcome.bound)
+
+
+def _with_objective_limit(goal: Arrays, arrays: Arrays, worst: float | None) -> Arrays:
+    """Return a model with other costs, in which the objective of the first model is at least as good as a figure."""
+    return goal if worst is None else limit_objective(goal, arrays, worst)
+
+
+def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> AlternativesResult:
+    """Find the best solutions that differ in binary variables, or without such variables, other optima.
+
+    For models without binary variables, the search may not find all optima.
+    """
+    scenario = study.present
+    first = study.point(scenario)
+    arrays = scenario.known.arrays
+    binary = arrays.integer & (arrays.low >= 0) & (arrays.high <= 1)
+    points, complete, proven = [first], False, True
+    current = arrays
+    while len(points) < request.count + 1:
+        if binary.any():
+            current = _without_point(current, binary, points[-1])
+            outcome, _ = _solve_arrays(study, scenario, current)
+            point = outcome.point
+            complete = point is None and outcome.status is SolveStatus.INFEASIBLE
+            proven = proven and outcome.status is not SolveStatus.FEASIBLE
+        else:
+            point = _other_optimum(study, scenario, points)
+        if point is None:
+            break
+        points.append(point)
+    unit = scenario.model.objective.unit
+    best = arrays.worth_at(first)
+    solutions = []
+    for point in points[1:]:
+        worth = arrays.worth_at(point)
+        solutions.append(
+            AlternativePlan(
+                objective=Figure.exact(worth, unit),
+                difference=Figure.exact(worth - best, unit),
+                moved=moved(scenario.model, first, point),
+            )
+        )
+    return solved(
+        study,
+        scenario,
+        AlternativesResult(
+            solutions=tuple(solutions),
+            complete=complete,
+            warnings=study.warn(scenario) + (() if proven else ("better ones may exist: a limit ended a solve",)),
+        ),
+    )
+
+
+def _without_point(arrays: Arrays, binary: np.ndarray, point: Vector) -> Arrays:
+    """Return the model without the points that have these values of all binary variables."""
+    ones = binary & (point > 0.5)
+    signs = np.where(ones, -1.0, np.where(binary, 1.0, 0.0))
+    return with_row(arrays, signs, 1.0 - float(ones.sum()), np.inf)
+
+
+def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vector]) -> Vector | None:
+    """Return an optimum that differs from all points: some members are as small, others as large as possible."""
+    arrays, outcome = scenario.known.arrays, scenario.known.outcome
+    if arrays.integer.any():
+        face = limit_objective(arrays, arrays, arrays.worth_at(points[0]))
+    elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
+        return None
+    else:
+        face = _optimal_face(arrays, outcome.row_duals)
+    mean = np.mean(points, axis=0)
+    free = face.low < face.high
+    unused = np.flatnonzero(free & (mean <= SAME))[:MOST_DIRECTIONS]
+    directions = [
+        (np.where(free & (mean > SAME), 1.0, 0.0), Sense.MINIMIZE),
+        (np.where(free & (mean <= SAME), 1.0, 0.0), Sense.MAXIMIZE),
+        *((np.where(np.arange(len(mean)) == column, 1.0, 0.0), Sense.MAXIMIZE) for column in unused),
+    ]
+    for cost, sense in directions:
+        optimum, _ = _solve_arrays(study, scenario, _with_objective(face, cost, 0.0, sense))
+        if optimum.point is None or arrays.largest_violation(optimum.point) > FEASIBLE:
+            continue
+        if all((np.abs(optimum.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
+            return optimum.point
+    return None
+
+
+def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
+    """Return the model of all optima of a linear model.
+
+    Rows and bounds with a price are fixed at their limits (complementary slackness).
+    """
+    reduced = arrays.cost - duals @ arrays.matrix
+    scale = NOISE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
+    towards_low = arrays.sense.sign * reduced > scale
+    towards_high = arrays.sense.sign * reduced < -scale
+    priced_low = arrays.sense.sign * duals > scale
+    priced_high = arrays.sense.sign * duals < -scale
+    return replace(
+        arrays,
+        high=np.where(towards_low & np.isfinite(arrays.low), arrays.low, arrays.high),
+        low=np.where(towards_high & np.isfinite(arrays.high), arrays.high, arrays.low),
+        row_high=np.where(priced_low & np.isfinite(arrays.row_low), arrays.row_low, arrays.row_high),
+        row_low=np.where(priced_high & np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low),
+    )
+
+
+def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
+    """Trade one objective for another. The first is optimised under limits of the second, then the second."""
+    scenario = study.present
+    first, second = (find_objective(scenario.model, name) for name in (request.first, request.second))
+    if first is second:
+        raise ModellingError(f"frontier of {quoted(first.name)} with itself: name two objectives")
+    first_row, second_row = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
+    ends = [
+        _lexicographic(study, scenario, first_row, second_row),
+        _lexicographic(study, scenario, second_row, first_row),
+    ]
+    best, worst = (second_row.worth_at(end[0]) for end in (ends[1], ends[0]))
+    points = [ends[0]]
+    for share in np.linspace(0, 1, request.count)[1:-1]:
+        limit = worst + share * (best - worst)
+        points.append(_lexicographic(study, scenario, limit_objective(first_row, second_row, float(limit)), second_row))
+    points.append(ends[1])
+    entries: list[FrontierEntry] = []
+    for point, proven in points:
+        figures = [
+            Figure.exact(arrays.worth_at(point), goal.unit)
+            for arrays, goal in ((first_row, first), (second_row, second))
+        ]
+        entry = FrontierEntry(first=figures[0], second=figures[1], proven=proven)
+        if all(not _is_same(entry, other) for other in entries):
+            entries.append(entry)
+    return FrontierResult(
+        scenario=study.label(study.changes),
+        solver=scenario.known.outcome.solver,
+        limits=study.limits,
+        first=first.name,
+        second=second.name,
+        points=tuple(entries),
+    )
+
+
+def _is_same(first: FrontierEntry, second: FrontierEntry) -> bool:
+    pairs = (
+        (first.first.value or 0.0, second.first.value or 0.0),
+        (first.second.value or 0.0, second.second.value or 0.0),
+    )
+    return all(abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs)
+
+
+def _with_objective(
+    arrays: Arrays, cost: Vector, constant: float, sense: Sense, quadratic: tuple[QuadraticTerm[int], ...] = ()
+) -> Arrays:
+    """Return the model with another objective."""
+    if arrays.features.soft_rows:
+        raise ModellingError(SOFT)
+    features = arrays.features
+    if features:
+        features = replace(features, quadratic=quadratic)
+    elif quadratic:
+        features = ModelFeatures(quadratic=quadratic)
+    return replace(arrays, cost=cost, constant=constant, sense=sense, features=features)
+
+
+def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
+    """Return the point that is best in one objective, then in another, and whether both are proven."""
+    outcome, _ = _solve_arrays(study, scenario, first)
+    if outcome.point is None or outcome.objective is None:
+        raise ModellingError(f"no frontier: one of its solves is {outcome.status}; solve each objective alone first")
+    base = _with_objective(first, second.cost, second.constant, second.sense, second.features.quadratic)
+    again, _ = _solve_arrays(study, scenario, limit_objective(base, first, outcome.objective))
+    proven = outcome.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
+    if again.point is None:
+        return outcome.point, False
+    return again.point, proven

@@ -1,0 +1,355 @@
+"""Optima of arrays as proven intervals.
+
+One solve with any back end is checked; related models share points and bounds.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
+from oragent.modelling.data.display import number
+from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving import array_solving
+from oragent.modelling.solving.back_ends import SolverOptions, SolverStatus, find_solver
+from oragent.modelling.solving.flat_solving import PROVEN, dual_bound, ray_of
+
+# Relative difference up to which the optima of two solvers agree.
+CONFIRMED = 1e-6
+# Maximum number of points in a pool. The oldest are removed first.
+POOL = 100
+
+
+class SolveLimits(BaseModel):
+    """Limits of one solve. Nodes, iterations and gap give the same result every time; seconds are a maximum."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    solver: str = "highs"
+    nodes: int | None = Field(default=None, ge=0)
+    iterations: int | None = Field(default=None, ge=0)
+    gap: float = Field(default=0.0, ge=0)
+    seed: int = Field(default=0, ge=0)
+    seconds: float | None = Field(default=None, gt=0)
+    threads: int = Field(default=1, ge=1)
+    # Second back end that confirms the result. Empty for none.
+    confirm: str = ""
+
+    def options(self) -> SolverOptions:
+        """Return the options of a back end."""
+        return SolverOptions(
+            seconds=self.seconds,
+            gap=self.gap,
+            threads=self.threads,
+            nodes=self.nodes,
+            iterations=self.iterations,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Knowledge about the optimum of a model."""
+
+    status: SolveStatus
+    # ``(n,)`` best known point, or None.
+    point: Vector | None = None
+    # Objective of the point, in the model's own sense.
+    objective: float | None = None
+    # Proven bound, which no feasible point exceeds. None without a proof.
+    bound: float | None = None
+    # Name and version of the solver. Empty if nothing was solved.
+    solver: str = ""
+    # Limit that ended the solve: ``time``, ``nodes``, ``iterations`` or ``gap``. Empty without one.
+    ended_by: str = ""
+    # ``(m,)`` changes of the objective per unit of right-hand side, for a linear model at its optimum.
+    row_duals: Vector | None = None
+
+    def span(self) -> tuple[float, float]:
+        """Return the interval that contains the optimum. Its ends are infinite if nothing is proven."""
+        if self.objective is None:
+            return -math.inf, math.inf
+        bound = self.objective if self.status is SolveStatus.OPTIMAL else self.bound
+        if bound is None:
+            return -math.inf, math.inf
+        return min(self.objective, bound), max(self.objective, bound)
+
+
+def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = None) -> Outcome:
+    """Solve once and check the claim. The point is recomputed; the bound of a linear model is that of its duals."""
+    if arrays.features:
+        return _solve_featured(arrays, limits, start)
+    solver = find_solver(limits.solver)
+    array_solving.check_abilities(arrays, solver)
+    result = solver.solve(arrays, limits.options(), start)
+    ended_by = str(result.limit or "")
+    if result.status is SolverStatus.OPTIMAL and limits.gap > 0:
+        ended_by = "gap"
+    if result.values is None:
+        if result.status in (SolverStatus.OPTIMAL, SolverStatus.STOPPED):
+            bound = result.bound if result.bound is not None and math.isfinite(result.bound) else None
+            return Outcome(SolveStatus.UNKNOWN, bound=bound, solver=result.solver, ended_by=ended_by)
+        status = _status_without_optimum(arrays, limits)
+        return Outcome(status, solver=result.solver, ended_by=ended_by)
+    point = _polish(arrays, result.values, limits)
+    if point is None:
+        return Outcome(SolveStatus.UNKNOWN, solver=result.solver, ended_by=ended_by or "claim")
+    bound = result.bound
+    if not arrays.integer.any() and result.row_duals is not None and len(result.row_duals) == len(arrays.row_low):
+        bound = dual_bound(arrays, result.row_duals)
+    duals = result.row_duals if not arrays.integer.any() else None
+    outcome = Outcome(SolveStatus.FEASIBLE, point, arrays.objective_at(point), None, result.solver, ended_by, duals)
+    if bound is None or not math.isfinite(bound):
+        return outcome
+    return close_gap(replace(outcome, bound=bound))
+
+
+def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -> Outcome:
+    """Solve a model with features. Those that the back end does not support are written as linear rows."""
+    solution = array_solving.solve_arrays(arrays, limits.options(), limits.solver, start)
+    ended_by = str(solution.limit or "")
+    if solution.status is SolveStatus.FEASIBLE and not ended_by and limits.gap > 0:
+        ended_by = "gap"
+    bound = solution.bound if solution.bound is not None and math.isfinite(solution.bound) else None
+    return Outcome(solution.status, solution.values, solution.objective, bound, solution.solver, ended_by)
+
+
+def compare_outcomes(first: Outcome, second: Outcome) -> str:
+    """Return one line about the agreement of two solvers on one model.
+
+    Raises:
+        ModellingError: They contradict each other: one proves a fact that excludes the other's point or proof.
+    """
+    names = f"{first.solver} and {second.solver}"
+    statuses = {first.status, second.status}
+    if SolveStatus.UNKNOWN in statuses:
+        return f"undecided: {names} give {first.status} and {second.status}"
+    proven = statuses & {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
+    if proven and len(statuses) == 1:
+        return f"{names} both say {first.status}"
+    if proven:
+        raise ModellingError(f"{names} disagree: {first.status} and {second.status}; check the figures of the model")
+    low1, high1 = first.span()
+    low2, high2 = second.span()
+    if max(low1, low2) > min(high1, high2) + CONFIRMED * max(1.0, abs(first.objective or 0.0)):
+        raise ModellingError(
+            f"{names} disagree: {number(first.objective or 0.0)} ({first.status}) and "
+            f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
+        )
+    if statuses == {SolveStatus.OPTIMAL}:
+        return f"{names} have the same optimum"
+    return f"undecided: {names} do not contradict each other, but not both proved an optimum"
+
+
+def close_gap(outcome: Outcome) -> Outcome:
+    """Return the outcome as optimal if its point meets its bound."""
+    if outcome.objective is None or outcome.bound is None or outcome.status is SolveStatus.OPTIMAL:
+        return outcome
+    if abs(outcome.objective - outcome.bound) <= PROVEN * max(1.0, abs(outcome.objective)):
+        return replace(outcome, status=SolveStatus.OPTIMAL, ended_by="")
+    return outcome
+
+
+def _polish(arrays: Arrays, values: Vector, limits: SolveLimits) -> Vector | None:
+    """Return the point with exact integers and without noise at bounds, or None if it violates the model."""
+    values = np.asarray(values, dtype=float)
+    point = np.clip(np.where(arrays.integer, np.round(values), values), arrays.low, arrays.high) + 0.0
+    if arrays.largest_violation(point) <= FEASIBLE:
+        return np.asarray(point)
+    if arrays.integer.any() and not arrays.integer.all():
+        rest = arrays.with_integers_at(values)
+        again = find_solver(limits.solver).solve(rest, SolverOptions(seconds=limits.seconds), None)
+        if again.values is not None:
+            point = np.clip(np.where(arrays.integer, np.round(again.values), again.values), arrays.low, arrays.high)
+            if arrays.largest_violation(point) <= FEASIBLE:
+                return np.asarray(point) + 0.0
+    return None
+
+
+def _status_without_optimum(arrays: Arrays, limits: SolveLimits) -> SolveStatus:
+    """Return infeasible or unbounded, by solving without the objective and searching for an improving direction."""
+    result = find_solver(limits.solver).solve(arrays.without_objective(), limits.options(), None)
+    if result.values is None:
+        is_claimed = result.status in (SolverStatus.INFEASIBLE, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
+        return SolveStatus.INFEASIBLE if is_claimed else SolveStatus.UNKNOWN
+    if arrays.largest_violation(result.values) <= FEASIBLE and ray_of(arrays) is not None:
+        return SolveStatus.UNBOUNDED
+    return SolveStatus.UNKNOWN
+
+
+def is_tighter(first: Arrays, second: Arrays) -> bool:
+    """Return True if every point of the second model is a point of the first.
+
+    The second one has tighter limits, or more rows at the end.
+    """
+    count = len(first.row_low)
+    if len(first.cost) != len(second.cost) or len(second.row_low) < count or first.features != second.features:
+        return False
+    if not np.array_equal(first.integer & second.integer, first.integer):
+        return False
+    limits = (second.low >= first.low).all() and (second.high <= first.high).all()
+    rows = (second.row_low[:count] >= first.row_low).all() and (second.row_high[:count] <= first.row_high).all()
+    return bool(limits and rows) and _has_prefix(first.matrix, second.matrix)
+
+
+def _has_prefix(first: Sparse, second: Sparse) -> bool:
+    """Return True if the second matrix begins with the rows of the first."""
+    if first is second:
+        return True
+    size, count = len(first.values), len(first.starts)
+    return (
+        np.array_equal(first.starts, second.starts[:count])
+        and np.array_equal(first.columns, second.columns[:size])
+        and np.array_equal(first.values, second.values[:size])
+    )
+
+
+def bounds_hold(first: Arrays, second: Arrays) -> bool:
+    """Return True if no feasible point of the second model can be better than the bound of the first.
+
+    The second model is tighter, and its objective is nowhere better: each differing cost is worse for all allowed
+    values.
+    """
+    if first.sense is not second.sense or not is_tighter(first, second):
+        return False
+    sign = first.sense.sign
+    worse = sign * (second.cost - first.cost)
+    harmless = (worse == 0) | ((worse > 0) & (second.low >= 0)) | ((worse < 0) & (second.high <= 0))
+    return bool(harmless.all()) and sign * (second.constant - first.constant) >= 0
+
+
+class ScenarioModel:
+    """A state of the model, and the knowledge about its optimum."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self.outcome = Outcome(SolveStatus.UNKNOWN)
+        self.is_solved_with: SolveLimits | None = None
+        # One line about the agreement with the second back end. Empty without one.
+        self.confirmation = ""
+
+
+class OutcomePool:
+    """Points found and models solved so far. Points and bounds narrow each other's intervals."""
+
+    def __init__(self) -> None:
+        self._points: list[Vector] = []
+        self._models: list[ScenarioModel] = []
+
+    def solve(self, model: ScenarioModel, limits: SolveLimits) -> Outcome:
+        """Solve a model unless its optimum is already proven, and share the point and the bound."""
+        if model not in self._models:
+            self._models.append(model)
+            del self._models[:-POOL]
+        self.refresh(model)
+        is_settled = model.outcome.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED, SolveStatus.OPTIMAL)
+        if not is_settled and model.is_solved_with != limits:
+            outcome = solve_arrays(model.arrays, limits, model.outcome.point)
+            model.is_solved_with = limits
+            if limits.confirm:
+                second = solve_arrays(model.arrays, limits.model_copy(update={"solver": limits.confirm}))
+                model.confirmation = compare_outcomes(outcome, second)
+                self.learn(model, second)
+            self.learn(model, outcome)
+        self.refresh(model)
+        return model.outcome
+
+    def learn(self, model: ScenarioModel, outcome: Outcome) -> None:
+        """Add the point and the bound of a solve."""
+        if outcome.point is not None:
+            self.add_point(outcome.point)
+        model.outcome = _merge(model.arrays.sense, model.outcome, outcome)
+
+    def add_point(self, point: Vector) -> None:
+        """Keep a point. Its objective is recomputed for each model that uses it."""
+        if not any(np.array_equal(point, stored) for stored in self._points):
+            self._points.append(point)
+            del self._points[:-POOL]
+
+    def refresh(self, model: ScenarioModel) -> None:
+        """Test every point on a model, and use bounds of models that it restricts. Nothing is solved."""
+        arrays = model.arrays
+        for point in self._points:
+            self._test(model, point)
+        for related in self._models:
+            if related is model:
+                continue
+            outcome = related.outcome
+            if outcome.status is SolveStatus.INFEASIBLE and is_tighter(related.arrays, arrays):
+                model.outcome = Outcome(SolveStatus.INFEASIBLE, solver=outcome.solver)
+                return
+            if outcome.bound is not None and bounds_hold(related.arrays, arrays):
+                bound_only = Outcome(SolveStatus.UNKNOWN, bound=outcome.bound, solver=outcome.solver)
+                model.outcome = _merge(arrays.sense, model.outcome, bound_only)
+
+    def _test(self, model: ScenarioModel, point: Vector) -> None:
+        arrays, outcome = model.arrays, model.outcome
+        if len(point) != len(arrays.cost) or outcome.status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE):
+            return
+        value = arrays.worth_at(point)
+        sign = arrays.sense.sign
+        if outcome.objective is not None and sign * value >= sign * outcome.objective:
+            return
+        if arrays.largest_violation(point) <= FEASIBLE:
+            candidate = Outcome(SolveStatus.FEASIBLE, point, value)
+            model.outcome = _merge(arrays.sense, outcome, candidate)
+
+
+def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
+    """Return the better point and the better bound of two outcomes of one model."""
+    settled = (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
+    for outcome in (second, first):
+        if outcome.status in settled:
+            return outcome
+    sign = sense.sign
+    points = [outcome for outcome in (second, first) if outcome.objective is not None]
+    best = min(points, key=lambda outcome: sign * (outcome.objective or 0.0), default=second)
+    bounds = [outcome.bound for outcome in (first, second) if outcome.bound is not None]
+    bound = sign * max(sign * value for value in bounds) if bounds else None
+    if best.objective is not None and bound is not None and sign * bound > sign * best.objective:
+        # The difference is due to rounding of the last digits.
+        bound = best.objective
+    status = SolveStatus.OPTIMAL if best.status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
+    if best.objective is None:
+        status = SolveStatus.UNKNOWN
+    merged = Outcome(
+        status,
+        best.point,
+        best.objective,
+        bound,
+        second.solver or first.solver,
+        second.ended_by or first.ended_by,
+        best.row_duals,
+    )
+    return close_gap(merged)
+
+
+def difference_span(first: ScenarioModel, second: ScenarioModel) -> tuple[float, float]:
+    """Return the interval that contains the optimum of the second model minus that of the first."""
+    low1, high1 = first.outcome.span()
+    low2, high2 = second.outcome.span()
+    smallest, largest = low2 - high1, high2 - low1
+    sign = first.arrays.sense.sign
+    if bounds_hold(first.arrays, second.arrays):
+        smallest, largest = (max(smallest, 0.0), largest) if sign > 0 else (smallest, min(largest, 0.0))
+    if bounds_hold(second.arrays, first.arrays):
+        smallest, largest = (smallest, min(largest, 0.0)) if sign > 0 else (max(smallest, 0.0), largest)
+    return smallest, max(smallest, largest)
+
+
+def with_row(arrays: Arrays, coefficients: Vector, low: float, high: float) -> Arrays:
+    """Return the model with an additional row."""
+    columns = np.flatnonzero(coefficients)
+    if not len(columns):
+        return arrays
+    zeros = np.zeros(len(columns), dtype=np.int32)
+    row = Sparse.from_entries(zeros, columns, coefficients[columns], (1, len(arrays.cost)))
+    return replace(
+        arrays,
+        matrix=arrays.matrix.stack_rows(row),
+        row_low=np.append(arrays.row_low, low),
+        row_high=np.append(arrays.row_high, high),
+    )

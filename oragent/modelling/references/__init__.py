@@ -1,0 +1,1 @@
+"""Figures in answers as references to results."""

@@ -1,0 +1,196 @@
+"""Explanation of a schedule: bounds without a solver, critical path, idle machines, and conflicting deadlines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from oragent.modelling.data.display import quoted, rounded
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.scheduling.schedule_model import (
+    Interval,
+    ScheduleGoal,
+    SchedulingModel,
+    SchedulingSolution,
+    solve_schedule,
+)
+from oragent.modelling.solving.back_ends.protocol import SolverOptions
+
+# Maximum number of solves to find conflicting deadlines.
+MOST_SOLVES = 60
+
+
+@dataclass(frozen=True)
+class CriticalStep:
+    """Interval of the critical path, with the rule that determines its start."""
+
+    interval: str
+    start: int
+    end: int
+    # ``release``, or the machine or precedence of the rule.
+    waits_for: str
+
+
+def explain_schedule(
+    schedule: SchedulingModel, solution: SchedulingSolution, options: SolverOptions | None = None
+) -> tuple[str, ...]:
+    """Return sentences about a solution. For an infeasible schedule, they name conflicting deadlines."""
+    if solution.status is SolveStatus.INFEASIBLE:
+        return tuple(_explain_conflict(schedule, options or SolverOptions(), solution.solver))
+    if not solution.starts:
+        return ()
+    lines = [*_explain_bounds(schedule)]
+    if schedule.goal is ScheduleGoal.MAKESPAN:
+        path = critical_path(schedule, solution.starts)
+        shown = ", then ".join(f"{quoted(step.interval)} ({step.start} to {step.end})" for step in path[:20])
+        if len(path) > 20:
+            rest = f", and {len(path) - 20} more"
+        else:
+            rest = ""
+        lines.append(f"Critical path, {len(path)} intervals without a gap: {shown}{rest}.")
+        lines.append("A later start of any of them makes this schedule longer.")
+    else:
+        lines += _explain_lateness(schedule, solution.starts)
+    lines += _explain_machines(schedule, solution.starts)
+    return tuple(lines)
+
+
+def earliest_starts(schedule: SchedulingModel) -> dict[str, int]:
+    """Return the earliest start of each interval by releases and precedences only."""
+    return _longest_paths(schedule, is_forward=True)
+
+
+def _tails(schedule: SchedulingModel) -> dict[str, int]:
+    """Return the least time between the end of each interval and the end of the schedule."""
+    return _longest_paths(schedule, is_forward=False)
+
+
+def _longest_paths(schedule: SchedulingModel, is_forward: bool) -> dict[str, int]:
+    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    least = {interval.name: interval.release if is_forward else 0 for interval in schedule.intervals}
+    pairs = [(p.before, p.after, p.delay) if is_forward else (p.after, p.before, p.delay) for p in schedule.precedences]
+    # Each round fixes at least one more interval of an acyclic graph.
+    for _ in schedule.intervals:
+        is_changed = False
+        for first, second, delay in pairs:
+            ready = least[first] + duration[first] + delay
+            if ready > least[second]:
+                least[second], is_changed = ready, True
+        if not is_changed:
+            break
+    return least
+
+
+def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
+    """Return lower bounds on the makespan, largest first: the longest chain, and the load of each machine.
+
+    The load of a machine counts the least time before its first and after its last interval (Carlier 1982,
+    doi:10.1016/S0377-2217(82)80007-6).
+    """
+    heads, tails = earliest_starts(schedule), _tails(schedule)
+    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    bounds = [("the longest chain of precedences", max(heads[n] + duration[n] + tails[n] for n in duration))]
+    for machine in schedule.machines:
+        working = [name for name in machine.intervals if duration[name]]
+        if working:
+            load = sum(duration[name] for name in working)
+            total = min(heads[n] for n in working) + load + min(tails[n] for n in working)
+            bounds.append((f"machine {quoted(machine.name)}", total))
+    return tuple(sorted(bounds, key=lambda bound: -bound[1]))
+
+
+def critical_path(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple[CriticalStep, ...]:
+    """Return intervals that follow each other without a gap and end with the schedule, in order of time."""
+    interval_of = {interval.name: interval for interval in schedule.intervals}
+    ends = {name: starts[name] + interval.duration for name, interval in interval_of.items()}
+    steps: list[CriticalStep] = []
+    current: str | None = max(ends, key=lambda name: ends[name])
+    while current is not None and len(steps) < len(starts):
+        before, reason = _find_cause(schedule, starts, ends, interval_of[current])
+        steps.append(CriticalStep(current, starts[current], ends[current], reason))
+        current = before
+    return tuple(reversed(steps))
+
+
+def _find_cause(
+    schedule: SchedulingModel, starts: Mapping[str, int], ends: Mapping[str, int], interval: Interval
+) -> tuple[str | None, str]:
+    """Return the interval whose end determines a start, and the rule."""
+    start = starts[interval.name]
+    for pair in schedule.precedences:
+        if pair.after == interval.name and ends[pair.before] + pair.delay == start:
+            return pair.before, f"after {quoted(pair.before)}"
+    for machine in schedule.machines:
+        if interval.name in machine.intervals:
+            for name in machine.intervals:
+                if name != interval.name and ends[name] == start and starts[name] < start:
+                    return name, f"machine {quoted(machine.name)}"
+    for resource in schedule.resources:
+        for name in resource.demands if interval.name in resource.demands else ():
+            if name != interval.name and ends[name] == start and starts[name] < start:
+                return name, f"resource {quoted(resource.name)}"
+    return None, "release"
+
+
+def _explain_bounds(schedule: SchedulingModel) -> Iterator[str]:
+    if schedule.goal is not ScheduleGoal.MAKESPAN:
+        return
+    for what, least in lower_bounds(schedule)[:3]:
+        yield f"No schedule is shorter than {least}, by {what} alone."
+
+
+def _explain_lateness(schedule: SchedulingModel, starts: Mapping[str, int]) -> Iterator[str]:
+    late = []
+    for interval in schedule.intervals:
+        end = starts[interval.name] + interval.duration
+        if interval.due is not None and end > interval.due and interval.weight:
+            late.append((interval.weight * (end - interval.due), interval, end))
+    for cost, interval, end in sorted(late, key=lambda entry: -entry[0]):
+        yield f"{quoted(interval.name)} ends at {end}, {end - (interval.due or 0)} late: {rounded(cost)}."
+    if not late:
+        yield "No interval is late."
+
+
+def _explain_machines(schedule: SchedulingModel, starts: Mapping[str, int]) -> Iterator[str]:
+    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    for machine in schedule.machines:
+        working = [name for name in machine.intervals if duration[name]]
+        if working:
+            first, last = min(starts[n] for n in working), max(starts[n] + duration[n] for n in working)
+            load = sum(duration[name] for name in working)
+            yield f"Machine {quoted(machine.name)} works {load} from {first} to {last}, idle {last - first - load}."
+
+
+def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver: str) -> Iterator[str]:
+    """Find an irreducible set of conflicting deadlines."""
+    if solver.startswith("CP-SAT") or solver == "bounds":
+        chosen = "cp-sat"
+    else:
+        chosen = "highs"
+    timed = [interval.name for interval in schedule.intervals if interval.deadline is not None]
+    without = _without_deadlines(schedule, timed)
+    free = solve_schedule(without, options, chosen)
+    if free.status is SolveStatus.INFEASIBLE:
+        yield "There is no schedule even without deadlines: a precedence leads back to its own start, or a demand is"
+        yield "above its resource's capacity."
+        return
+    if len(timed) > MOST_SOLVES:
+        yield f"Some of the {len(timed)} deadlines contradict each other; too many to reduce to a smallest set."
+        return
+    remaining = list(timed)
+    for name in timed:
+        rest = [timed_name for timed_name in remaining if timed_name != name]
+        dropped = [timed_name for timed_name in timed if timed_name not in rest]
+        if solve_schedule(_without_deadlines(schedule, dropped), options, chosen).status is SolveStatus.INFEASIBLE:
+            remaining = rest
+    deadline = {interval.name: interval.deadline for interval in schedule.intervals}
+    shown = ", ".join(f"{quoted(name)} by {deadline[name]}" for name in remaining)
+    yield f"These deadlines contradict each other, and without any one of them there is a schedule: {shown}."
+    if free.objective is not None and schedule.goal is ScheduleGoal.MAKESPAN:
+        yield f"Without deadlines the schedule ends at {rounded(free.objective)}."
+
+
+def _without_deadlines(schedule: SchedulingModel, names: Sequence[str]) -> SchedulingModel:
+    dropped = set(names)
+    intervals = tuple(
+        replace(interval, deadline=None) if interval.name in dropped else interval for interval in schedule.intervals
+    )
+    return replace(schedule, intervals=intervals)

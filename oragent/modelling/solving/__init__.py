@@ -1,0 +1,1 @@
+"""Solve models: back ends, linearisation, bounds, and recomputation of every claim."""

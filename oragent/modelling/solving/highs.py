@@ -1,0 +1,288 @@
+"""One call of HiGHS, with one thread by default (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5)."""
+
+import os
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any
+
+import highspy
+import numpy as np
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse, Vector
+from oragent.modelling.data.flat_model import Sense
+
+# Option of HiGHS that is on by default.
+JUMP = "mip_heuristic_run_feasibility_jump"
+# Maximum number of variables at which feasibility jump is off. Branching takes 1 to 2 ms, the jump 10 ms.
+SMALL = 100
+# Solvers made in advance. Each is used once.
+_PREPARED: list[Any] = []
+# Number of threads of the last solve in this process.
+_THREADS_IN_USE = [1]
+
+_STATUS = highspy.HighsModelStatus
+# Tolerance for a bound that is expected to be a whole number.
+WHOLE = 1e-9
+# Variable types by integer + 2 * semi-continuous.
+KINDS = (
+    highspy.HighsVarType.kContinuous,
+    highspy.HighsVarType.kInteger,
+    highspy.HighsVarType.kSemiContinuous,
+    highspy.HighsVarType.kSemiInteger,
+)
+# HiGHS's code for "solution status: feasible".
+_POINT = 2
+# Number of nodes after which a small model is restarted with the first point.
+RESTART_NODES = 1000
+ITERATION_OPTIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "qp_iteration_limit")
+
+
+def new_engine() -> Any:
+    """Return an unused solver without output and without threads."""
+    if _PREPARED:
+        return _PREPARED.pop()
+    return _make_engine()
+
+
+def prepare_engines(count: int) -> None:
+    """Make solvers in a process before it forks. Each fork uses one, which halves the cost of a small solve."""
+    _PREPARED.extend(_make_engine() for _ in range(count))
+
+
+def needs_feasibility_jump(variables: int) -> bool:
+    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) saves time."""
+    return variables > SMALL
+
+
+def _make_first_engine() -> Any:
+    """Make the first solver of a process. Since version 1.16 HiGHS then prints a banner on standard output.
+
+    Child processes answer on standard output, so it is redirected to the null device during this call.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        saved_stdout = os.dup(1)
+    except OSError:
+        # Standard output is closed, so no banner can appear.
+        os.close(nowhere)
+        return highspy.Highs()
+    os.dup2(nowhere, 1)
+    try:
+        return highspy.Highs()
+    finally:
+        os.dup2(saved_stdout, 1)
+        os.close(saved_stdout)
+        os.close(nowhere)
+
+
+VERSION: str = _make_first_engine().version()
+
+
+def _make_engine() -> Any:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    # If no thread can be started, HiGHS fails without a message unless it is set to one thread.
+    highs.setOptionValue("threads", 1)
+    return highs
+
+
+SOLVER = f"HiGHS {VERSION}"
+
+
+class SolverClaim(Enum):
+    """Outcome that the solver claims; ``solve`` checks it."""
+
+    OPTIMAL = auto()
+    # Infeasible or unbounded. Another solve decides which.
+    NO_OPTIMUM = auto()
+    # Stopped by a limit or by an error of the solver.
+    STOPPED = auto()
+
+
+CLAIMS = {
+    _STATUS.kOptimal: SolverClaim.OPTIMAL,
+    _STATUS.kInfeasible: SolverClaim.NO_OPTIMUM,
+    _STATUS.kUnbounded: SolverClaim.NO_OPTIMUM,
+    _STATUS.kUnboundedOrInfeasible: SolverClaim.NO_OPTIMUM,
+}
+
+
+@dataclass(frozen=True)
+class HighsRun:
+    """Result of a call of HiGHS."""
+
+    claim: SolverClaim
+    # ``(n,)`` values of a point that HiGHS considers feasible, or None.
+    values: Vector | None
+    # Bound on the objective; infinite if unknown.
+    bound: float
+    # ``(m,)`` derivatives of the objective by the right-hand sides. None for integer models.
+    row_duals: Vector | None
+    # Solver with the basis, from which ranges can be computed.
+    engine: Any
+
+
+def run_highs(
+    arrays: Arrays,
+    limit_s: float | None = None,
+    gap: float = 0.0,
+    nodes: int | None = None,
+    *,
+    threads: int = 1,
+    iterations: int | None = None,
+    seed: int = 0,
+    start: Vector | None = None,
+) -> HighsRun:
+    """Solve a model once.
+
+    Args:
+        arrays: The model; supported features are a convex quadratic objective and semi-continuous variables.
+        limit_s: Wall seconds.
+        gap: Relative gap at which the search stops.
+        nodes: Limit on branch-and-bound nodes.
+        threads: Number of threads.
+        iterations: Limit on iterations of linear programmes.
+        seed: Seed of the solver's random numbers.
+        start: ``(k,)`` start values of the first columns.
+
+    Raises:
+        ModellingError: The model has a feature that HiGHS does not support.
+    """
+    if arrays.features.parts or arrays.features.soft_rows or any(goal.weight for goal in arrays.features.goals):
+        raise ModellingError("HiGHS needs linear rows and one objective: write the model with linear rows first")
+    solver = quiet_engine()
+    is_small = not needs_feasibility_jump(len(arrays.cost))
+    _set_threads(solver, threads)
+    if iterations is not None:
+        for name in ITERATION_OPTIONS:
+            solver.setOptionValue(name, iterations)
+    solver.setOptionValue("random_seed", seed)
+    solver.setOptionValue(JUMP, not is_small)
+    if limit_s is not None:
+        solver.setOptionValue("time_limit", max(limit_s, 0.0))
+    if nodes is not None or is_small:
+        solver.setOptionValue("mip_max_nodes", min(nodes or RESTART_NODES, RESTART_NODES) if is_small else nodes)
+    solver.setOptionValue("mip_rel_gap", gap)
+    solver.setOptionValue("mip_abs_gap", 0.0)
+    if solver.passModel(as_highs_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
+        return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
+    if start is not None:
+        solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+    solver.run()
+    # Without bounds, the number of nodes may be infinite.
+    if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:
+        solver.setOptionValue(JUMP, True)
+        solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
+        solver.run()
+    if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
+        # With presolve, HiGHS can report "optimal" for a point that violates the model.
+        solver.setOptionValue("presolve", "off")
+        solver.run()
+    if start is not None and _contradicts_bound(solver, arrays, gap):
+        # HiGHS 1.16 may return a start point with semi-continuous variables as the optimum.
+        solver.clearSolver()
+        solver.run()
+    claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
+    info, solution = solver.getInfo(), solver.getSolution()
+    has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not SolverClaim.NO_OPTIMUM
+    if has_point:
+        values = np.array(solution.col_value)
+    else:
+        values = None
+    is_linear = not arrays.integer.any() and not arrays.features.semi_continuous
+    if solution.dual_valid and is_linear:
+        duals = np.array(solution.row_dual)[: len(arrays.row_low)]
+    else:
+        duals = None
+    if is_linear:
+        bound = -arrays.sense.sign * np.inf
+    else:
+        bound = info.mip_dual_bound
+    return HighsRun(claim, values, bound, duals, solver)
+
+
+def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
+    """Return True if the point of a claimed optimum of an integer model is worse than the solver's bound."""
+    info = solver.getInfo()
+    if solver.getModelStatus() != _STATUS.kOptimal or info.mip_node_count < 0:
+        return False
+    best, bound = arrays.objective_at(np.array(solver.getSolution().col_value)), info.mip_dual_bound
+    return bool(abs(best - bound) > (gap + 1e-6) * max(1.0, abs(best)))
+
+
+def _set_threads(solver: Any, threads: int) -> None:
+    """Set the number of threads. HiGHS refuses a solve if the process already uses another number."""
+    if threads != _THREADS_IN_USE[0]:
+        highspy.Highs.resetGlobalScheduler(True)
+        _THREADS_IN_USE[0] = threads
+    if threads > 1:
+        solver.setOptionValue("threads", threads)
+        solver.setOptionValue("parallel", "on")
+
+
+def quiet_engine() -> Any:
+    """Return a solver without output and threads that keeps small coefficients."""
+    highs = new_engine()
+    # By default HiGHS treats coefficients below 1e-9 as 0.
+    highs.setOptionValue("small_matrix_value", 1e-12)
+    return highs
+
+
+def as_highs(arrays: Arrays) -> Any:
+    """Return a model in HiGHS's form."""
+    # The computation of ranges needs at least one coefficient.
+    if arrays.matrix.is_zero:
+        arrays = arrays.with_idle_row([0])
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = arrays.matrix.shape
+    if arrays.sense is Sense.MINIMIZE:
+        lp.sense_ = highspy.ObjSense.kMinimize
+    else:
+        lp.sense_ = highspy.ObjSense.kMaximize
+    lp.offset_ = arrays.constant
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = arrays.cost, arrays.low, arrays.high
+    lp.row_lower_, lp.row_upper_ = arrays.row_low, arrays.row_high
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = arrays.matrix.starts
+    lp.a_matrix_.index_ = arrays.matrix.columns
+    lp.a_matrix_.value_ = arrays.matrix.values
+    semi_continuous = [part.variable for part in arrays.features.semi_continuous]
+    if arrays.integer.any() or semi_continuous:
+        kinds = arrays.integer.astype(int)
+        kinds[semi_continuous] += 2
+        lp.integrality_ = [KINDS[kind] for kind in kinds.tolist()]
+    return lp
+
+
+def as_highs_model(arrays: Arrays) -> Any:
+    """Return the model in HiGHS's form, with its quadratic objective if there is one."""
+    model = highspy.HighsModel()
+    model.lp_ = as_highs(arrays)
+    if not arrays.features.quadratic:
+        return model
+    # HiGHS minimises c'x + x'Qx / 2 and reads the lower triangle of Q by column.
+    entries: dict[tuple[int, int], float] = {}
+    for term in arrays.features.quadratic:
+        position = (min(term.first, term.second), max(term.first, term.second))
+        factor = 2.0 if term.first == term.second else 1.0
+        entries[position] = entries.get(position, 0.0) + factor * term.value
+    columns, rows = zip(*sorted(entries), strict=True)
+    triangle = Sparse.from_entries(
+        columns, rows, [entries[position] for position in sorted(entries)], (len(arrays.cost),) * 2
+    )
+    hessian = model.hessian_
+    hessian.dim_ = len(arrays.cost)
+    hessian.format_ = highspy.HessianFormat.kTriangular
+    hessian.start_, hessian.index_, hessian.value_ = triangle.starts, triangle.columns, triangle.values
+    return model
+
+
+def _with_whole_bounds(arrays: Arrays) -> Arrays:
+    """Round the bounds of integers.
+
+    For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
+    """
+    low = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
+    high = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
+    return replace(arrays, low=low, high=high)

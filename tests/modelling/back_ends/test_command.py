@@ -1,0 +1,67 @@
+"""A program as a solver: CBC, where PuLP brings it, and programs that fail."""
+
+import platform
+import shlex
+import stat
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.families import FAMILIES
+from oragent.modelling.solving.back_ends import find_solver
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.models import pharmacy
+
+
+def cbc() -> str:
+    pulp = pytest.importorskip("pulp")
+    paths = [
+        path
+        for path in (Path(pulp.__file__).parent / "solverdir").glob("cbc/linux/i64/cbc")
+        if path.stat().st_mode & stat.S_IXUSR
+    ]
+    if not paths or platform.machine() != "x86_64":
+        pytest.skip("PuLP brings no CBC for this machine")
+    # The path of an environment may have spaces.
+    return f"command:{shlex.quote(str(paths[0]))} {{model.mps}} solve solution {{solution}}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["knapsack", "transport", "lot_sizing"])
+def test_cbc_finds_the_optima_of_families(family: str) -> None:
+    instance = FAMILIES[family](3, 4)
+    solution = solve(instance.milp, solver=cbc())
+    assert solution.status is SolveStatus.OPTIMAL
+    assert solution.objective == pytest.approx(instance.optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("command:cbc {model.mps}", "{solution}"),
+        ("command:no-such-program {model.lp} {solution}", "no-such-program"),
+        ("command:false {model.lp} {solution}", "exit code 1"),
+        ("command:cp {model.lp} {solution}", "line 1"),
+        ("command:'cp {model.lp} {solution}", "quotation"),
+    ],
+)
+def test_programs_that_give_no_solution_are_refused_in_one_line(line: str, expected: str) -> None:
+    with pytest.raises(ModellingError) as raised:
+        solve(pharmacy(), solver=line)
+    assert expected in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_false_solution_of_a_program_is_not_believed(tmp_path: Path) -> None:
+    script = tmp_path / "liar"
+    script.write_text("#!/bin/sh\nprintf 'x0 1\\nx1 1\\n' > \"$2\"\n")
+    script.chmod(0o755)
+    solution = solve(pharmacy(), solver=f"command:{script} {{model.lp}} {{solution}}")
+    assert solution.status is SolveStatus.UNKNOWN
+    assert "breaks the model" in solution.note
+
+
+def test_the_name_of_a_command_is_not_among_the_registered() -> None:
+    assert find_solver("command:cbc {model.lp} {solution}").name == "command"

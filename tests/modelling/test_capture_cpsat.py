@@ -1,0 +1,74 @@
+"""Rows for CP-SAT's constraints with cases have the optimum of CP-SAT, and its point meets them."""
+
+import numpy as np
+import pytest
+
+from oragent.modelling.capture.assembling import assemble
+from oragent.modelling.capture.reading import read_model
+from oragent.modelling.capture.recorder import Recorder
+from oragent.modelling.capture.recorders import from_cpsat
+from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
+
+cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+
+
+def random_schedule(rng: np.random.Generator):
+    """Four tasks, one of them optional, on a machine or a shared resource; their ends, a maximum and differences."""
+    model = cp_model.CpModel()
+    starts, ends, tasks = [], [], []
+    for place in range(4):
+        hours = int(rng.integers(1, 5))
+        start = model.new_int_var(int(rng.integers(0, 3)), 14, f"s{place}")
+        if place == 0:
+            taken = model.new_bool_var("taken")
+            tasks.append(model.new_optional_fixed_size_interval_var(start, hours, taken, "optional"))
+        elif place == 1:
+            size, end = model.new_int_var(1, hours, "size"), model.new_int_var(0, 20, "end")
+            tasks.append(model.new_interval_var(start, size, end, "flexible"))
+            model.add(size >= hours - 1)
+        else:
+            tasks.append(model.new_fixed_size_interval_var(start, hours, f"t{place}"))
+        starts.append(start)
+        ends.append(start + hours)
+    kind = int(rng.integers(3))
+    if kind == 0:
+        model.add_no_overlap(tasks)
+    elif kind == 1:
+        model.add_cumulative(tasks, [int(rng.integers(1, 4)) for _ in tasks], 4)
+    else:
+        model.add_all_different([start + int(rng.integers(0, 2)) for start in starts])
+    last = model.new_int_var(0, 30, "last")
+    model.add_max_equality(last, ends)
+    weights = [int(rng.integers(-1, 4)) for _ in starts]
+    model.minimize(3 * last + sum(w * s for w, s in zip(weights, starts, strict=True)) - 7 * taken)
+    return model
+
+
+def capture(model) -> tuple[Milp, list]:
+    cases: list = []
+    snapshot = from_cpsat._snapshot(cp_model, model, "ortools", Recorder(None, "\0", 60.0), cases)
+    return to_milp(assemble(read_model(snapshot.to_text().encode())).model), cases
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_have_the_optimum_of_cpsat_and_hold_at_its_point(seed: int) -> None:
+    model = random_schedule(np.random.default_rng(seed))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    status = solver.solve(model)
+    milp, cases = capture(model)
+    solution = solve(milp, duals=False)
+    if status == cp_model.INFEASIBLE:
+        assert solution.status is SolveStatus.INFEASIBLE
+        return
+    assert status == cp_model.OPTIMAL
+    assert solution.objective == pytest.approx(solver.objective_value)
+    point = list(map(float, solver.response_proto.solution))
+    point += [float(case(point)) for case in cases]
+    arrays = Arrays.from_milp(milp)
+    assert arrays.largest_violation(np.array(point)) <= 1e-9
+    assert arrays.objective_at(np.array(point)) == pytest.approx(solver.objective_value)

@@ -1,0 +1,199 @@
+"""``solve_file`` prints what a person wants to know of a file, and foreign names harm nobody."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, compare_solutions, solve_file
+from oragent.modelling.data.flat_model import Milp, Objective, Row, Variable, rename_milp
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.files.model_files import read_point, write
+from oragent.modelling.solving.back_ends import SolverOptions
+from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.highs import VERSION
+from tests.modelling.models import pharmacy, steel
+
+
+def printed(milp: Milp, tmp_path: Path, form: str = "json", **options) -> str:
+    write(milp, tmp_path / f"model.{form}")
+    out = io.StringIO()
+    solve_file(SolveFileRequest(tmp_path / f"model.{form}", **options), Console(file=out, width=120))
+    return out.getvalue()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["json", "mps", "lp"])
+def test_steel_explained(form: str, tmp_path: Path) -> None:
+    text = printed(steel(), tmp_path, form, explain=True)
+    for expected in (
+        "optimal",
+        "194828.5714",
+        "(maximize)",
+        "38.25892857 to 55.44642857",
+        "+4640",
+        "-3.142857143",
+        "+1.8",
+    ):
+        assert expected in text
+    assert "'hours' binds (at most 40): each unit more changes the objective by +4,640" in text
+
+
+@pytest.mark.parametrize(
+    ("point", "told"),
+    [
+        (
+            {"bands": 6000, "coils": 743.75, "plate": 750},
+            ["optimal", "of the objective: 2.75.", "26.25 in place of 29"],
+        ),
+        (
+            {"values": {"bands": 6000, "coils": 500, "plate": 750}, "status": "x"},
+            ["of the objective: 59, in all.", "'coils': 0 in"],
+        ),
+        (None, ["Nothing: no point is better."]),
+    ],
+)
+def test_what_would_make_a_point_optimal(point, told: list[str], tmp_path: Path) -> None:
+    values = {**solve(steel()).values} if point is None else point
+    (tmp_path / "point.json").write_text(json.dumps(values))
+    text = printed(steel(), tmp_path, point=tmp_path / "point.json")
+    for words in told:
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "empty"), ("[1]", "not a point"), ("{", "not JSON, line 1"), ('{"bands": "x"}', "the value of 'bands'"),
+        ('{"bands": NaN}', "NaN is not a number"), ('{"x": 1}', "not a variable of the model"), ('{"bands": 1}', "it breaks bound"),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_point_of_the_model_is_refused_in_one_line(
+    content: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "point.json").write_text(content)
+    with pytest.raises(ModellingError, match=f"point.json.*{told}"):
+        printed(steel(), tmp_path, point=tmp_path / "point.json")
+
+
+def test_without_explain_there_are_tables_alone(tmp_path: Path) -> None:
+    text = printed(steel(), tmp_path)
+    assert "holds from to" in text
+    assert "binds" not in text
+
+
+def test_an_integer_model_shows_both_duals(tmp_path: Path) -> None:
+    text = printed(pharmacy(), tmp_path)
+    assert "735 units of digestive medicine (minimize)" in text
+    assert "relaxed" in text
+    assert "+16.66666667" in text
+
+
+def test_an_infeasible_model_has_no_tables(tmp_path: Path) -> None:
+    text = printed(steel(hours=12), tmp_path, explain=True)
+    assert "infeasible" in text
+    assert "reduced cost" not in text
+    assert "'hours' would have to be <= 13.25892857, not 12." in text
+
+
+def test_a_large_model_is_cut_and_says_so(tmp_path: Path) -> None:
+    variables = [Variable(f"x{place}", 0, 5) for place in range(SHOWN_ROWS + 40)]
+    rows = [Row(f"r{place}", {f"x{place}": 1}, "<=", 1) for place in range(SHOWN_ROWS + 7)]
+    text = printed(Milp(variables, rows, Objective({"x3": 1}), "maximize"), tmp_path, explain=True)
+    assert "40 variables more" in text
+    assert "7 rows more" in text
+    assert "and 6 more" in text
+
+
+def test_names_with_markup_and_control_characters_are_shown_as_they_are(tmp_path: Path) -> None:
+    name = "[red]\x1b[2J[/red]"
+    milp = Milp(
+        [Variable(name, unit="[b]")],
+        [Row(name, {name: 1}, "<=", 3)],
+        Objective({name: 1}, unit="\x07"),
+        "maximize",
+        name,
+    )
+    text = printed(milp, tmp_path, explain=True)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]\\u001b[2J[/red]" in text
+
+
+def test_a_limit_without_a_point_is_said(tmp_path: Path) -> None:
+    many = [Variable(f"x{place}", 0, 1, "integer") for place in range(40)]
+    row = Row("odd", {one.name: 2 * place + 2 for place, one in enumerate(many)}, "=", 801)
+    text = printed(
+        replace(steel(), variables=many, rows=[row], objective=Objective({"x1": 1})),
+        tmp_path,
+        options=SolverOptions(0.0),
+    )
+    assert "unknown" in text or "infeasible" in text
+
+
+def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(ModellingError, match="has no 'objective'"):
+        solve_file(SolveFileRequest(tmp_path / "a.json"), Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_tables_fit_and_break_no_figure(width: int, tmp_path: Path) -> None:
+    names = (f"pills against pain {'of any kind ' * 3}", "Schlafmittel (über 18)")
+    milp = pharmacy()
+    figures = [*solve(milp).values.values(), 735.0]
+    write(rename_milp(milp, dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
+    out = io.StringIO()
+    solve_file(SolveFileRequest(tmp_path / "m.json"), Console(file=out, width=width))
+    assert all(len(line) <= width for line in out.getvalue().splitlines())
+    for text in ("Schlafmittel (über 18)", "+16.66666667", "relaxed", *(f"{value:g}" for value in figures)):
+        assert text in out.getvalue()
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "sol"])
+def test_a_solution_is_written_for_others(ending: str, tmp_path: Path) -> None:
+    printed(steel(), tmp_path, out=tmp_path / f"s.{ending}")
+    text = (tmp_path / f"s.{ending}").read_text()
+    if ending == "json":
+        assert read_point(tmp_path / "s.json") == solve(steel()).values
+        return
+    lines = [line.replace(",", " ").split() for line in text.splitlines()]
+    assert {line[0]: float(line[1]) for line in lines if line[0] in solve(steel()).values} == solve(steel()).values
+    assert ending != "csv" or text.startswith("variable,value,unit\nbands,6000.0,tons\n")
+
+
+def test_a_solution_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, milp, told in (
+        ("s.txt", steel(), "ends in .csv"), ("s.csv", steel(hours=12), "infeasible"), ("no/s.csv", steel(), "cannot write"),
+    ):  # fmt: skip
+        with pytest.raises(ModellingError, match=told):
+            printed(milp, tmp_path, out=tmp_path / name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("line", "told"), [("c2: x + <= = 3 y", "line 5: expected a term")])
+def test_a_broken_file_is_refused_with_its_line(line: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "m.lp").write_text(
+        f"Maximize\n obj: x\nSubject To\n c1: 1 <= x + y <= 10\n {line}\nBounds\n x <= 5\nEnd\n"
+    )
+    with pytest.raises(ModellingError, match=told if highs_version() >= (1, 16) else "not a model in LP form"):
+        solve_file(SolveFileRequest(tmp_path / "m.lp"), Console(file=io.StringIO()))
+
+
+def highs_version() -> tuple[int, ...]:
+    return tuple(map(int, VERSION.split(".")[:2]))
+
+
+def test_a_second_solver_confirms_or_contradicts(tmp_path: Path) -> None:
+    assert "same optimum" in printed(pharmacy(), tmp_path, confirm="highs")
+    milp = pharmacy()
+    right = solve(milp)
+    wrong = replace(right, objective=right.objective + 1)
+    with pytest.raises(ModellingError, match="disagree"):
+        compare_solutions(milp, right, wrong)
+    with pytest.raises(ModellingError, match="disagree"):
+        compare_solutions(milp, right, Solution(SolveStatus.INFEASIBLE))

@@ -1,0 +1,238 @@
+"""Sources that are written run, have the model's matrix under the same names and keys, and its optimum."""
+
+import contextlib
+import importlib.util
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.capture.assembling import assemble
+from oragent.modelling.capture.program import ClaimVerdict, capture_program
+from oragent.modelling.capture.reading import read_model
+from oragent.modelling.capture.recorder import Recorder
+from oragent.modelling.capture.recorders import from_gurobi, from_mathopt, from_pulp, from_pyomo
+from oragent.modelling.capture.snapshot import Snapshot
+from oragent.modelling.convert import FORMS, SOURCES, convert_model, write_source
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.opening import open_model
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.programs import LIBRARIES
+
+PACKAGES = {"pulp": "pulp", "pyomo": "pyomo", "gurobipy": "gurobipy", "mathopt": "ortools"}
+
+
+def awkward_model() -> IndexedModel:
+    """Sparse keys, one set twice, shifts in time, mixed kinds, bounds by member, names that are no identifiers."""
+    builder = IndexedModelBuilder("réseau d'essai")
+    builder.add_set("ville", ["Saint-Étienne", "Nîmes la Belle", "L'Haÿ", "class"])
+    builder.add_set("wk", ["1", "2", "3", "4"])
+    arcs = [("Saint-Étienne", "Nîmes la Belle"), ("Nîmes la Belle", "L'Haÿ"), ("Saint-Étienne", "L'Haÿ")]
+    builder.add_parameter("coût", ["ville", "ville"], dict(zip(arcs, (2.0, 3.0, 4.5), strict=True)))
+    builder.add_parameter("besoin", ["wk"], [3.0, 7.0, 2.0, 5.0])
+    builder.add_parameter("prix", [], [1.5])
+    flow = builder.add_variables("flux x", ["ville", "ville"], keys=arcs, high=[4.0, np.inf, 9.0])
+    stock = builder.add_variables("stock", ["wk"], low=[-1.0, 0, 0, -np.inf], high=8)
+    make = builder.add_variables("make", ["wk"], kind="integer", high=6)
+    total = builder.add_variables("open", [], low=-np.inf)
+    builder.add_rows(
+        "balance",
+        ["wk"],
+        "=",
+        rows=[0, 1, 2, 3, 0, 1, 2, 3, 1, 2, 3],
+        columns=[*make, *stock, *stock[:-1]],
+        values=[1.0] * 4 + [-1.0] * 4 + [1.0] * 3,
+        rhs=builder.cells("besoin"),
+    )
+    nodes = [("Nîmes la Belle",), ("L'Haÿ",)]
+    builder.add_rows(
+        "node",
+        ["ville"],
+        ">=",
+        keys=nodes,
+        rows=[0, 0, 1, 1],
+        columns=[flow[0], flow[1], flow[1], flow[2]],
+        values=[1.0, -1.0, 1.0, 1.0],
+        rhs=[1.0, 2.5],
+    )
+    builder.add_rows(
+        "skip",
+        ["wk"],
+        "<=",
+        keys=[("3",), ("4",)],
+        rows=[0, 0, 1, 1],
+        columns=[make[2], make[0], make[3], make[1]],
+        values=[1.0, -2.0, 1.0, -2.0],
+        rhs=3.0,
+    )
+    builder.add_rows(
+        "irregular",
+        ["wk"],
+        "<=",
+        rows=[0, 1, 1, 2, 3],
+        columns=[make[3], make[0], stock[2], stock[1], flow[0]],
+        values=[1.0, 2.0, 3.0, 4.0, 5.0],
+        rhs=[9.0, 30.0, 40.0, 50.0],
+    )
+    builder.add_rows("sum of all", [], "=", columns=[*flow, *make, *total], values=[1.0] * 7 + [-1.0])
+    builder.set_objective("cost", "minimize", flow, builder.cells("coût"))
+    builder.set_objective("cost", "minimize", [*stock, *total], [0.5, 0.5, 0.5, 0.5, 0.25], constant=12.5)
+    return builder.build()
+
+
+def small_recorder(folder: Path) -> Recorder:
+    return Recorder(folder / "solves", "/no program/", 60.0)
+
+
+def snapshot_of(form: str, model: Any, recorder: Recorder) -> Snapshot:
+    if form == "pulp":
+        products = from_pulp._Products(importlib.import_module("pulp"))
+        return from_pulp._ProblemReader(model, "pulp", True, recorder, {}, products).snapshot()
+    if form == "pyomo":
+        return from_pyomo.take_snapshot(model, recorder)
+    if form == "mathopt":
+        return from_mathopt._snapshot(model, "mathopt", recorder)
+    model.update()
+    return from_gurobi._snapshot(importlib.import_module("gurobipy"), model, "gurobipy", recorder, [])
+
+
+def run_source(source: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, "source", "exec"), names)
+    return names
+
+
+def matrix_of(model: IndexedModel) -> tuple[Any, ...]:
+    """Figures of a model that do not depend on the order of columns and rows, nor on names."""
+    arrays = model.to_arrays()
+    columns = sorted(
+        zip(
+            arrays.low,
+            arrays.high,
+            arrays.integer,
+            arrays.cost,
+            abs(arrays.matrix).transpose() @ np.ones(model.shape[0]),
+            strict=True,
+        )
+    )
+    rows = sorted(zip(arrays.row_low, arrays.row_high, arrays.matrix @ np.ones(model.shape[1]), strict=True))
+    return arrays.sense, columns, rows
+
+
+def optimum(model: IndexedModel) -> float | None:
+    return solve(to_milp(model, flat=False), duals=False).objective
+
+
+def check_source(model: IndexedModel, form: str, folder: Path) -> None:
+    pytest.importorskip(PACKAGES[form])
+    # without the solve at its end
+    source = write_source(model, form).rpartition("\n\n")[0]
+    written = snapshot_of(form, run_source(source)["m"], small_recorder(folder))
+    again = assemble(read_model(written.to_text().encode())).model
+    first, second = matrix_of(model), matrix_of(again)
+    assert first[0] == second[0]
+    np.testing.assert_allclose(np.array(second[1], dtype=float), np.array(first[1], dtype=float))
+    np.testing.assert_allclose(np.array(second[2], dtype=float), np.array(first[2], dtype=float))
+    assert optimum(again) == pytest.approx(optimum(model))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", SOURCES)
+def test_a_model_with_awkward_keys_keeps_its_matrix(form: str, tmp_path: Path) -> None:
+    check_source(awkward_model(), form, tmp_path)
+
+
+def random_model(draw: Callable[..., Any]) -> IndexedModel:
+    builder = IndexedModelBuilder("random")
+    sizes = [draw(st.integers(1, 3)) for _ in range(2)]
+    builder.add_set("plant", [f"p{at}" for at in range(sizes[0])])
+    builder.add_set("week", [f"w{at}" for at in range(sizes[1])])
+    count = sizes[0] * sizes[1]
+    figures = st.integers(-3, 3).map(float)
+    x = builder.add_variables(
+        "x", ["plant", "week"], high=draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))
+    )
+    y = builder.add_variables("y", ["week"], low=-2.0, high=5.0, kind=draw(st.sampled_from(["integer", "continuous"])))
+    columns = [*x, *y]
+    for name, sets, size in (("r", ["week"], sizes[1]), ("s", ["plant", "week"], count), ("t", [], 1)):
+        pairs = draw(st.lists(st.tuples(st.integers(0, size - 1), st.sampled_from(columns)), unique=True, min_size=1))
+        pairs += [(row, columns[0]) for row in range(size) if row not in {row for row, _ in pairs}]
+        values = [draw(figures) or 1.0 for _ in pairs]
+        builder.add_rows(
+            name,
+            sets,
+            draw(st.sampled_from(["<=", ">="])),
+            rows=[row for row, _ in pairs],
+            columns=[column for _, column in pairs],
+            values=values,
+            rhs=[draw(figures) for _ in range(size)],
+        )
+    builder.set_objective("o", "maximize", columns, [draw(figures) for _ in columns], constant=draw(figures))
+    return builder.build()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["pulp", "mathopt"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_random_models_keep_their_matrix(
+    form: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    check_source(random_model(data.draw), form, tmp_path_factory.mktemp("solves"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", SOURCES)
+def test_a_captured_program_is_written_run_and_captured_again(form: str, tmp_path: Path) -> None:
+    pytest.importorskip(PACKAGES[form])
+    program = tmp_path / "program.py"
+    program.write_text(LIBRARIES["highspy"], encoding="utf-8")
+    model = open_model(program)
+    convert_model(model, tmp_path / "again.py", form)
+    (again,) = capture_program(tmp_path / "again.py").models
+    assert again.verdict is ClaimVerdict.OPTIMAL, again.reason
+    assert again.objective == pytest.approx(678.3)
+    assert again.model is not None
+    for first, second in ((model.variables, again.model.variables), (model.rows, again.model.rows)):
+        assert {(one.name, one.sets) for one in first} == {(one.name, one.sets) for one in second}
+    assert {(one.name, one.sets) for one in again.model.parameters} == {
+        (one.name, one.sets) for one in model.parameters
+    }
+    again_of = dict(zip(again.model.column_names, again.model.to_arrays().cost, strict=True))
+    assert dict(zip(model.column_names, model.to_arrays().cost, strict=True)) == pytest.approx(again_of)
+
+
+@pytest.mark.slow
+def test_files_keep_the_optimum(tmp_path: Path) -> None:
+    model = awkward_model()
+    for form in ("json", "lp", "mps"):
+        path = tmp_path / f"model.{form}"
+        convert_model(model, path)
+        assert optimum(open_model(path)) == pytest.approx(optimum(model))
+
+
+def test_loops_are_written_where_families_allow_them() -> None:
+    builder = IndexedModelBuilder()
+    builder.add_set("city", ["A", "B", "C"])
+    ship = builder.add_variables("ship", ["city", "city"])
+    builder.add_rows("leave", ["city"], "<=", rows=np.repeat(range(3), 3), columns=ship, rhs=7.0)
+    source = write_source(builder.build(), "pulp")
+    assert "for c2 in city" in source
+    assert source.count("ship[") == 1
+
+
+def test_an_unknown_form_lists_those_there_are(tmp_path: Path) -> None:
+    for path, form in ((tmp_path / "m.txt", ""), (tmp_path / "m.lp", "excel")):
+        with pytest.raises(ModellingError, match="|".join(FORMS)):
+            convert_model(awkward_model(), path, form)

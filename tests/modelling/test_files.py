@@ -1,0 +1,183 @@
+"""A file of any origin is read, or refused in one line that begins with its name."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.files import model_files
+from oragent.modelling.files.flat_json import from_json, point_from_json, to_json
+from oragent.modelling.files.model_files import read, write
+from oragent.modelling.files.text_forms import check_mps
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.models import pharmacy, steel
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["json", "mps", "lp"])
+def test_what_was_written_reads_back(form: str, tmp_path: Path) -> None:
+    write(pharmacy(), tmp_path / f"model.{form}")
+    again = read(tmp_path / f"model.{form}")
+    assert [one.name for one in again.variables] == ["painkillers", "sleeping pills"]
+    assert solve(again).objective == 735
+
+
+def test_json_keeps_everything(tmp_path: Path) -> None:
+    write(steel(), tmp_path / "steel3.json")
+    assert read(tmp_path / "steel3.json") == steel()
+
+
+# Found by cutting files at random: HiGHS 1.15 reads it for ever.
+ENDLESS = """NAME
+ROWS
+ N  Obj
+ L  hours
+COLUMNS
+    tons  Obj  S1::     25
+    b         hoX\x96urs     0.007
+
+ LO BOUND     c         750
+ENDATA
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.json", b"", "a.json: empty"),
+        ("a.mps", b" \n", "a.mps: empty"),
+        ("a.json", b"\x00\x01\x02", "binary"),
+        ("a.lp", b"\x7fELF\x00\x00", "binary"),
+        ("a.lp", b"max\n obj: \xff\xfe\nst\nend\n", "not a text in UTF-8"),
+        ("a.json", b"hello", "not JSON, line 1"),
+        ("a.json", b'{"sense": "minimize"}', "has no 'objective'"),
+        ("a.mps", b"hello", "not a model in MPS form"),
+        ("a.lp", b"hello", "not a model in LP form"),
+        ("a.xlsx", b"x", "expected a file that ends in .json, .mps, .lp"),
+        ("a\x1b[2J.txt", b"x", "\\u001b"),
+    ],
+)
+def test_what_holds_no_model_is_refused_in_one_line(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ModellingError) as refused:
+        read(path)
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModellingError, match="No such file"):
+        read(tmp_path / "none.json")
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(ModellingError, match="Is a directory"):
+        read(tmp_path / "folder.json")
+
+
+def test_a_huge_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_files, "LARGEST", 10)
+    (tmp_path / "a.lp").write_text("max\n obj: x\nst\nend\n")
+    with pytest.raises(ModellingError, match="19 bytes; expected at most 10"):
+        read(tmp_path / "a.lp")
+
+
+@pytest.mark.slow
+def test_a_file_that_keeps_the_reader_busy_for_ever_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.mps").write_text(ENDLESS, encoding="utf-8")
+    with pytest.raises(ModellingError, match=r"a\.mps: line \d+: "):
+        read(tmp_path / "a.mps")
+    monkeypatch.setattr(model_files, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(
+        model_files, "CHILD", "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile 1: pass"
+    )
+    with pytest.raises(ModellingError, match=r"a\.mps: HiGHS's reader crashed"):
+        read(tmp_path / "a.mps")
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.lp")
+    with pytest.raises(ModellingError, match="not a regular file"):
+        read(tmp_path / "a.lp")
+
+
+DAMAGES = {
+    "a wrong row": ("saw 40", "sawx 40", "line 13: 'sawx' is not a row of this model"),
+    "a letter in a number": ("profit 30", "profit 3O", "line 8: '3O' is not a number"),
+    "a value that is missing": ("least 3", "least", "line 13"),
+    "a wrong column": ("BND chair", "BND chaxr", "line 15: 'chaxr' is not a column of this model"),
+    "a bound that is no number": ("chair 12", "chair twelve", "line 15: expected a column and a number"),
+    "a row twice": ("G least", "L saw", "line 5: a second row of this name"),
+    "a section without its name": ("COLUMNS", "COLUMS", "line 6: not a section"),
+    "a line of another file": ("RHS\n", "RHS\nq%$ 1\n", "line 13: not a section"),
+    "its end cut off": ("ENDATA\n", "", "the file ends before ENDATA"),
+}
+DAMAGED = """NAME mix
+ROWS
+ N profit
+ L saw
+ G least
+COLUMNS
+ M1 'MARKER' 'INTORG'
+ table profit 30 saw 2
+ table least 1
+ chair profit 20 saw 1
+ M2 'MARKER' 'INTEND'
+RHS
+ RHS saw 40 least 3
+BOUNDS
+ UP BND chair 12
+ UP BND table 9
+ENDATA
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_mps_file_is_refused_with_the_line(damage: str, tmp_path: Path) -> None:
+    before, after, complaint = DAMAGES[damage]
+    assert before in DAMAGED
+    path = tmp_path / "a.mps"
+    path.write_text(DAMAGED)
+    assert len(read(path).rows) == 2
+    path.write_text(DAMAGED.replace(before, after, 1))
+    with pytest.raises(ModellingError, match=complaint):
+        read(path)
+
+
+@pytest.mark.slow
+def test_names_with_spaces_are_read_where_columns_are_fixed(tmp_path: Path) -> None:
+    line = "    {:<8}  {:<8}  {:>12}   {:<8}  {:>12}"
+    lines = ("NAME", "ROWS", " N  cost", " G  c 1", "COLUMNS", line.format("x 1", "cost", "2", "c 1", "1"),
+             "RHS", "    RHS       c 1              3", "ENDATA", "")  # fmt: skip
+    (tmp_path / "a.mps").write_text("\n".join(lines))
+    assert [row.name for row in read(tmp_path / "a.mps").rows] == ["c 1"]
+
+
+def test_only_known_forms_are_written(tmp_path: Path) -> None:
+    with pytest.raises(ModellingError, match=r"expected a file that ends in \.json"):
+        write(steel(), tmp_path / "a.txt")
+
+
+@pytest.mark.slow
+@given(st.data())
+def test_damage_of_any_kind_is_read_or_refused_in_one_line(data: st.DataObject) -> None:
+    """Cut, doubled and foreign parts of a file in each form."""
+    text = data.draw(st.sampled_from([DAMAGED, to_json(steel())]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 40)))
+        text = text[:start] + data.draw(st.one_of(st.text(max_size=9), st.just(text[start:end] * 2))) + text[end:]
+    for check in (check_mps, from_json, point_from_json):
+        complaint = ""
+        try:
+            check(text)
+        except ModellingError as problem:
+            complaint = str(problem)
+        assert "\n" not in complaint

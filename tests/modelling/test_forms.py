@@ -1,0 +1,236 @@
+"""A model survives PuLP, MPS, LP and JSON: same optimum, same names, same sense, same constant."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import pulp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.convert.pulp_models import from_pulp, from_pulp_dict, to_pulp
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind, rename_milp
+from oragent.modelling.files.flat_json import from_dict, from_json, solution_dict, to_dict, to_json
+from oragent.modelling.files.text_forms import from_text, to_text
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.models import models, pharmacy, steel
+
+names = st.lists(st.text(min_size=1, max_size=12).filter(str.strip), min_size=8, max_size=8, unique=True)
+
+
+def through_mps(milp: Milp) -> Milp:
+    return from_text(to_text(milp, "mps"), "mps")
+
+
+def through_lp(milp: Milp) -> Milp:
+    return from_text(to_text(milp, "lp"), "lp")
+
+
+FORMS = [through_mps, through_lp, lambda milp: from_json(to_json(milp)), lambda milp: to_pulp(milp).to_milp()]
+
+
+@pytest.mark.slow
+@given(models(), names, st.sampled_from(FORMS))
+def test_every_form_gives_the_same_optimum_under_the_same_names(milp: Milp, new: list[str], through) -> None:
+    variables = {one.name: new[place] for place, one in enumerate(milp.variables)}
+    rows = {row.name: new[4 + place] for place, row in enumerate(milp.rows)}
+    milp = rename_milp(milp, variables, rows)
+    again = through(milp)
+    assert {one.name: (one.low, one.high, one.kind) for one in again.variables} == {
+        one.name: (one.low, one.high, one.kind) for one in milp.variables
+    }
+    assert {row.name for row in again.rows} == {row.name for row in milp.rows}
+    assert (again.sense, again.objective.constant) == (milp.sense, milp.objective.constant)
+    expected, found = solve(milp, duals=False), solve(again, duals=False)
+    assert found.status is expected.status
+    assert found.objective == pytest.approx(expected.objective, abs=1e-6)
+
+
+@pytest.mark.slow
+@given(models(), st.text(max_size=9))
+def test_json_reads_back_equal(milp: Milp, meaning: str) -> None:
+    milp = replace(milp, meaning=meaning)
+    assert from_dict(to_dict(milp)) == milp
+    assert from_json(to_json(milp).encode()) == milp
+
+
+@pytest.mark.parametrize("through", FORMS)
+def test_known_models_keep_everything_that_a_form_can_hold(through) -> None:
+    for milp in (steel(bounds_as_rows=True), pharmacy()):
+        again = through(milp)
+        assert {row.name: (row.terms, row.relation, row.rhs) for row in again.rows} == {
+            row.name: (pytest.approx(row.terms), row.relation, row.rhs) for row in milp.rows
+        }
+        assert [one.name for one in again.variables] == [one.name for one in milp.variables]
+        assert again.name == milp.name
+
+
+def written_by_pulp() -> pulp.LpProblem:
+    problem = pulp.LpProblem("made_by_pulp", pulp.LpMaximize)
+    x = problem.add_variable("x", 0, 4, cat="Integer")
+    y = problem.add_variable("y", None, 3)
+    z = problem.add_variable("z", cat="Binary")
+    free = problem.add_variable("count", 0, None, cat="Integer")
+    problem += 2 * x + 3 * y - z - free + 7.5, "profit"
+    problem += x + y <= 5, "cap"
+    problem += x - y + 2 >= z + 1
+    problem += x + free >= 1
+    return problem
+
+
+def test_a_problem_of_pulp_keeps_its_constant() -> None:
+    milp = from_pulp(written_by_pulp())
+    assert milp.objective.constant == 7.5
+    assert [row.name for row in milp.rows] == ["cap", "_C1", "_C2"]
+    assert solve(milp).objective == 20.5
+    without = from_pulp_dict(json.loads(json.dumps(written_by_pulp().toDict())), 108.5)
+    assert solve(without).objective == 121.5
+
+
+@pytest.mark.parametrize("form", ["mps", "lp"])
+def test_a_file_of_pulp_stays_a_maximisation(form: str, tmp_path) -> None:
+    """Its constant is not in the file, so that 20.5 comes back as 13."""
+    path = tmp_path / f"model.{form}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        (written_by_pulp().writeMPS if form == "mps" else written_by_pulp().writeLP)(str(path))
+    milp = from_text(path.read_text(), form)
+    assert milp.sense is Sense.MAXIMIZE
+    assert solve(milp).objective == 13
+
+
+def test_a_sense_section_wins_over_a_comment() -> None:
+    mps = "*SENSE:Maximize\nNAME\nOBJSENSE\n    MIN\nROWS\n N  obj\n L  c\nCOLUMNS\n    x  obj  1  c  1\nRHS\n    R  c  4\nENDATA\n"
+    assert from_text(mps, "mps").sense is Sense.MINIMIZE
+    assert from_text(mps.replace("OBJSENSE\n    MIN\n", ""), "mps").sense is Sense.MAXIMIZE
+
+
+def test_a_ranged_row_becomes_two() -> None:
+    lp = "max\n obj: x + 2\nst\n band: 1 <= x + y <= 4\n -2 <= x - y <= 1.5e0\nbounds\n 0 <= y <= 9\nend\n"
+    mps = (
+        "NAME\nOBJSENSE MAX\nROWS\n N  o\n L  band\n G  other\nCOLUMNS\n    x  o  1  band  1\n    x  other  1\n"
+        "    y  band  1  other  -1\nRHS\n    R  o  -2  band  4\n    R  other  -2\nRANGES\n    S  band  3  other  3.5\nENDATA\n"
+    )
+    for milp in (from_text(lp, "lp"), from_text(mps, "mps")):
+        assert [(row.relation, row.rhs) for row in milp.rows] == [
+            (Relation.AT_LEAST, 1), (Relation.AT_MOST, 4), (Relation.AT_LEAST, -2), (Relation.AT_MOST, 1.5),
+        ]  # fmt: skip
+        assert solve(milp).objective == 4.75
+    assert milp.rows[0].name == "band least"
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "complaint"),
+    [
+        ("max\n obj: x + [ x^3 ]/2\nst\n c: x <= 4\nend\n", "lp", "power 2"),
+        ("hello world", "lp", "not a model in LP form"),
+        ("hello world", "mps", "not a model in MPS form"),
+        ('\\ oragent variable x "\\ud83\n', "lp", "not a model in LP form"),
+        ('\\ oragent variable x "\\q"\nmax\n obj: x\nst\n c: x <= 1\nend\n', "lp", "not JSON"),
+    ],
+)
+def test_what_is_no_linear_model_is_refused(text: str, form: str, complaint: str) -> None:
+    with pytest.raises(ModellingError, match=complaint):
+        from_text(text, form)
+
+
+GOOD = to_dict(pharmacy())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "not JSON, line 1"),
+        ("{", "not JSON, line 1"),
+        (b"\xff\xfe\x00", "not a text in UTF-8"),
+        ("[" * 100_000, "nested too deep|not JSON"),
+        ("[]", "the model is a list"),
+        ("{}", "the model has no 'objective'"),
+        (json.dumps(GOOD | {"row": []}), "unknown key 'row': did you mean 'rows'?"),
+        (json.dumps(GOOD | {"rows": {}}), "rows are a dict: expected a list"),
+        (json.dumps(GOOD | {"variables": [3]}), "variable 1 is a int"),
+        (json.dumps(GOOD | {"variables": [{"name": "x", "lower": 1}]}), "unknown key 'lower': did you mean 'low'?"),
+        (json.dumps(GOOD | {"sense": "max"}), "sense is 'max': expected one of"),
+        ('{"sense": NaN}', "NaN is not a number of JSON"),
+        ('{"sense": 1, "sense": 2}', "the key 'sense' occurs twice"),
+        ('{"sense": ' + "9" * 5000 + "}", "expected finite numbers"),
+        (json.dumps(GOOD).replace("3000.0", "1e999"), "right-hand side is inf"),
+    ],
+)
+def test_json_that_is_no_model_is_refused_in_one_line(text: str, complaint: str) -> None:
+    with pytest.raises(ModellingError, match=complaint.replace("?", r"\?")) as refused:
+        from_json(text)
+    assert "\n" not in str(refused.value)
+
+
+def test_json_has_nulls_for_what_has_no_end() -> None:
+    free = Milp([Variable("x", -float("inf"), kind=VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    assert to_dict(free)["variables"][0]["low"] is None
+    shorter = {"sense": "minimize", "objective": {}, "variables": [{"name": "x", "low": None, "kind": "integer"}]}
+    assert from_dict(shorter) == free
+    assert from_dict({**shorter, "variables": [{"name": "x"}]}).variables == (Variable("x"),)
+
+
+def test_a_solution_is_plain_data() -> None:
+    data = json.loads(json.dumps(solution_dict(solve(steel())), allow_nan=False))
+    assert data["status"] == "optimal"
+    assert data["sensitivity"]["duals"] == {"hours": pytest.approx(4640)}
+    assert data["sensitivity"]["cost_ranges"]["bands"]["high"] is None
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"variables": [{}]}, {"variables": 3}, "text"])
+def test_what_pulp_did_not_write_is_refused(data: object) -> None:
+    with pytest.raises(ModellingError, match="not a problem as PuLP"):
+        from_pulp_dict(data)
+
+
+def test_special_ordered_sets_are_refused() -> None:
+    with pytest.raises(ModellingError, match="special ordered sets"):
+        from_pulp_dict(written_by_pulp().toDict() | {"sos1": [1]})
+
+
+def test_a_problem_without_objective_or_rows_is_one() -> None:
+    problem = pulp.LpProblem("empty")
+    with pytest.raises(ModellingError, match="no variable"):
+        from_pulp_dict(problem.toDict() | {"variables": []})
+    x = problem.add_variable("x", 1, 2)
+    problem += x >= 1.5
+    milp = from_pulp(problem)
+    assert [one.name for one in milp.variables] == ["x"]
+    assert milp.objective == Objective()
+
+
+@pytest.mark.parametrize("through", FORMS)
+def test_a_variable_without_any_term_is_not_lost(through) -> None:
+    """HiGHS writes none of them into LP files, puts those after an integer among the integers of MPS files; PuLP forgets them."""
+    kinds = (
+        Variable("n", kind=VariableKind.INTEGER),
+        Variable("idle"),
+        Variable("free", -float("inf")),
+        Variable("two words", 1, 4),
+    )
+    for count in (2, 3, 4):
+        milp = Milp(kinds[:count], (), Objective({"n": 0.0}), Sense.MINIMIZE)
+        assert set(through(milp).variables) == set(milp.variables)
+        used = replace(milp, rows=(Row("r", {"n": 2}, Relation.AT_MOST, 7),), objective=Objective({"n": 1}))
+        assert set(through(used).variables) == set(milp.variables)
+    assert set(through(replace(milp, variables=kinds[1:2], objective=Objective())).variables) == {kinds[1]}
+
+
+def test_the_name_of_the_objective_survives_each_form() -> None:
+    text = "\\ plan\nMaximise\n  \\ of a week\n  total_profit: 3 x\n + 2 y\nSubject To\n cap: x + y <= 4\nEnd\n"
+    milp = from_text(text, "lp")
+    assert milp.objective.name == "total_profit"
+    for form in ("lp", "mps"):
+        assert from_text(to_text(milp, form), form).objective.name == "total_profit"
+        odd = replace(milp, objective=replace(milp.objective, name="weekly cost (EUR)"))
+        assert from_text(to_text(odd, form), form) == odd
+    assert from_json(to_json(milp)) == milp
+    assert '"name": "total_profit"' in to_json(milp)
+    mps = "NAME t\nROWS\n N  COST_TOTAL\n L  c1\nCOLUMNS\n x COST_TOTAL 1 c1 1\nRHS\n RHS c1 4\nENDATA\n"
+    assert from_text(mps, "mps").objective.name == "COST_TOTAL"
+    assert from_text("Minimize\n cost: x\nst\n c: x >= 1\nEnd\n", "lp").objective.name == "cost"
+    for plain in ("Minimize\n obj: x\nst\n c: x >= 1\nEnd\n", "Minimize\n x\nst\n c: x >= 1\nEnd\n"):
+        assert from_text(plain, "lp").objective.name == ""

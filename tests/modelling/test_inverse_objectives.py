@@ -1,0 +1,106 @@
+"""The inverse makes a point optimal, and with no smaller change."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations.inverse_objectives import inverse
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.models import models, pharmacy, steel
+
+
+def with_costs(milp: Milp, changed: dict[str, float]) -> Milp:
+    return replace(milp, objective=replace(milp.objective, terms=dict(milp.objective.terms) | changed))
+
+
+def worth(milp: Milp, point: dict[str, float]) -> float:
+    return sum(cost * point[name] for name, cost in milp.objective.terms.items()) + milp.objective.constant
+
+
+def test_steel_rolls_coils_where_plate_earns_no_more_an_hour() -> None:
+    """Coils earn 30 * 140 = 4200 an hour, plate 29 * 160 = 4640: a cut of plate is cheaper than a rise of coils."""
+    found = inverse(steel(), {"bands": 6000, "plate": 750, "coils": (40 - 30 - 750 / 160) * 140})
+    assert found.coefficients == {"plate": pytest.approx(4200 / 160)}
+    assert found.change == pytest.approx(2.75)
+
+
+def test_an_optimal_point_needs_no_change() -> None:
+    assert inverse(steel(), solve(steel()).values).change == 0
+    assert inverse(pharmacy(), solve(pharmacy()).values).coefficients == {}
+
+
+def test_a_point_that_breaks_the_model_is_refused() -> None:
+    with pytest.raises(ModellingError, match="it breaks row 'morphine': 3300 is not <= 3000"):
+        inverse(pharmacy(), {"painkillers": 330, "sleeping pills": 0})
+    with pytest.raises(ModellingError, match="'salt'"):
+        inverse(pharmacy(), {"salt": 1})
+
+
+@pytest.mark.slow
+@given(models(integers=False), st.integers(0, 2**32 - 1))
+def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -> None:
+    costs = np.random.default_rng(seed).integers(-5, 6, len(milp.variables))
+    other = with_costs(milp, {one.name: float(cost) for one, cost in zip(milp.variables, costs, strict=True)})
+    target = solve(other)
+    assume(target.status is SolveStatus.OPTIMAL)
+    found = inverse(milp, target.values)
+    changed = with_costs(milp, found.coefficients)
+    again = solve(changed)
+    assert again.status is SolveStatus.OPTIMAL
+    assert again.objective == pytest.approx(worth(changed, target.values), abs=1e-5)
+    assert found.change <= np.abs(costs - list(milp.objective.terms.values())).sum() + 1e-6
+
+
+@pytest.mark.slow
+@given(models(box=True, columns=2, rows=2), st.randoms(use_true_random=False))
+def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> None:
+    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
+    names = [one.name for one in whole.variables]
+    grids = [range(int(one.low), int(one.high) + 1) for one in whole.variables]
+    points = [dict(zip(names, map(float, point), strict=True)) for point in itertools.product(*grids)]
+    feasible = [
+        point
+        for point in points
+        if all(
+            low <= sum(c * point[name] for name, c in row.terms.items()) <= high
+            for row in whole.rows
+            for low, high in [row.limits]
+        )
+    ]
+    assume(feasible)
+    target = random.choice(feasible)
+    found = inverse(whole, target)
+    assert found.status is SolveStatus.OPTIMAL
+    changed = with_costs(whole, found.coefficients)
+    assert solve(changed).objective == pytest.approx(worth(changed, target), abs=1e-5)
+    assert found.change == pytest.approx(_cheapest(whole, target, feasible), abs=1e-5)
+
+
+def _cheapest(milp: Milp, target: dict[str, float], feasible: list[dict[str, float]]) -> float:
+    """One linear programme with a row for every feasible point."""
+    sign = milp.sense.sign
+    variables = [Variable(f"{side} {name}") for name in target for side in ("up", "down")]
+    rows = []
+    for place, point in enumerate(feasible):
+        step = {name: point[name] - target[name] for name in target}
+        terms = {f"{side} {name}": sign * s * step[name] for name in target for side, s in (("up", 1), ("down", -1))}
+        now = sign * sum(cost * step[name] for name, cost in milp.objective.terms.items())
+        rows.append(Row(f"r{place}", terms, Relation.AT_LEAST, -now))
+    return solve(Milp(variables, rows, Objective({one.name: 1 for one in variables}), Sense.MINIMIZE)).objective
+
+
+def test_a_direction_without_end_is_cut_off() -> None:
+    milp = Milp([Variable("x", kind=VariableKind.INTEGER)], [], Objective({"x": 3}), Sense.MAXIMIZE)
+    assert inverse(milp, {"x": 0}).coefficients == {"x": pytest.approx(0)}
+
+
+def test_without_time_nothing_is_claimed() -> None:
+    found = inverse(pharmacy(), {"painkillers": 100, "sleeping pills": 300}, limit_s=0)
+    assert (found.status, found.change) == (SolveStatus.UNKNOWN, None)

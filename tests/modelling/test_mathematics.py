@@ -1,0 +1,56 @@
+"""The notation says what the model says, and a name in it stays a name."""
+
+import xml.etree.ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.modelling.convert.mathematics import to_latex, to_mathml
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from tests.modelling.models import steel
+
+
+def small(name: str = "x", row: str = "cap") -> Milp:
+    variables = (
+        Variable(name, -2, 5),
+        Variable("n", kind=VariableKind.INTEGER),
+        Variable("b", 0, 1, VariableKind.INTEGER),
+    )
+    rows = (Row(row, {name: -1, "n": 2.5, "b": 1e-12}, Relation.AT_LEAST, -3),)
+    return Milp((*variables, Variable("f", -float("inf"))), rows, Objective({"n": 1, name: -4}, 7), Sense.MAXIMIZE)
+
+
+def test_latex() -> None:
+    assert to_latex(small()) == (
+        "\\begin{align*}\n"
+        "& \\max\\quad \\text{n} - 4 \\text{x} + 7 \\\\\n"
+        "& - \\text{x} + 2.5 \\text{n} + 1 \\cdot 10^{-12} \\text{b} \\ge - 3 && \\text{cap} \\\\\n"
+        "& - 2 \\le \\text{x} \\le 5 \\\\\n"
+        "& 0 \\le \\text{n} \\in \\mathbb{Z} \\\\\n"
+        "& \\text{b} \\in \\{0, 1\\} \\\\\n"
+        "& \\text{f} \\in \\mathbb{R}\n"
+        "\\end{align*}\n"
+    )
+
+
+def test_mathml_shows_every_row_and_variable() -> None:
+    tree = ET.fromstring(to_mathml(steel()))
+    texts = ["".join(line.itertext()) for line in tree.iter("p")]
+    assert texts[0] == "max 25bands +30coils +29plate"  # a line can be broken at each space
+    assert texts[1] == "0.005bands +0.007142857143coils +0.00625plate ≤40 hours"
+    assert texts[2] == "1000 ≤bands ≤6000"
+
+
+TAGS = ("div", "p", "span", "math", "mrow", "mi", "mn", "mo")
+HOSTILE = ["<script>alert(1)</script>", "\\input{/etc/passwd}", "$^_&%#~{}", "\x1b[2J", '" onload="x']
+
+
+@given(st.sampled_from(HOSTILE) | st.text(min_size=1).filter(str.strip))
+def test_a_foreign_name_stays_a_name(name: str) -> None:
+    milp = small(name if name not in "nbf" else "x", name)
+    tree = ET.fromstring(to_mathml(milp))
+    assert {part.tag.rpartition("}")[2] for part in tree.iter()} <= {*TAGS}
+    latex = to_latex(milp)
+    assert "\\input" not in latex
+    assert "\x1b" not in latex
+    assert latex.replace("\\{", "").count("{") == latex.replace("\\}", "").count("}")

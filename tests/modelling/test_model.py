@@ -1,0 +1,92 @@
+"""A model that exists is well formed; one that is not says in one line what is wrong."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from tests.modelling.models import steel
+
+X = Variable("x")
+
+
+def row(**changes) -> Row:
+    return Row(**({"name": "r", "terms": {"x": 1}, "relation": "<=", "rhs": 1} | changes))
+
+
+def model(**changes) -> Milp:
+    return Milp(**({"variables": [X], "rows": [], "objective": Objective(), "sense": "minimize"} | changes))
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Variable(""), "a variable has the name ''"),
+        (lambda: Variable("x", 3, 1), "variable 'x': its least value 3 is above its largest value 1"),
+        (lambda: Variable("x", math.nan), "variable 'x': bound low is nan"),
+        (lambda: Variable("x", math.inf), "its least value inf is above"),
+        (lambda: Variable("x", kind="whole"), "variable 'x': kind is 'whole': expected one of 'continuous', 'integer'"),
+        (lambda: Variable("x\ud83d"), "half a character"),
+        (lambda: Variable(3), "a name, unit or meaning is a int"),
+        (lambda: Variable("x", meaning=3), "a name, unit or meaning is a int"),
+        (lambda: row(rhs=math.inf), "row 'r': right-hand side is inf: expected a finite number"),
+        (lambda: row(rhs="4"), "row 'r': right-hand side is '4': expected a number"),
+        (lambda: row(rhs=True), "expected a number"),
+        (lambda: row(rhs=10**400), "expected a finite number"),
+        (lambda: row(terms={"x": math.nan}), "row 'r': the coefficient of 'x' is nan"),
+        (lambda: row(terms={"x": 1e16}), "at most 1e+15 in size"),
+        (lambda: row(terms=[1]), "its terms are a list"),
+        (lambda: row(relation="<"), "expected one of '<=', '>=', '='"),
+        (lambda: Objective({"x": math.inf}), "the objective: the coefficient of 'x' is inf"),
+        (lambda: Objective(constant=math.nan), "the objective's constant is nan"),
+        (lambda: model(variables=[]), "the model has no variable"),
+        (lambda: model(variables=[X, X]), "two variables have the name 'x'"),
+        (lambda: model(rows=[row(), row()]), "two rows have the name 'r'"),
+        (lambda: model(rows=[row(terms={"y": 1})]), "row 'r' uses 'y'"),
+        (lambda: model(objective=Objective({"y": 1})), "the objective uses 'y'"),
+        (lambda: model(sense="up"), "the model: sense is 'up'"),
+        (lambda: model().row("r"), "the model has no row 'r'"),
+    ],
+)
+def test_what_is_malformed_is_refused_in_one_line(make, complaint: str) -> None:
+    with pytest.raises(ModellingError) as refused:
+        make()
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_name_in_a_message_cannot_drive_a_terminal() -> None:
+    with pytest.raises(ModellingError) as refused:
+        Variable("\x1b[2J\u202e" + "x" * 5000, 1, 0)
+    assert "\x1b" not in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+def test_figures_become_floats_and_texts_enums() -> None:
+    made = Milp([Variable("x", 0, 1, "integer")], [row(rhs=3)], Objective({"x": 2}, 1), "maximize")
+    assert made.variables[0].is_binary
+    assert made.variables[0].kind is VariableKind.INTEGER
+    assert made.rows[0].relation is Relation.AT_MOST
+    assert isinstance(made.rows[0].rhs, float)
+    assert made.sense is Sense.MAXIMIZE
+    assert made.has_integers
+
+
+def test_a_bound_too_large_to_bind_is_none() -> None:
+    assert Variable("x", -1e30, 1e20).low == -math.inf
+    assert Variable("x", -1e30, 1e20).high == math.inf
+
+
+def test_later_changes_to_the_terms_do_not_reach_the_model() -> None:
+    terms = {"x": 1.0}
+    made = row(terms=terms)
+    terms["x"] = 2.0
+    assert made.terms == {"x": 1.0}
+
+
+def test_models_compare_by_value() -> None:
+    assert steel() == steel()
+    assert steel() != replace(steel(), name="other")
+    assert hash(steel()) == hash(steel())

@@ -1,0 +1,246 @@
+"""Files that Gurobi, HiGHS and OR-Tools write, read by us: the same optimum as their writer finds."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.families import FAMILIES
+from oragent.modelling.files.lp_reader import read_lp
+from oragent.modelling.files.model_files import read, read_point, write, write_solution
+from oragent.modelling.files.sol_files import DIALECTS, read_sol, write_sol
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.models import pharmacy, steel
+
+
+@pytest.fixture
+def gurobi():
+    gurobipy = pytest.importorskip("gurobipy")
+    with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.Model(env=environment) as model:
+        yield gurobipy, model
+
+
+def fill_everything(gurobipy, model) -> None:
+    """A model with each section of an LP file."""
+    flow = model.addVars(2, 3, ub=9, name="flow")
+    on = model.addVars(3, vtype="B", name="on")
+    count = model.addVar(vtype="I", lb=-3, ub=7, name="count")
+    semi = model.addVar(vtype="S", lb=2, ub=5, name="lot")
+    y, z, curve = (model.addVar(lb=-20, ub=20, name=name) for name in ("y", "z", "curve"))
+    both = model.addVar(vtype="B", name="both")
+    for j in range(3):
+        model.addConstr(flow.sum("*", j) <= 8 * on[j], name=f"open[{j}]")
+    model.addRange(flow.sum(), 6, 14, name="range[all]")
+    model.addConstr((on[0] == 1) >> (flow[0, 0] + count >= 3), name="if[0]")
+    model.addSOS(1, [flow[0, 0], flow[0, 1], flow[0, 2]], [1, 2, 3])
+    model.addGenConstrMax(y, [flow[1, 0], count, flow[1, 2]], 1.5, name="largest")
+    model.addGenConstrAbs(z, count, name="size")
+    model.addGenConstrAnd(both, [on[0], on[1]], name="both")
+    model.addGenConstrPWL(flow[1, 1], curve, [0, 2, 5, 9], [0, 4, 5, 1], name="curve")
+    model.addConstr(semi + flow[1, 0] >= 3, name="need_lot")
+    terms = flow.sum() + 2 * on.sum() + 3 * semi + y + 2 * z - 1.5 * curve - 2 * both + 4
+    model.setObjective(terms, gurobipy.GRB.MINIMIZE)
+
+
+@pytest.mark.slow
+def test_an_lp_file_of_gurobi_with_every_section(gurobi, tmp_path: Path) -> None:
+    gurobipy, model = gurobi
+    fill_everything(gurobipy, model)
+    model.optimize()
+    model.write(str(tmp_path / "all.lp"))
+    milp = read(tmp_path / "all.lp")
+    assert {"flow[0,0]", "on[2]", "count"} <= {variable.name for variable in milp.variables}
+    for name in ("highs", "gurobi"):
+        assert solve(milp, solver=name).objective == pytest.approx(model.ObjVal, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_quadratic_objectives_and_rows_of_gurobi(gurobi, tmp_path: Path) -> None:
+    gurobipy, model = gurobi
+    x = model.addVars(3, ub=4, name="x")
+    model.setObjective(x[0] * x[0] + 2 * x[1] * x[1] + x[0] * x[1] - 3 * x[2] + 0.5, gurobipy.GRB.MINIMIZE)
+    model.addConstr(x.sum() >= 2, name="sum[0]")
+    model.addQConstr(x[2] * x[2] + x[0] <= 5, name="disc")
+    model.optimize()
+    model.write(str(tmp_path / "q.lp"))
+    milp = read(tmp_path / "q.lp")
+    assert solve(milp, solver="gurobi").objective == pytest.approx(model.ObjVal, abs=1e-5)
+
+
+def test_several_objectives_of_gurobi(gurobi, tmp_path: Path) -> None:
+    _, model = gurobi
+    x, y = model.addVar(ub=10, vtype="I", name="x[a]"), model.addVar(ub=10, vtype="I", name="y")
+    model.addConstr(x + y <= 12)
+    model.addConstr(x + y >= 5)
+    model.ModelSense = -1
+    model.setObjectiveN(5 * x + 2 * y, 0, priority=1, name="profit")
+    model.setObjectiveN(-3 * x - y, 1, priority=2, name="emissions")
+    model.optimize()
+    model.write(str(tmp_path / "two.lp"))
+    milp = read(tmp_path / "two.lp")
+    solution = solve(milp)
+    assert solution.values == {"x[a]": x.X, "y": y.X}
+    assert milp.sense is Sense.MAXIMIZE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["lp", "mps", "lp.gz", "mps.gz"])
+@pytest.mark.parametrize("family", ["facility_location", "lot_sizing"])
+def test_plain_and_packed_files_of_gurobi(family: str, ending: str, gurobi, tmp_path: Path) -> None:
+    gurobipy, _ = gurobi
+    instance = FAMILIES[family](2, 3)
+    write(instance.milp, tmp_path / "ours.mps")
+    with gurobipy.Env(params={"OutputFlag": 0}) as environment:
+        theirs = gurobipy.read(str(tmp_path / "ours.mps"), environment)
+        theirs.optimize()
+        assert theirs.ObjVal == pytest.approx(instance.optimum)
+        plain = tmp_path / f"theirs.{ending.removesuffix('.gz')}"
+        theirs.write(str(plain))
+        theirs.dispose()
+    path = tmp_path / f"theirs.{ending}"
+    if ending.endswith(".gz"):
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    assert solve(read(path), duals=False).objective == pytest.approx(instance.optimum)
+
+
+@pytest.mark.slow
+def test_a_packed_model_is_written_and_read(tmp_path: Path) -> None:
+    for ending in ("lp.gz", "mps.gz"):
+        write(pharmacy(), tmp_path / f"m.{ending}")
+        assert read(tmp_path / f"m.{ending}") == read(tmp_path / f"m.{ending}")
+        assert solve(read(tmp_path / f"m.{ending}")).objective == 735
+
+
+@pytest.mark.slow
+def test_an_mps_file_of_mathopt_is_read(tmp_path: Path) -> None:
+    pywraplp = pytest.importorskip("ortools.linear_solver.pywraplp")
+    solver = pywraplp.Solver.CreateSolver("SCIP")
+    x, y = solver.IntVar(0, 10, "x"), solver.NumVar(0, 8.5, "y")
+    solver.Add(x + 2 * y <= 14)
+    solver.Add(3 * x - y >= 0)
+    solver.Maximize(3 * x + 4 * y)
+    solver.Solve()
+    (tmp_path / "m.mps").write_text(solver.ExportModelAsMpsFormat(False, False))
+    (tmp_path / "m.lp").write_text(solver.ExportModelAsLpFormat(False))
+    for name in ("m.mps", "m.lp"):
+        assert solve(read(tmp_path / name)).objective == pytest.approx(solver.Objective().Value())
+
+
+def test_what_we_read_is_what_highs_reads(tmp_path: Path) -> None:
+    """Our own reader of LP files agrees with HiGHS's where both can."""
+    for name, generate in FAMILIES.items():
+        milp = generate(1, 3).milp
+        write(milp, tmp_path / "m.lp")
+        ours = read_lp((tmp_path / "m.lp").read_text())
+        assert solve(ours, duals=False).objective == pytest.approx(solve(milp, duals=False).objective), name
+
+
+TWO_N = """NAME two
+ROWS
+ N cost
+ N co2
+ G need
+COLUMNS
+ a cost 2 co2 5
+ a need 1
+ b cost 3 co2 1
+ b need 1
+RHS
+ rhs need 4
+ENDATA
+"""
+
+
+@pytest.mark.slow
+def test_further_n_rows_are_objectives(tmp_path: Path) -> None:
+    (tmp_path / "two.mps").write_text(TWO_N)
+    milp = read(tmp_path / "two.mps")
+    assert milp.objective.name == "cost"
+    assert [(goal.name, dict(goal.terms), goal.weight) for goal in milp.features.goals] == [
+        ("co2", {"a": 5, "b": 1}, 0)
+    ]
+    solution = solve(milp)
+    assert (solution.objective, solution.goals) == (8, {"co2": 20})
+    assert solution.duals == {"need": 2}
+
+
+def test_solutions_round_trip_in_every_dialect() -> None:
+    values = {"x[1,2]": 1.5, "y": 0.0, "z_3": -2e-3}
+    for dialect in DIALECTS:
+        again = read_sol(write_sol(values, 12.5, dialect))
+        assert {name: again.values.get(name, 0.0) for name in values} == values
+        assert again.objective in (12.5, None)
+
+
+def test_solution_files_of_highs_and_gurobi_are_read(gurobi, tmp_path: Path) -> None:
+    gurobipy, _ = gurobi
+    write(steel(), tmp_path / "m.mps")
+    expected = solve(steel()).values
+    with gurobipy.Env(params={"OutputFlag": 0}) as environment:
+        theirs = gurobipy.read(str(tmp_path / "m.mps"), environment)
+        theirs.optimize()
+        theirs.write(str(tmp_path / "gurobi.sol"))
+        theirs.dispose()
+    import highspy
+
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(tmp_path / "m.mps"))
+    highs.run()
+    highs.writeSolution(str(tmp_path / "highs.sol"), 0)
+    for name in ("gurobi.sol", "highs.sol"):
+        assert read_point(tmp_path / name) == pytest.approx(expected)
+
+
+def test_our_solution_starts_gurobi(gurobi, tmp_path: Path) -> None:
+    gurobipy, _ = gurobi
+    milp = FAMILIES["knapsack"](2, 6).milp
+    write(milp, tmp_path / "m.mps")
+    solution = solve(milp)
+    write_solution(milp, solution, tmp_path / "s.sol")
+    with gurobipy.Env(params={"OutputFlag": 0}) as environment:
+        theirs = gurobipy.read(str(tmp_path / "m.mps"), environment)
+        theirs.read(str(tmp_path / "s.sol"))
+        theirs.Params.SolutionLimit = 1
+        theirs.optimize()
+        assert theirs.ObjVal == pytest.approx(solution.objective)
+        theirs.dispose()
+
+
+def test_the_solution_file_of_scip_is_sparse() -> None:
+    solution = read_sol("solution status: optimal solution found\nobjective value:      7\nx#1      7 \t(obj:1)\n")
+    assert (solution.status, solution.values, solution.is_sparse) == (SolveStatus.OPTIMAL, {"x#1": 7.0}, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Minimize\n obj: x + [ x * ]\nSubject To\n r: x >= 1\nEnd\n",
+        "Minimize\n obj: x[1\nSubject To\n r: [ x ^3 ] >= 1\nEnd\n",
+        "Minimize\n obj: x\nSubject To\n r: b = 1 -> x\nEnd\n",
+        "Minimize\n obj: x\nSubject To\n r: x[1] >= \nEnd\n",
+        "Minimize\n obj: x\nSOS\n s1: S1 :: x\nEnd\n",
+        "Minimize\n obj: x\nGeneral Constraints\n g: y = MAX ( x , \nEnd\n",
+        "hello [ world ]\n",
+    ],
+)
+def test_damaged_lp_files_are_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "m.lp").write_text(text)
+    with pytest.raises(ModellingError) as raised:
+        read(tmp_path / "m.lp")
+    assert "\n" not in str(raised.value)
+    assert "m.lp" in str(raised.value)
+
+
+def test_a_packed_file_that_is_damaged_or_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.mps.gz").write_bytes(gzip.compress(b"NAME x\n" * 1000)[:-12])
+    with pytest.raises(ModellingError, match="damaged"):
+        read(tmp_path / "m.mps.gz")
+    monkeypatch.setattr("oragent.modelling.files.model_files.LARGEST", 1000)
+    (tmp_path / "b.mps.gz").write_bytes(gzip.compress(b"x" * 100_000))
+    with pytest.raises(ModellingError, match="at most 1,000"):
+        read(tmp_path / "b.mps.gz")

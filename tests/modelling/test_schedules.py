@@ -1,0 +1,199 @@
+"""Files of schedules are read, solved, explained, exported and run again; bounds and conflicts against brute force."""
+
+import csv
+import io
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from rich.console import Console
+from typer.testing import CliRunner
+
+from oragent._base.errors import ModellingError
+from oragent.cli.app import app
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.opening import open_model
+from oragent.modelling.scheduling import (
+    ScheduleRequest,
+    is_schedule,
+    read_schedule,
+    solve_schedule_file,
+    write_schedule,
+)
+from oragent.modelling.scheduling.explanation import critical_path, explain_schedule, lower_bounds
+from oragent.modelling.scheduling.files import job_shop_from_text
+from oragent.modelling.scheduling.schedule_model import (
+    Interval,
+    NoOverlap,
+    ScheduleGoal,
+    SchedulingModel,
+    schedule_to_json,
+    schedule_to_milp,
+    solve_schedule,
+)
+from oragent.modelling.scheduling.source import schedule_source
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.test_scheduling import FT06, FT10, INSTALLED, best_objective, is_job_shop_schedule, schedules
+
+SMALL = "# three jobs on two machines\n+++ comment\ninstance small\n3 2\n0 3 1 2\n1 4 0 1\n0 2 1 3\n"
+SMALL_JOBS = "0 3 1 2\n1 4 0 1\n0 2 1 3"
+
+
+def shortest(text: str) -> int:
+    """The least makespan over all orders of the machines, by longest paths."""
+    jobs = [list(map(int, line.split())) for line in text.splitlines()]
+    steps = [[(words[at], words[at + 1]) for at in range(0, len(words), 2)] for words in jobs]
+    machines = sorted({machine for job in steps for machine, _ in job})
+    on_machine = {
+        m: [(j, s) for j, job in enumerate(steps) for s, (k, _) in enumerate(job) if k == m] for m in machines
+    }
+    best = 10**9
+    for orders in itertools.product(*(itertools.permutations(on_machine[m]) for m in machines)):
+        ends: dict[tuple[int, int], int] = {}
+        pairs = [pair for order in orders for pair in itertools.pairwise(order)]
+        for _ in range(2 * sum(map(len, steps))):
+            before = dict(ends)
+            for j, job in enumerate(steps):
+                for s, (_, duration) in enumerate(job):
+                    ready = [ends.get((j, s - 1), 0)] + [ends.get(a, 0) for a, b in pairs if b == (j, s)]
+                    ends[j, s] = max(ready) + duration
+            if ends == before:
+                best = min(best, max(ends.values()))
+                break
+    return best
+
+
+def test_a_job_shop_is_solved_explained_exported_and_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "small.jsp"
+    path.write_text(SMALL, encoding="utf-8")
+    best = shortest(SMALL_JOBS)
+    out = io.StringIO()
+    request = ScheduleRequest(path, explain=True, out=tmp_path / "plan.csv", solver="highs")
+    solution = solve_schedule_file(request, Console(file=out, width=120))
+    assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, best)
+    assert "Critical path" in out.getvalue()
+    rows = list(csv.DictReader((tmp_path / "plan.csv").read_text().splitlines()))
+    starts = {row["interval"]: int(row["start"]) for row in rows}
+    named = {f"job {j} step {s}": starts[f"op[J{j + 1}, {s + 1}]"] for j in range(3) for s in range(2)}
+    assert is_job_shop_schedule(SMALL_JOBS, named)
+    assert max(int(row["end"]) for row in rows) == best
+    write_schedule(read_schedule(path), tmp_path / "again.json")
+    assert is_schedule(tmp_path / "again.json")
+    assert solve_schedule(read_schedule(tmp_path / "again.json"), solver="highs").objective == best
+
+
+@pytest.mark.slow
+def test_the_commands_take_a_job_shop(tmp_path: Path) -> None:
+    path, runner = tmp_path / "small.jsp", CliRunner()
+    path.write_text(SMALL, encoding="utf-8")
+    best = shortest(SMALL_JOBS)
+    solved = runner.invoke(app, ["solve", str(path), "--solver", "highs", "--out", str(tmp_path / "plan.json")])
+    assert solved.exit_code == 0, solved.output
+    assert json.loads((tmp_path / "plan.json").read_text())["objective"] == best
+    for ending in ("json", "lp"):
+        model = tmp_path / f"model.{ending}"
+        assert runner.invoke(app, ["convert", str(path), "--out", str(model)]).exit_code == 0
+        again = runner.invoke(app, ["solve", str(model), "--solver", "highs", "--out", str(tmp_path / "again.json")])
+        assert again.exit_code == 0, again.output
+        assert json.loads((tmp_path / "again.json").read_text())["objective"] == pytest.approx(best)
+    families = {family.name: family.sets for family in open_model(path).variables}
+    assert len(families["op"]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("cp-sat" not in INSTALLED, reason="OR-Tools is not installed")
+@pytest.mark.parametrize("goal", ScheduleGoal)
+def test_the_source_for_cp_sat_has_the_same_optimum(goal: ScheduleGoal) -> None:
+    intervals = tuple(Interval(f"t{i}", 2 + i, release=i, due=4, weight=1.5) for i in range(4))
+    machines = (NoOverlap("m", tuple(one.name for one in intervals)),)
+    schedule = SchedulingModel(intervals, machines, goal=goal)
+    source = schedule_source(schedule)
+    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    status, objective = ended.stdout.splitlines()[0].split()
+    assert (status, float(objective)) == ("OPTIMAL", solve_schedule(schedule, solver="highs").objective)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("cp-sat" not in INSTALLED, reason="OR-Tools is not installed")
+@pytest.mark.parametrize(("text", "best"), [(FT06, 55), (FT10, 930)])
+def test_published_job_shops_from_the_command_line(text: str, best: int, tmp_path: Path) -> None:
+    size = len(text.splitlines())
+    (tmp_path / "shop.jsp").write_text(f"{size} {size}\n{text}\n", encoding="utf-8")
+    words = ["solve", str(tmp_path / "shop.jsp"), "--threads", "2", "--explain", "--out", str(tmp_path / "plan.json")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert (plan["status"], plan["objective"]) == ("optimal", best)
+    names = itertools.product(range(size), range(size))
+    starts = {f"job {j} step {s}": plan["starts"][f"op[J{j + 1}, {s + 1}]"] for j, s in names}
+    assert is_job_shop_schedule(text, starts)
+
+
+@settings(max_examples=25, deadline=None)
+@given(schedule=schedules())
+def test_bounds_hold_and_the_critical_path_has_no_gap(schedule: SchedulingModel) -> None:
+    best = best_objective(schedule)
+    if best is None or schedule.goal is not ScheduleGoal.MAKESPAN:
+        return
+    assert all(bound <= best for _, bound in lower_bounds(schedule))
+    solution = solve_schedule(schedule, solver="highs")
+    path = critical_path(schedule, solution.starts)
+    assert path[-1].end == best
+    delays = {(pair.before, pair.after): pair.delay for pair in schedule.precedences}
+    for first, second in itertools.pairwise(path):
+        gap = delays.get((first.interval, second.interval), 0)
+        assert second.start - first.end in (0, gap)
+
+
+def test_deadlines_in_conflict_are_a_smallest_set() -> None:
+    limits = {"a": 4, "b": 5, "c": 30, "d": 6}
+    intervals = tuple(Interval(name, 3, deadline=limit) for name, limit in limits.items())
+    schedule = SchedulingModel(intervals, (NoOverlap("m", tuple(limits)),))
+    solution = solve_schedule(schedule, solver="highs")
+    assert solution.status is SolveStatus.INFEASIBLE
+    line = explain_schedule(schedule, solution)[0]
+    # a and b need 6 units of time before 5; d with either of them fits until 6.
+    assert "'a' by 4" in line
+    assert "'b' by 5" in line
+    assert "'c'" not in line
+    assert "'d'" not in line
+
+
+def test_the_mixed_integer_model_is_that_of_the_schedule() -> None:
+    schedule = job_shop_from_text(SMALL)
+    assert solve(schedule_to_milp(schedule)).objective == pytest.approx(shortest(SMALL_JOBS))
+    assert job_shop_from_text(SMALL) == schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no numbers here\n", "no line"),
+        ("3\n", "line 1"),
+        ("2 2\n0 1 1 2\n", "1 lines"),
+        ("1 2\n0 1 1\n", "line 2"),
+        ("1 2\n0 1 2 3\n", "machine 2"),
+        ("1 2\n0 1 1 x\n", "'x'"),
+        ("1 2\n0 1 1 -4\n", "'-4'"),
+        ("100000 100000\n", "operations"),
+    ],
+)
+def test_wrong_texts_are_refused_in_one_line(text: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "shop.jsp"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ModellingError) as raised:
+        read_schedule(path)
+    assert expected in str(raised.value)
+    assert "shop.jsp" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_schedule_has_no_inverse_and_no_sol_file(tmp_path: Path) -> None:
+    path = tmp_path / "shop.json"
+    path.write_text(schedule_to_json(job_shop_from_text(SMALL)), encoding="utf-8")
+    for words in (["--inverse", str(path)], ["--out", str(tmp_path / "plan.sol")], ["--solver", "nothing"]):
+        ended = CliRunner().invoke(app, ["solve", str(path), *words])
+        assert isinstance(ended.exception, ModellingError), words

@@ -1,0 +1,127 @@
+"""The chosen solver and its limits reach every operation that solves; a second solver confirms or contradicts."""
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent._base.terminal import Terminal
+from oragent.modelling.command import SolveFileRequest, solve_file
+from oragent.modelling.data.arrays import Arrays, Vector
+from oragent.modelling.data.names import to_milp
+from oragent.modelling.files.model_files import write
+from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.operations.command import run_lines
+from oragent.modelling.solving.back_ends import SolverOptions, registry
+from oragent.modelling.solving.back_ends.highs import HighsSolver
+from oragent.modelling.solving.back_ends.protocol import SolverResult, SolverStatus
+from tests.modelling import indexed_models as models
+
+
+@dataclass
+class RecordingSolver(HighsSolver):
+    """HiGHS under another name; it records the options of each call and may lie."""
+
+    name: str = "spy"
+    calls: list[SolverOptions] = field(default_factory=list)
+    # Whether it claims that every model is infeasible, or solves with the opposite objective.
+    says_infeasible: bool = False
+    is_reversed: bool = False
+
+    def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+        """Solve by HiGHS."""
+        self.calls.append(options)
+        if self.is_reversed:
+            result = super().solve(replace(arrays, cost=-arrays.cost), options, start)
+            assert result.values is not None
+            return replace(result, bound=arrays.objective_at(result.values), row_duals=None)
+        result = super().solve(arrays, options, start)
+        if self.says_infeasible:
+            return replace(result, status=SolverStatus.INFEASIBLE, values=None, bound=None, row_duals=None)
+        return result
+
+
+@pytest.fixture(name="spy")
+def register_spy(monkeypatch: pytest.MonkeyPatch) -> RecordingSolver:
+    spy = RecordingSolver()
+    monkeypatch.setattr(registry, "_known_solvers", lambda: {"highs": HighsSolver(), "spy": spy})
+    return spy
+
+
+LINES = {
+    "solve": [],
+    "whatif rent[*] *= 1.01": [],
+    "price once[c1]": [],
+    "range open": [],
+    "why serve[Nantes, c1]": [],
+    "sweep rent[Nantes] = 1, 2": [],
+    "most sum open": [],
+    "alternatives 1": [],
+    "conflict": ["row few: sum open <= 0"],
+    "repair": ["row few: sum open <= 0"],
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_each_operation_uses_the_solver_its_limits_and_its_seed(line: str, spy: RecordingSolver) -> None:
+    limits = SolveLimits(solver="spy", seconds=33.0, threads=2, seed=7)
+    session = ModelSession(models.sites(), limits)
+    for change in LINES[line]:
+        session.ask(change)
+    session.study.solve(session.study.present)
+    spy.calls.clear()
+    if line == "range open":
+        session = ModelSession(models.sites(), limits)
+    session.ask(line)
+    if line != "solve":
+        assert spy.calls
+    for options in spy.calls:
+        assert (options.threads, options.seed) == (2, 7)
+        assert options.seconds is not None
+        assert options.seconds <= 33.0
+
+
+def test_inverse_and_explanations_of_a_file_use_them_too(spy: RecordingSolver, tmp_path: Path) -> None:
+    model = models.sites()
+    milp = to_milp(model)
+    write(milp, tmp_path / "sites.json")
+    session = ModelSession(model)
+    point = session.study.point(session.study.present)
+    (tmp_path / "point.json").write_text(json.dumps(dict(zip(model.column_names, point.tolist(), strict=True))))
+    options = SolverOptions(seconds=44.0, threads=2, seed=5)
+    request = SolveFileRequest(
+        tmp_path / "sites.json", explain=True, point=tmp_path / "point.json", solver="spy", options=options
+    )
+    solve_file(request, Terminal())
+    assert len(spy.calls) >= 2
+    assert {(call.threads, call.seed) for call in spy.calls} == {(2, 5)}
+
+
+def test_a_second_solver_confirms(spy: RecordingSolver) -> None:
+    session = ModelSession(models.sites(), SolveLimits(confirm="spy"))
+    for line in ("solve", "whatif rent[*] *= 1.01", "whatif row few: sum open <= 0"):
+        result = session.ask(line)
+        assert result.confirmed
+        assert "undecided" not in result.confirmed
+    assert len(spy.calls) >= 3
+
+
+@pytest.mark.parametrize("lie", ["says_infeasible", "is_reversed"])
+def test_a_contradiction_is_an_error(spy: RecordingSolver, lie: str) -> None:
+    setattr(spy, lie, True)
+    session = ModelSession(models.sites(), SolveLimits(confirm="spy"))
+    with pytest.raises(ModellingError, match="disagree"):
+        session.ask("solve")
+
+
+def test_an_unknown_second_solver_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
+    write(to_milp(models.sites()), tmp_path / "sites.json")
+    with pytest.raises(ModellingError, match="unknown"):
+        run_lines(tmp_path / "sites.json", ["solve"], SolveLimits(confirm="no such"), Terminal())
+
+
+def test_a_solver_without_integers_is_refused_with_those_that_have_them() -> None:
+    with pytest.raises(ModellingError, match="highs"):
+        ModelSession(models.sites(), SolveLimits(solver="glop")).ask("solve")

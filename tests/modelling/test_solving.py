@@ -1,0 +1,268 @@
+"""Statuses, points, bounds and duals hold against brute force, other solvers and finite differences."""
+
+import itertools
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.solution import SolveStatus, Source, ValueRange
+from oragent.modelling.solving import highs
+from oragent.modelling.solving.back_ends import highs as highs_back_end
+from oragent.modelling.solving.flat_solving import ray, solve
+from tests.modelling.models import models, pharmacy, steel
+
+X, Y = Variable("x", kind=VariableKind.INTEGER), Variable("y", kind=VariableKind.INTEGER)
+DIFFERENCE = Row("difference", {"x": 1, "y": -1}, Relation.AT_MOST, 0.5)
+
+
+def shifted(milp: Milp, row: str, rhs: float) -> Milp:
+    return replace(milp, rows=tuple(replace(one, rhs=rhs) if one.name == row else one for one in milp.rows))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["", ">&-"], ids=["open", "closed"])
+def test_nothing_is_printed_where_a_child_answers(closed: str) -> None:
+    script = "from tests.modelling.models import steel; from oragent.modelling.solving.flat_solving import solve; solve(steel())"
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, script], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_steel() -> None:
+    solution = solve(steel())
+    assert solution.status is SolveStatus.OPTIMAL
+    assert solution.objective == pytest.approx(194828.5714, abs=5e-5)
+    assert solution.values == pytest.approx({"bands": 6000, "coils": 500, "plate": 1028.5714}, abs=5e-5)
+    assert solution.duals == {"hours": pytest.approx(4640)}
+    assert solution.ranges["hours"].low == pytest.approx(38.25892857)
+    assert solution.ranges["hours"].high == pytest.approx(55.44642857)
+    assert solution.reduced_costs == pytest.approx({"bands": 1.8, "coils": -3.142857, "plate": 0}, abs=1e-6)
+    assert solution.sensitivity.source is Source.LP
+
+
+def test_steel_with_its_bounds_as_rows_gives_the_same_prices() -> None:
+    solution = solve(steel(bounds_as_rows=True))
+    expected = {"hours": 4640, "least coils": -3.142857, "most bands": 1.8}
+    assert {name: dual for name, dual in solution.duals.items() if dual} == pytest.approx(expected, abs=1e-6)
+
+
+def test_pharmacy() -> None:
+    solution = solve(pharmacy())
+    assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, 735)
+    assert solution.values == {"painkillers": 50, "sleeping pills": 117}
+    draft = solve(pharmacy(first_draft=True))
+    assert (draft.objective, draft.values) == (150, {"painkillers": 50, "sleeping pills": 0})
+
+
+def test_an_unbounded_integer_model_is_not_called_infeasible() -> None:
+    """HiGHS says "unbounded or infeasible" of it, which PuLP takes for infeasible."""
+    milp = Milp([X, Y], [DIFFERENCE], Objective({"x": 1}), Sense.MAXIMIZE)
+    assert highs.run_highs(Arrays.from_milp(milp)).claim is highs.SolverClaim.NO_OPTIMUM
+    assert solve(milp).status is SolveStatus.UNBOUNDED
+    assert ray(milp) == {"x": 1, "y": 1}
+
+
+def test_an_infeasible_model_with_an_improving_direction_is_infeasible() -> None:
+    apart = Row("apart", {"x": 2, "y": -2}, Relation.EQUAL, 1)
+    assert solve(Milp([X, Y], [apart], Objective({"x": 1}), Sense.MAXIMIZE)).status is SolveStatus.INFEASIBLE
+
+
+def test_a_model_without_rows_is_decided_by_its_bounds() -> None:
+    box = Variable("x", -2, 7.5)
+    assert solve(Milp([box], [], Objective({"x": 2}, 1), Sense.MAXIMIZE)).objective == 16
+    assert solve(Milp([box], [], Objective(), Sense.MINIMIZE)).status is SolveStatus.OPTIMAL
+
+
+def test_a_row_without_terms_still_counts() -> None:
+    false = Row("false", {}, Relation.AT_LEAST, 1)
+    assert solve(Milp([X], [false], Objective(), Sense.MINIMIZE)).status is SolveStatus.INFEASIBLE
+
+
+def brute_force(milp: Milp) -> float | None:
+    """The optimum of a pure integer model in a box; None where it is infeasible."""
+    best = None
+    grids = [range(math.ceil(one.low), math.floor(one.high) + 1) for one in milp.variables]
+    for point in itertools.product(*grids):
+        values = dict(zip((one.name for one in milp.variables), point, strict=True))
+        sides = [(sum(row.terms[name] * values[name] for name in row.terms), row.limits) for row in milp.rows]
+        if all(low <= side <= high for side, (low, high) in sides):
+            worth = sum(c * values[name] for name, c in milp.objective.terms.items()) + milp.objective.constant
+            if best is None or milp.sense.sign * (worth - best) < 0:
+                best = worth
+    return best
+
+
+@given(models(box=True))
+def test_pure_integer_models_agree_with_trying_every_point(milp: Milp) -> None:
+    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
+    solution = solve(whole)
+    expected = brute_force(whole)
+    assert solution.status is (SolveStatus.INFEASIBLE if expected is None else SolveStatus.OPTIMAL)
+    if expected is not None:
+        assert solution.objective == pytest.approx(expected)
+        assert solution.bound == pytest.approx(expected)
+
+
+@given(models(integers=False))
+def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
+    arrays = Arrays.from_milp(milp)
+    rows = {"A_ub": [], "b_ub": [], "A_eq": [], "b_eq": []}
+    for row, line in zip(milp.rows, arrays.matrix.to_dense(), strict=True):
+        kind, sign = (
+            ("eq", 1) if row.relation is Relation.EQUAL else ("ub", -1 if row.relation is Relation.AT_LEAST else 1)
+        )
+        rows[f"A_{kind}"].append(sign * line)
+        rows[f"b_{kind}"].append(sign * row.rhs)
+    filled = {name: np.array(value) if value else None for name, value in rows.items()}
+    bounds = list(zip(arrays.low, arrays.high, strict=True))
+    expected = linprog(milp.sense.sign * arrays.cost, bounds=bounds, **filled, options={"presolve": False})
+    solution = solve(milp)
+    if expected.status == 0:
+        assert solution.status is SolveStatus.OPTIMAL
+        assert solution.objective == pytest.approx(milp.sense.sign * expected.fun + milp.objective.constant, abs=1e-6)
+    elif expected.status in (2, 3):
+        assert solution.status is {2: SolveStatus.INFEASIBLE, 3: SolveStatus.UNBOUNDED}[expected.status]
+
+
+@given(models())
+def test_every_status_carries_its_proof(milp: Milp) -> None:
+    solution = solve(milp)
+    arrays = Arrays.from_milp(milp)
+    assert solution.status is not SolveStatus.UNKNOWN
+    assert bool(solution.values) == solution.status.has_point
+    if solution.status is SolveStatus.OPTIMAL:
+        point = np.array(list(solution.values.values()))
+        assert arrays.largest_violation(point) <= 1e-6
+        assert solution.objective == pytest.approx(arrays.objective_at(point))
+        assert solution.gap <= 1e-6
+        assert all(slack >= -1e-6 for slack in solution.slacks.values())
+    if solution.status is SolveStatus.UNBOUNDED:
+        away = ray(milp)
+        step = np.array([away.get(one.name, 0.0) for one in milp.variables])
+        assert milp.sense.sign * (arrays.cost @ step) < 0
+        feasible = solve(replace(milp, objective=Objective()))
+        assert (
+            arrays.without_integrality().largest_violation(np.array(list(feasible.values.values())) + 1000 * step)
+            <= 1e-6
+        )
+
+
+@pytest.mark.slow
+@given(models(integers=False), st.data())
+def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: st.DataObject) -> None:
+    assume(milp.rows)
+    solution = solve(milp)
+    assume(solution.status is SolveStatus.OPTIMAL)
+    row = data.draw(st.sampled_from(milp.rows))
+    dual, interval = solution.duals[row.name], solution.ranges[row.name]
+    assert row.rhs in interval
+    for end in (max(interval.low, row.rhs - 7), min(interval.high, row.rhs + 7)):
+        moved = solve(shifted(milp, row.name, end))
+        assert moved.objective == pytest.approx(solution.objective + dual * (end - row.rhs), abs=1e-5)
+
+
+@pytest.mark.slow
+@given(models(integers=False), st.data())
+def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.DataObject) -> None:
+    solution = solve(milp)
+    assume(solution.status is SolveStatus.OPTIMAL)
+    variable = data.draw(st.sampled_from(milp.variables))
+    assume(variable.low < variable.high and variable.name in solution.sensitivity.bound_ranges)
+    value, cost = solution.values[variable.name], solution.reduced_costs[variable.name]
+    side = "low" if value == variable.low else "high"
+    assume(value == getattr(variable, side))
+    interval = solution.sensitivity.bound_ranges[variable.name]
+    for end in (max(interval.low, value - 7), min(interval.high, value + 7)):
+        other = {"low": variable.high, "high": variable.low}[side]
+        end = min(end, other) if side == "low" else max(end, other)
+        variables = tuple(replace(one, **{side: end}) if one is variable else one for one in milp.variables)
+        moved = solve(replace(milp, variables=variables))
+        assert moved.objective == pytest.approx(solution.objective + cost * (end - value), abs=1e-5)
+
+
+@pytest.mark.slow
+@given(models(integers=False), st.data())
+def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataObject) -> None:
+    solution = solve(milp)
+    assume(solution.status is SolveStatus.OPTIMAL)
+    name = data.draw(st.sampled_from(milp.variables)).name
+    cost, interval = milp.objective.terms[name], solution.sensitivity.cost_ranges[name]
+    assert cost in interval
+    for end in (max(interval.low, cost - 7), min(interval.high, cost + 7)):
+        terms = dict(milp.objective.terms) | {name: end}
+        changed = replace(milp, objective=replace(milp.objective, terms=terms))
+        expected = solution.objective + (end - cost) * solution.values[name]
+        assert solve(changed).objective == pytest.approx(expected, abs=1e-5)
+
+
+def test_duals_of_an_integer_model_say_where_they_are_from() -> None:
+    variables = (Variable("boxes", kind=VariableKind.INTEGER), Variable("loose", 0, 0.6))
+    rows = (Row("weight", {"boxes": 2, "loose": 1}, Relation.AT_MOST, 5.5),)
+    solution = solve(Milp(variables, rows, Objective({"boxes": 3, "loose": 1}), Sense.MAXIMIZE))
+    assert solution.values == {"boxes": 2, "loose": pytest.approx(0.6)}
+    assert solution.sensitivity.source is Source.FIXED
+    assert solution.duals == {"weight": 0}
+    assert solution.relaxation.source is Source.RELAXATION
+    assert solution.relaxation.duals == {"weight": pytest.approx(1.5)}
+
+
+def knapsack(count: int = 60) -> Milp:
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1000, 9999, (5, count))
+    variables = [Variable(f"x{i}", 0, 1, VariableKind.INTEGER) for i in range(count)]
+    rows = [
+        Row(f"r{i}", {f"x{j}": int(size) for j, size in enumerate(line)}, Relation.AT_MOST, int(line.sum() // 2))
+        for i, line in enumerate(sizes)
+    ]
+    worth = {f"x{j}": int(value) for j, value in enumerate(sizes.sum(axis=0) + rng.integers(0, 100, count))}
+    return Milp(variables, rows, Objective(worth), Sense.MAXIMIZE)
+
+
+def test_a_gap_that_is_left_open_is_said() -> None:
+    solution = solve(knapsack(), gap=0.05, duals=False)
+    assert solution.status is SolveStatus.FEASIBLE
+    assert solution.objective <= solution.bound
+    assert 0 < solution.gap <= 0.06
+    assert solution.note
+
+
+def test_without_time_nothing_is_known() -> None:
+    solution = solve(knapsack(), limit_s=0.0)
+    assert solution.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE)
+    assert solution.note
+
+
+def test_a_false_claim_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lying(arrays: Arrays, *limits: object, **more: object) -> highs.HighsRun:
+        return replace(highs.run_highs(arrays), values=np.full(len(arrays.cost), 1e4))
+
+    monkeypatch.setattr(highs_back_end, "run_highs", lying)
+    solution = solve(steel())
+    assert solution.status is SolveStatus.UNKNOWN
+    assert "breaks the model" in solution.note
+
+
+def test_a_worse_point_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lazy(arrays: Arrays, *limits: object, **more: object) -> highs.HighsRun:
+        return replace(highs.run_highs(arrays), values=arrays.low.copy())
+
+    monkeypatch.setattr(highs_back_end, "run_highs", lazy)
+    solution = solve(steel())
+    assert solution.status is SolveStatus.FEASIBLE
+    assert solution.objective < solution.bound == pytest.approx(194828.5714)
+
+
+def test_an_interval_holds_its_ends() -> None:
+    assert 1 in ValueRange(1, 2)
+    assert 2 in ValueRange(1, 2)
+    assert 2.1 not in ValueRange(1, 2)
