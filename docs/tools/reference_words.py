@@ -61,6 +61,12 @@ must do it as `oragent._base.racing`.
 A failed candidate has no score. `timeout_s` of `problem.yaml` counts the CPU seconds of all processes of an evaluation. An evaluation
 that uses no CPU time for 30 seconds is ended. `memory_mb` limits the private memory of a process beyond what it starts with.
 
+With the harness, a failure is final. The first `CandidateError` of a call, of a check such as `harness.matrix`, or of the evaluator
+decides, even if native code, a thread or an `except` of the evaluator drops the exception. It is printed at once, every later call
+raises it again, and the process ends at most 5 seconds later. A call that returns the number NaN fails too. An exception of the
+evaluator that a callback or a thread drops ends the evaluation as `crashed`. Calls from several threads are answered one after the
+other; calls from a child process are refused.
+
 ## Hooks: watching an evaluator at work
 
 An evaluator may have hooks: points at which it reports what happens, as plain data.

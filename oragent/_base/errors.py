@@ -3,6 +3,9 @@
 A candidate's failure leaves the sandbox as data, never as an exception.
 """
 
+from collections.abc import Callable
+from typing import ClassVar
+
 from oragent._base.protocol import Status
 
 # Statuses of an evaluation without a score.
@@ -36,6 +39,9 @@ class CandidateError(OragentError):
         ProblemError: ``status`` is unknown, or is ``ok``.
     """
 
+    # Receives each new error during an evaluation, because native code, threads and evaluators can drop exceptions.
+    on_creation: ClassVar[Callable[["CandidateError"], None] | None] = None
+
     def __init__(self, message: str, status: str = Status.INVALID, traceback: str = "") -> None:
         super().__init__(message)
         if status not in FAILURES:
@@ -44,6 +50,8 @@ class CandidateError(OragentError):
             )
         self.status = Status(status)
         self.traceback = traceback
+        if CandidateError.on_creation is not None:
+            CandidateError.on_creation(self)
 
 
 class ReplyError(OragentError):

@@ -117,14 +117,17 @@ def parse(output: str) -> Result | Failure:
     """Read the single result or error block of an evaluation's standard output.
 
     Returns:
-        The result, or a failure: the printed one; ``crashed`` if there is no block; ``rejected`` if there are several
-        (one of them is forged) or the content breaks the contract.
+        The result, or a failure: the printed one, also if results stand beside it; ``crashed`` if there is no block;
+        ``rejected`` if there are several results (one of them is forged) or the content breaks the contract.
     """
     lines = [line.strip() for line in output.splitlines()]
     markers = [number for number, line in enumerate(lines) if line in (RESULT, ERROR)]
     if not markers:
         return Failure(Status.CRASHED, f"the evaluation printed no result block (no line {RESULT} or {ERROR})")
     if len(markers) > 1:
+        failures = (_parse_failure(lines[number : number + 2]) for number in markers if lines[number] == ERROR)
+        if (failure := next(failures, None)) is not None and failure.status.failed:
+            return failure
         return Failure(Status.REJECTED, f"the evaluation printed {len(markers)} result blocks where one was expected")
     block = [line for line in lines[markers[0] :] if line]
     if block[0] == ERROR:

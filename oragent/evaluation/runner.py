@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Self
 
 from oragent._base.errors import OragentError, SandboxError
-from oragent._base.protocol import Failure, Result, Status, parse, storable_text
+from oragent._base.protocol import ERROR, Failure, Result, Status, parse, storable_text
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import COMPILED_FILE, SEED, USAGE, Evaluation, Job
 from oragent.sandbox.limits import server_environment
@@ -154,7 +154,10 @@ def _repeat_job(job: Job, result: Result) -> Job:
 
 def judge_result(command_result: CommandResult, limits: Limits) -> Result | Failure:
     """Return the result of an evaluator from the end of its process."""
-    code = command_result.code
+    code, parsed = command_result.code, parse(command_result.stdout)
+    if isinstance(parsed, Failure) and parsed.status.failed and ERROR in command_result.stdout:
+        # It counts however the process ended afterwards, for example in a solver that its limit ended.
+        return parsed
     if command_result.end is EndReason.LOST:
         return Failure(Status.CRASHED, f"the process that supervises it was killed {SANDBOX_LIVES} times")
     if command_result.end is EndReason.MEMORY:
@@ -177,12 +180,11 @@ def judge_result(command_result: CommandResult, limits: Limits) -> Result | Fail
         return Failure(
             Status.CRASHED, f"the evaluation was ended by {name}{note}{exception and f': {exception}'}"[:500]
         )
-    parsed = parse(command_result.stdout)
     if code == 0:
         return parsed
     if isinstance(parsed, Result):
         return Failure(Status.CRASHED, f"the evaluation printed a result, then exited with code {code}")
-    if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in command_result.stdout:
+    if parsed.status is not Status.CRASHED:
         return parsed
     return _explain_failure(code, command_result.stderr)
 

@@ -6,10 +6,11 @@ import os
 import resource
 import shutil
 import sys
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.harness import candidate_loading, guest_main, native, wire_format
-from oragent._base.errors import CandidateError
+from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import FIRST_S, Status
 from oragent._base.text_format import one_line
 from oragent.harness.answers import is_same_answer
@@ -45,6 +46,23 @@ MOST_REASON = 200
 START = "imports and compilation"
 # CPU seconds of imports and compilation from which they are reported.
 LEAST_START_S = 0.5
+_tolerance = threading.local()
+
+
+@contextmanager
+def tolerate_failures() -> Iterator[None]:
+    """Let the evaluation go on if a guest fails here in this thread, such as an observer."""
+    before = is_failure_tolerated()
+    _tolerance.is_on = True
+    try:
+        yield
+    finally:
+        _tolerance.is_on = before
+
+
+def is_failure_tolerated() -> bool:
+    """Return True within ``tolerate_failures``."""
+    return getattr(_tolerance, "is_on", False)
 
 
 class Guest:
@@ -67,6 +85,9 @@ class Guest:
         values: Value of each instance so far, by size. Empty if the scorer does not use ``each``.
         album: Solutions to draw. None means no pictures.
         sample: Sample of calls for the check. None means no check.
+        settle: Function that receives an exception that ends the evaluation, even if the evaluator catches it.
+        end_cause: Exception that has ended the evaluation, which every further call raises. None before that.
+        last_answer: Answer of the last call.
     """
 
     limit_s: float | None = None
@@ -81,6 +102,9 @@ class Guest:
     values: Mapping[int, Sequence[float]] = MappingProxyType({})
     album: SolutionAlbum | None = None
     sample: SampleOfCalls | None = None
+    settle: Callable[[Exception], None] | None = None
+    end_cause: Exception | None = None
+    last_answer: Any = None
 
     def __init__(
         self,
@@ -113,6 +137,8 @@ class Guest:
         """
         self.where = ""
         self.seconds = 0.0
+        # Calls from threads are answered one after the other, and only in this process.
+        self._lock, self._process_id = threading.RLock(), os.getpid()
         self._names = (function, *functions)
         self._state, self._forgets_project = state, forgets_project
         sources = candidate_loading.read_candidate(candidate, files)
@@ -186,11 +212,22 @@ class Guest:
 
     def _call_function(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         request = wire_format.encode({"name": name, "args": args, "kwargs": kwargs})
-        self.call_count += 1
-        answer = self._ask_process(self._living_process(), request)
-        if self.sample is not None:
-            self.sample.add(self.where, request, partial(is_same_answer, answer))
-        return answer
+        with self._lock:
+            self._check_may_call()
+            self.call_count += 1
+            answer = self.last_answer = self._ask_process(self._living_process(), request)
+            if type(answer) is float and answer != answer:
+                raise CandidateError(self._locate("returned nan; expected a number"))
+            if self.sample is not None:
+                self.sample.add(self.where, request, partial(is_same_answer, answer))
+            return answer
+
+    def _check_may_call(self) -> None:
+        """Refuse calls after the end of the evaluation, and calls from other processes, which would mix up answers."""
+        if self.end_cause is not None:
+            raise self.end_cause.with_traceback(None)
+        if os.getpid() != self._process_id:
+            raise ProblemError("the candidate answers only in the evaluator's own process: use threads for its calls")
 
     def reveal(
         self, starts: Sequence[tuple[Any, ...]], items: Sequence[Sequence[Any] | NDArray[Any]]
@@ -214,6 +251,16 @@ class Guest:
         """
         if self._state is None:
             raise ValueError("reveal needs the class of the states: harness.run(..., state=...)")
+        with self._lock:
+            self._check_may_call()
+            return self._reveal_items(self._state, starts, items)
+
+    def _reveal_items(
+        self,
+        state: Callable[..., State],
+        starts: Sequence[tuple[Any, ...]],
+        items: Sequence[Sequence[Any] | NDArray[Any]],
+    ) -> list[list[Any]]:
         process, place = self._living_process(), self.where
         revealed = [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in items]
         decisions: list[list[Any]] = [[] for _ in revealed]
@@ -231,7 +278,7 @@ class Guest:
                 decisions[index].append(decision)
         self.where, self.step_progress = place, None
         if self.sample is not None:
-            sample_decisions(self.sample, place, self._state, starts, revealed, decisions)
+            sample_decisions(self.sample, place, state, starts, revealed, decisions)
         return decisions
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -250,7 +297,9 @@ class Guest:
         if self._forgets_project:
             raise ValueError("the candidate's process has no modules of the project: use reveal")
         request = {"run": [function.__module__, function.__qualname__], "args": args}
-        return self._ask_process(self._living_process(), wire_format.encode(request))
+        with self._lock:
+            self._check_may_call()
+            return self._ask_process(self._living_process(), wire_format.encode(request))
 
     def show(self, instance: Any, solution: Any, value: float) -> None:
         """Offer a checked solution to the ``draw`` of ``harness.run``. This does nothing unless pictures are requested.
@@ -267,9 +316,10 @@ class Guest:
         """Continue in a new process, so that the candidate remembers nothing of the calls before."""
         if self._spare is None:
             raise ValueError("renew needs harness.run(..., renew=True)")
-        # A process without any call is as good as a new one.
-        if self._main is None or self._main.first_s is not None:
-            self.end()
+        with self._lock:
+            # A process without any call is as good as a new one.
+            if self._main is None or self._main.first_s is not None:
+                self.end()
 
     def _read_compiled(self, file: Path | None) -> bytes | None:
         """Read the machine code of an earlier run, and the CPU seconds of imports and compilation that it saves."""
@@ -294,7 +344,7 @@ class Guest:
         if self._compiled_file is None or process is None or process.free_s is None:
             return
         self._count_cpu(process)
-        with suppress(CandidateError):
+        with suppress(CandidateError), tolerate_failures():
             content = process.ask(wire_format.encode({"compiled": True}), COMPILED_S, lambda: None, is_call=False)
             if isinstance(content, np.ndarray) and content.dtype == np.uint8 and 0 < content.nbytes <= MOST_COMPILED:
                 text = base64.b64encode(content.tobytes()).decode()

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from oragent._base.errors import ProblemError
 from oragent.harness.guest import Guest
+from oragent.harness.racing import Outraced
 
 T = TypeVar("T")
 
@@ -84,7 +85,12 @@ def _plan_blocks(
                 yield size, block
         at = step
         if race is not None:
-            race.check_standing(values, step)
+            try:
+                race.check_standing(values, step)
+            except Outraced as stop:
+                if guest.settle is not None:
+                    guest.settle(stop)
+                raise
 
 
 def _first_index(guest: Guest) -> int:

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from oragent._base.errors import CandidateError, OragentError
-from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
+from oragent._base.protocol import Failure, Result, Status, format_result
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.harness.arguments import Arguments, parse_arguments
-from oragent.harness.guest import LEAST_START_S, Guest
+from oragent.harness.ending import Ending, EvaluatorError, FailureOutput
+from oragent.harness.guest import LEAST_START_S, Guest, tolerate_failures
 from oragent.harness.purity import CallSample, check_purity
 from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.solutions import Draw, SolutionAlbum
@@ -68,7 +69,8 @@ class _Observer:
         if self._problem:
             return
         try:
-            self._guest(name, data)
+            with tolerate_failures():
+                self._guest(name, data)
         except CandidateError as problem:
             if problem.traceback:
                 trace = f"\n{problem.traceback.strip()[-TRACE:]}"
@@ -180,11 +182,12 @@ def run(
         make = partial(Guest, function=function, functions=functions, files=files, state=state, forgets_project=True)
         fresh_processes = renew or CHECK in arguments.flags
         make_guest = partial(make, fresh_processes=fresh_processes, compiled=arguments.compiled)
-        outcome = _run_evaluation(evaluate, arguments, make_guest, hooks, draw)
+        output = FailureOutput()
+        outcome = _run_evaluation(evaluate, arguments, make_guest, hooks, draw, output)
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
-        print(f"\n{format_failure(outcome)}", flush=True)
+        output.print_failure(outcome)
         sys.exit(1)
     for name, value in outcome.metrics.items():
         if name != BY_INSTANCE:
@@ -210,6 +213,7 @@ def _run_evaluation(
     make: Callable[[Path], Guest],
     hooks: Sequence[str],
     draw: Draw | None,
+    output: FailureOutput,
 ) -> Result | Failure:
     where = progress = ""
     used: dict[str, Any] = {}
@@ -224,7 +228,7 @@ def _run_evaluation(
             if draw is not None and DRAW in arguments.flags:
                 guest.album = SolutionAlbum(draw, len(arguments.sizes))
             try:
-                return _score_and_check(evaluate, arguments, guest)
+                return _score_and_check(evaluate, arguments, guest, output)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 where, progress, used = guest.where, guest.progress, _usage(guest)
@@ -235,26 +239,34 @@ def _run_evaluation(
     except Outraced as race:
         return Failure(Status.SCREENED, race.stop.reason, metrics=race.stop.metrics)
     except CandidateError as problem:
-        status = Status(problem.status)
-        if status is Status.TIMEOUT:
-            metrics = used
-        else:
-            metrics = {}
-        return Failure(status, _locate(problem, where), problem.traceback, metrics)
+        return _make_failure(problem, where, used)
     except OragentError as problem:
         # The candidate is not the cause, and the line says all, so no traceback is added.
         return Failure(Status.CRASHED, _locate(problem, where))
     except Exception as problem:
-        message = f"the evaluator itself failed: {type(problem).__name__}: {problem}"
-        return Failure(Status.CRASHED, message, traceback.format_exc())
+        name = "" if isinstance(problem, EvaluatorError) else f"{type(problem).__name__}: "
+        return Failure(Status.CRASHED, f"the evaluator itself failed: {name}{problem}", traceback.format_exc())
 
 
-def _score_and_check(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
+def _make_failure(problem: CandidateError, where: str, used: dict[str, Any]) -> Failure:
+    """Return the failure of the candidate. How it used its time is part of it if it ran out of time."""
+    metrics = used if problem.status is Status.TIMEOUT else {}
+    return Failure(problem.status, _locate(problem, where), problem.traceback, metrics)
+
+
+def _score_and_check(
+    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest, output: FailureOutput
+) -> Result:
     """Evaluate the candidate. With ``--check``, repeat some calls in a fresh process afterwards."""
     sample = CallSample() if CHECK in arguments.flags else None
     guest.sample = sample
-    _set_alarm(guest)
-    result = evaluate(arguments, guest)
+
+    def report(problem: CandidateError, where: str) -> None:
+        output.print_failure(_make_failure(problem, where, _usage(guest)))
+
+    with Ending(guest, report):
+        _set_alarm(guest)
+        result = evaluate(arguments, guest)
     measured = _usage(guest)
     guest.keep_compiled()
     if arguments.kept_arrays is not None:
@@ -325,9 +337,14 @@ def _set_alarm(guest: Guest) -> None:
     limit = max(0.1, float(limit_text) * 0.98 - 0.5)
 
     def check_time(*_: object) -> None:
+        if guest.end_cause is not None:
+            return
         remaining = limit - time.process_time() - guest.cpu_s - guest.build_s
         if remaining <= 0:
-            raise _OutOfTime
+            problem = _OutOfTime()
+            if guest.settle is not None:
+                guest.settle(problem)
+            raise problem
         signal.setitimer(signal.ITIMER_PROF, max(remaining, 0.001))
 
     guest.look = check_time

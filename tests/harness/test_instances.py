@@ -32,7 +32,12 @@ run(evaluate, function="guess", sizes={"train": (10, 20), "val": (10, 20)}, race
 
 def guest(terms: RaceTerms | None = None) -> SimpleNamespace:
     return SimpleNamespace(
-        where="", done_count=0, planned_count=0, instance_range=None, race=Race(terms) if terms else None
+        where="",
+        done_count=0,
+        planned_count=0,
+        instance_range=None,
+        race=Race(terms) if terms else None,
+        settle=None,
     )
 
 
