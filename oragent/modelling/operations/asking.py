@@ -25,12 +25,14 @@ from oragent.modelling.operations.results import (
     FrontierEntry,
     FrontierResult,
     GroupTotal,
+    MemberFigures,
     Moved,
     PriceResult,
     SolveResult,
     SweepFigures,
     SweepPoint,
 )
+from oragent.modelling.operations.rows import SHOWN_ROWS, binding_rows, row_members
 from oragent.modelling.operations.slices import find_objective, find_slice
 from oragent.modelling.operations.stages import SOFT, limit_objective, objective_values, stage_optima
 from oragent.modelling.operations.state import (
@@ -38,7 +40,6 @@ from oragent.modelling.operations.state import (
     Changes,
     ModelScenario,
     ModelStudy,
-    binding_members,
     continue_options,
     difference,
     is_decided,
@@ -49,12 +50,12 @@ from oragent.modelling.operations.state import (
     solved,
     stage_changes,
 )
+from oragent.modelling.solving.optimal_face import optimal_points
 
 # Maximum number of figures in one sweep.
 MOST_FIGURES = 200
-# Two points differ if their relative distance exceeds this. Smaller prices count as 0.
+# Two points differ if their relative distance exceeds this.
 APART = 1e-4
-NOISE = 1e-7
 # Maximum number of members that the search for other optima tries one by one.
 MOST_DIRECTIONS = 50
 
@@ -140,6 +141,7 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     moves: tuple[Moved, ...] = ()
     if points[0] is not None and points[1] is not None and len(points[0]) == len(points[1]):
         moves = moved(after.model, points[0], points[1])
+    newly, no_longer = _changed_rows(study, before, points[0], after, points[1])
     start = after.changes[: len(before.changes)] == before.changes
     result = CompareResult(
         objective=change,
@@ -150,12 +152,38 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
         stages=stage_changes(study, before, after) if orders[0] == orders[1] else (),
         objectives=part_changes(before.model, points[0], after.model, points[1]),
         moved=moves,
-        binding_now=binding_members(after, points[1], points[0]) if points[1] is not None else (),
+        newly_binding=newly,
+        no_longer_binding=no_longer,
         changes=lines_of(after.changes[len(before.changes) :] if start else after.changes),
         conflict=conflict,
         warnings=tuple(warnings),
     )
     return solved(study, after, result).model_copy(update={"scenario": study.label(before.changes)})
+
+
+def _changed_rows(
+    study: ModelStudy, before: ModelScenario, first: Vector | None, after: ModelScenario, second: Vector | None
+) -> tuple[tuple[MemberFigures, ...], tuple[MemberFigures, ...]]:
+    """Return rows that bind only at the second point, and rows of both models that bind only at the first."""
+    if first is None or second is None:
+        return (), ()
+    binds = binding_rows(after, second)
+    # Position of each row in the model before, or -1.
+    earlier = np.arange(len(binds))
+    if before.model.rows is not after.model.rows:
+        positions = {name: position for position, name in enumerate(before.model.row_names)}
+        earlier = np.array([positions.get(name, -1) for name in after.model.row_names], dtype=np.int64)
+    bound = np.append(binding_rows(before, first), False)[earlier]
+
+    def figures(chosen: np.ndarray) -> tuple[MemberFigures, ...]:
+        pairs = [
+            (family, place)
+            for family in after.model.rows
+            for place in np.flatnonzero(chosen[family.positions])[:SHOWN_ROWS].tolist()
+        ]
+        return row_members(study, after, pairs[:SHOWN_ROWS], second)
+
+    return figures(binds & ~bound), figures(bound & ~binds)
 
 
 def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
@@ -320,7 +348,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
     elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
         return None
     else:
-        face = _optimal_face(arrays, outcome.row_duals)
+        face = optimal_points(arrays, outcome.row_duals)
     mean = np.mean(points, axis=0)
     free = face.low < face.high
     unused = np.flatnonzero(free & (mean <= SAME))[:MOST_DIRECTIONS]
@@ -336,26 +364,6 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
         if all((np.abs(optimum.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
             return optimum.point
     return None
-
-
-def _optimal_face(arrays: Arrays, duals: Vector) -> Arrays:
-    """Return the model of all optima of a linear model.
-
-    Rows and bounds with a price are fixed at their limits (complementary slackness).
-    """
-    reduced = arrays.cost - duals @ arrays.matrix
-    scale = NOISE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
-    towards_low = arrays.sense.sign * reduced > scale
-    towards_high = arrays.sense.sign * reduced < -scale
-    priced_low = arrays.sense.sign * duals > scale
-    priced_high = arrays.sense.sign * duals < -scale
-    return replace(
-        arrays,
-        high=np.where(towards_low & np.isfinite(arrays.low), arrays.low, arrays.high),
-        low=np.where(towards_high & np.isfinite(arrays.high), arrays.high, arrays.low),
-        row_high=np.where(priced_low & np.isfinite(arrays.row_low), arrays.row_low, arrays.row_high),
-        row_low=np.where(priced_high & np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low),
-    )
 
 
 def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:

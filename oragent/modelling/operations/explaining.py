@@ -6,59 +6,106 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
-from oragent.modelling.data.solution import Sensitivity, Source, ValueRange
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.pricing import price_members
 from oragent.modelling.operations.rendering import number_text
 from oragent.modelling.operations.results import Figure, MemberFigures, RangeEntry, RangeResult, WhyResult
-from oragent.modelling.operations.slices import Slice, find_one, find_slice
-from oragent.modelling.operations.state import (
+from oragent.modelling.operations.rows import (
+    NOT_UNIQUE,
     SHOWN_ROWS,
-    ModelScenario,
-    ModelStudy,
+    UNIQUE,
     binding_rows,
-    difference,
-    row_member,
-    row_slacks,
-    solved,
+    dual_figure,
+    optimal_face,
+    row_members,
 )
+from oragent.modelling.operations.slices import Slice, find_one, find_slice
+from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference, solved
 from oragent.modelling.operations.syntax import parse_line
-from oragent.modelling.solving.flat_solving import compute_sensitivity
-from oragent.modelling.solving.highs import run_highs
+from oragent.modelling.solving.highs import SolverClaim, run_highs
+from oragent.modelling.solving.optimal_face import OptimalFace, is_same
 
 # Maximum number of members in one result.
 MOST = 1000
 
 
 def ranges(study: ModelStudy, request: ops.RangeRequest) -> RangeResult:
-    """Return the right-hand sides, coefficients or bounds for which the present prices or values stay."""
+    """Return the right-hand sides, coefficients or bounds for which the present prices or values stay.
+
+    A row at which the price differs below and above its right-hand side has one entry for each side.
+    """
     scenario = study.present
-    chosen = find_slice(scenario.model, request.reference)
-    sensitivity = _sensitivity(study, scenario)
-    names = chosen.names[:MOST]
     model = scenario.model
+    chosen = find_slice(model, request.reference)
+    face = _require_face(study, scenario)
     entries: list[RangeEntry] = []
-    if chosen.kind == "parameters":
-        names = [_row_of_cell(model, position) for position in chosen.positions[:MOST].tolist()]
-    for label, name, position in zip(chosen.names, names, chosen.positions.tolist(), strict=False):
+    for label, position in zip(chosen.names[:MOST], chosen.positions.tolist(), strict=False):
         if chosen.kind == "variables":
-            cost = float(model.objective.cost.evaluate(model.cells)[position])
-            entries.append(_entry(label, "coefficient", cost, sensitivity.cost_ranges[name], model.objective.unit))
-            continue
-        row = model.row_names.index(name) if chosen.kind == "parameters" else position
-        entry = _entry(label, "right-hand side", float(model.rhs_values[row]), sensitivity.rhs_ranges[name], "")
-        price = Figure.exact(sensitivity.duals[name], model.objective.unit)
-        entries.append(entry.model_copy(update={"price": price}))
+            entries.append(_cost_entry(scenario, face, label, position))
+        else:
+            row = position if chosen.kind == "rows" else _row_of_cell(model, position)
+            entries += _rhs_entries(scenario, face, label, row)
     return solved(study, scenario, RangeResult(with_integers_fixed=bool(model.integer.any()), entries=tuple(entries)))
 
 
-def _entry(name: str, of: str, value: float, interval: ValueRange, unit: str) -> RangeEntry:
-    low, high = (end if np.isfinite(end) else None for end in (interval.low, interval.high))
-    return RangeEntry(name=name, of=of, value=Figure.exact(value, unit), low=low, high=high)
+def _cost_entry(scenario: ModelScenario, face: OptimalFace, name: str, column: int) -> RangeEntry:
+    model = scenario.model
+    cost = float(face.arrays.cost[column])
+    interval = face.cost_interval(column)
+    ends = face.value_ends(column)
+    if interval is None or ends is None:
+        raise _no_range(name)
+    return RangeEntry(
+        name=name,
+        of="coefficient",
+        value=Figure.exact(cost, model.objective.unit),
+        low=_finite(interval[0]),
+        high=_finite(interval[1]),
+        uniqueness=UNIQUE if is_same(*ends) else NOT_UNIQUE,
+    )
 
 
-def _row_of_cell(model: IndexedModel, cell: int) -> str:
+def _rhs_entries(scenario: ModelScenario, face: OptimalFace, name: str, row: int) -> list[RangeEntry]:
+    """Return the interval in which the price of a row stays, or one interval below and one above the present figure."""
+    rhs, slopes = float(scenario.model.rhs_values[row]), face.row_slopes(row)
+    if slopes is None:
+        raise _no_range(name)
+    unit = scenario.model.objective.unit
+    sides = [(slopes.less, slopes.duals_less)]
+    if not slopes.is_unique:
+        sides.append((slopes.more, slopes.duals_more))
+    entries = []
+    for place, (price, duals) in enumerate(sides):
+        # Beyond this figure the model is infeasible.
+        interval = (rhs, rhs) if duals is None else face.rhs_interval(row, duals)
+        if interval is None:
+            raise _no_range(name)
+        low, high = interval
+        if not slopes.is_unique:
+            low, high = (low, rhs) if place == 0 else (rhs, high)
+        entries.append(
+            RangeEntry(
+                name=name,
+                of="right-hand side",
+                value=Figure.exact(rhs),
+                low=_finite(low),
+                high=_finite(high),
+                price=None if duals is None else Figure.exact(price, unit),
+                uniqueness=UNIQUE if slopes.is_unique else NOT_UNIQUE,
+            )
+        )
+    return entries
+
+
+def _finite(end: float) -> float | None:
+    return float(end) if np.isfinite(end) else None
+
+
+def _no_range(name: str) -> ModellingError:
+    return ModellingError(f"no range of {quoted(name)}: the solver did not settle it; use 'price', which solves again")
+
+
+def _row_of_cell(model: IndexedModel, cell: int) -> int:
     """Return the row whose right-hand side is a cell that is used nowhere else."""
     links = model.rhs.links
     rows = links.places[(links.cells == cell) & (links.factors == 1.0)]
@@ -66,25 +113,27 @@ def _row_of_cell(model: IndexedModel, cell: int) -> str:
     uses = int((links.cells == cell).sum()) + sum(int((vector.links.cells == cell).sum()) for vector in others)
     if len(rows) != 1 or uses != 1:
         raise ModellingError("this figure is used in several places: use 'price', which solves again, or name rows")
-    return model.row_names[int(rows[0])]
+    return int(rows[0])
 
 
-def _sensitivity(study: ModelStudy, scenario: ModelScenario) -> Sensitivity:
-    """Return ranges of the linear model, or of the model with integers fixed at the best point of the chosen solver.
+def _require_face(study: ModelStudy, scenario: ModelScenario) -> OptimalFace:
+    """Return the optima of the linear model, or of the model with integers fixed at the best point.
 
-    HiGHS computes them.
+    Raises:
+        ModellingError: The model is not linear, or its point is not proven optimal.
     """
     point = study.point(scenario)
     if not scenario.model.is_linear:
         raise ModellingError("no ranges: the model is not linear; use 'price', which solves again")
-    milp = to_milp(scenario.model.with_first_stage(), flat=False)
-    arrays, source = scenario.known.arrays, Source.LP
-    if arrays.integer.any():
-        arrays, source = arrays.with_integers_at(point), Source.FIXED
-    sensitivity = compute_sensitivity(milp, arrays, run_highs(arrays, study.limits.seconds), source)
-    if sensitivity is None:
-        raise ModellingError("no ranges: the linear model has no optimal basis within the limit; allow a longer solve")
-    return sensitivity
+    face = optimal_face(scenario)
+    if face is None and scenario.model.integer.any():
+        fixed = scenario.known.arrays.with_integers_at(point)
+        again = run_highs(fixed, study.limits.seconds)
+        if again.values is not None and again.claim is SolverClaim.OPTIMAL:
+            face = OptimalFace(fixed, again.values, again.row_duals)
+    if face is None or face.duals is None:
+        raise ModellingError("no ranges: the linear model has no proven optimum within the limit; allow a longer solve")
+    return face
 
 
 def why(study: ModelStudy, request: ops.WhyRequest) -> WhyResult:
@@ -99,19 +148,16 @@ def why(study: ModelStudy, request: ops.WhyRequest) -> WhyResult:
 
 def _why_row(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: Vector) -> WhyResult:
     priced = price_members(study, chosen, 1.0)[0]
-    if chosen.kind == "rows":
-        activities, _ = row_slacks(scenario, point)
-        position = int(chosen.members[0])
-        member = row_member(scenario, chosen.family, position, point, activities)
-        binds = bool(binding_rows(scenario, point)[chosen.positions[0]]) or member.slack == Figure.exact(0.0)
-        member = member.model_copy(update={"price_up": priced.price_up, "price_down": priced.price_down})
-        at = "binding" if binds else "slack"
-    else:
-        member, at = priced, "data"
+    if chosen.kind != "rows":
+        return solved(study, scenario, WhyResult(member=priced, at="data"))
+    row, pair = int(chosen.positions[0]), (chosen.family, int(chosen.members[0]))
+    (member,) = row_members(study, scenario, [pair], point)
+    member = member.model_copy(update={"price_up": priced.price_up, "price_down": priced.price_down})
+    at = "binding" if binding_rows(scenario, point)[row] else "slack"
     low = high = None
-    if chosen.kind == "rows" and not scenario.model.integer.any() and scenario.model.is_linear:
-        interval = _sensitivity(study, scenario).rhs_ranges[chosen.names[0]]
-        low, high = (end if np.isfinite(end) else None for end in (interval.low, interval.high))
+    if member.uniqueness == UNIQUE:
+        (entry,) = _rhs_entries(scenario, _require_face(study, scenario), chosen.names[0], row)
+        low, high = entry.low, entry.high
     return solved(study, scenario, WhyResult(member=member, at=at, holds_from=low, holds_to=high))
 
 
@@ -145,29 +191,32 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
     if forced:
         effect, warning = _forced(study, scenario, forced)
         warnings += warning
-    reduced, holds = None, (None, None)
-    if not model.integer.any() and model.is_linear:
-        sensitivity = _sensitivity(study, scenario)
-        reduced = Figure.exact(sensitivity.reduced_costs[name], model.objective.unit)
-        interval = sensitivity.bound_ranges.get(name)
-        if interval is not None:
-            ends = (interval.low, interval.high)
-            holds = tuple(end if np.isfinite(end) else None for end in ends)  # type: ignore[assignment]
-    return solved(
-        study,
-        scenario,
-        WhyResult(
-            member=member,
-            at=at,
-            forced=forced,
-            difference=effect,
-            reduced_cost=reduced,
-            holds_from=holds[0],
-            holds_to=holds[1],
-            rows=_holding_rows(scenario, column, point),
-            warnings=tuple(warnings),
-        ),
+    result = WhyResult(
+        member=member,
+        at=at,
+        forced=forced,
+        difference=effect,
+        rows=_holding_rows(study, scenario, column, point),
+        warnings=tuple(warnings),
     )
+    return solved(study, scenario, result.model_copy(update=_reduced_cost(scenario, column, at)))
+
+
+def _reduced_cost(scenario: ModelScenario, column: int, at: str) -> dict[str, object]:
+    """Return the reduced cost of a variable of a linear model, and the bounds for which it holds if it is unique."""
+    face = optimal_face(scenario)
+    if face is None or face.duals is None:
+        return {}
+    unit = scenario.model.objective.unit
+    value = float((face.arrays.cost - face.duals @ face.arrays.matrix)[column])
+    if at == "between":
+        return {"reduced_cost": Figure.exact(0.0, unit), "uniqueness": UNIQUE}
+    figure, uniqueness = dual_figure(value, face.bound_slopes(column), unit)
+    fields: dict[str, object] = {"reduced_cost": figure, "uniqueness": uniqueness}
+    interval = face.bound_interval(column, face.duals) if uniqueness == UNIQUE else None
+    if interval is not None:
+        fields |= {"holds_from": _finite(interval[0]), "holds_to": _finite(interval[1])}
+    return fields
 
 
 def _forced(study: ModelStudy, scenario: ModelScenario, line: str) -> tuple[Figure | None, list[str]]:
@@ -181,15 +230,14 @@ def _forced(study: ModelStudy, scenario: ModelScenario, line: str) -> tuple[Figu
     return difference(scenario, after), []
 
 
-def _holding_rows(scenario: ModelScenario, column: int, point: Vector) -> tuple[MemberFigures, ...]:
+def _holding_rows(study: ModelStudy, scenario: ModelScenario, column: int, point: Vector) -> tuple[MemberFigures, ...]:
     """Return binding rows with a coefficient of a column, including equations."""
-    model, arrays = scenario.model, scenario.known.arrays
+    arrays = scenario.known.arrays
     rows = np.unique(arrays.matrix.row_indices[arrays.matrix.columns == column])
-    activities, _ = row_slacks(scenario, point)
-    binds = binding_rows(scenario, point) | (arrays.row_low == arrays.row_high)
-    binding = set(rows[binds[rows]].tolist())
-    members: list[MemberFigures] = []
-    for family in model.rows:
-        places = np.flatnonzero(np.isin(family.positions, list(binding))).tolist()
-        members += [row_member(scenario, family, position, point, activities) for position in places]
-    return tuple(members[:SHOWN_ROWS])
+    binding = rows[binding_rows(scenario, point)[rows]]
+    pairs = [
+        (family, place)
+        for family in scenario.model.rows
+        for place in np.flatnonzero(np.isin(family.positions, binding)).tolist()
+    ]
+    return row_members(study, scenario, pairs[:SHOWN_ROWS], point)

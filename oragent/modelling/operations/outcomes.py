@@ -17,6 +17,7 @@ from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.back_ends import SolverOptions, SolverStatus, find_solver
 from oragent.modelling.solving.flat_solving import PROVEN, dual_bound, ray_of
+from oragent.modelling.solving.highs import has_basis
 
 # Relative difference up to which the optima of two solvers agree.
 CONFIRMED = 1e-6
@@ -67,6 +68,8 @@ class Outcome:
     ended_by: str = ""
     # ``(m,)`` changes of the objective per unit of right-hand side, for a linear model at its optimum.
     row_duals: Vector | None = None
+    # True if the point and the duals are those of a basis.
+    has_basis: bool = False
 
     def span(self) -> tuple[float, float]:
         """Return the interval that contains the optimum. Its ends are infinite if nothing is proven."""
@@ -101,7 +104,16 @@ def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = Non
     if not arrays.integer.any() and result.row_duals is not None and len(result.row_duals) == len(arrays.row_low):
         bound = dual_bound(arrays, result.row_duals)
     duals = result.row_duals if not arrays.integer.any() else None
-    outcome = Outcome(SolveStatus.FEASIBLE, point, arrays.objective_at(point), None, result.solver, ended_by, duals)
+    outcome = Outcome(
+        SolveStatus.FEASIBLE,
+        point,
+        arrays.objective_at(point),
+        None,
+        result.solver,
+        ended_by,
+        duals,
+        has_basis=duals is not None and has_basis(result.engine),
+    )
     if bound is None or not math.isfinite(bound):
         return outcome
     return close_gap(replace(outcome, bound=bound))
@@ -323,6 +335,7 @@ def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
         second.solver or first.solver,
         second.ended_by or first.ended_by,
         best.row_duals,
+        best.has_basis,
     )
     return close_gap(merged)
 

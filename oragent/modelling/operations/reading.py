@@ -21,14 +21,12 @@ from oragent.modelling.operations.results import (
     SetInfo,
     TotalResult,
 )
+from oragent.modelling.operations.rows import binding_rows, row_members, row_slacks
 from oragent.modelling.operations.slices import Slice, find_family, find_set_place, find_slice, fold, kind_of
 from oragent.modelling.operations.state import (
     BASE,
     ModelScenario,
     ModelStudy,
-    binding_rows,
-    row_member,
-    row_slacks,
     solved,
 )
 
@@ -158,7 +156,7 @@ def value(study: ModelStudy, request: ops.ValueRequest) -> MembersResult:
         return data(study, ops.DataRequest(reference=request.reference))
     point = study.point(scenario)
     if chosen.kind == "rows":
-        members = _row_members(scenario, chosen, point)
+        members = _row_members(study, scenario, chosen, point)
     else:
         used = chosen.members[np.abs(point[chosen.positions]) > 1e-9]
         members = tuple(_value_member(scenario, chosen.family, position, point) for position in used[:SHOWN].tolist())
@@ -178,11 +176,9 @@ def _value_member(scenario: ModelScenario, family: Family, member: int, point: V
     )
 
 
-def _row_members(scenario: ModelScenario, chosen: Slice, point: Vector) -> tuple[MemberFigures, ...]:
-    activities, _ = row_slacks(scenario, point)
-    return tuple(
-        row_member(scenario, chosen.family, position, point, activities) for position in chosen.members[:SHOWN].tolist()
-    )
+def _row_members(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: Vector) -> tuple[MemberFigures, ...]:
+    pairs = [(chosen.family, position) for position in chosen.members[:SHOWN].tolist()]
+    return row_members(study, scenario, pairs, point)
 
 
 def total(study: ModelStudy, request: ops.TotalRequest) -> TotalResult:
@@ -309,26 +305,22 @@ def _ranked_member(
 
 
 def binding(study: ModelStudy, request: ops.BindingRequest) -> MembersResult:
-    """List the inequalities that have no slack."""
+    """List the rows that have no slack, including equations."""
     scenario = study.present
     reference = request.reference
     chosen = None if reference is None else find_slice(scenario.model, reference, ["rows"])
     point = study.point(scenario)
-    binds, (activities, _) = binding_rows(scenario, point), row_slacks(scenario, point)
+    binds = binding_rows(scenario, point)
     if chosen is not None:
         pairs = [(chosen.family, position) for position in chosen.members.tolist()]
     else:
         pairs = [(family, position) for family in scenario.model.rows for position in range(len(family))]
-    members = [
-        row_member(scenario, family, position, point, activities)
-        for family, position in pairs
-        if binds[family.positions[position]]
-    ]
+    bound = [(family, position) for family, position in pairs if binds[family.positions[position]]]
     return solved(
         study,
         scenario,
         MembersResult(
-            members=tuple(members[:SHOWN]),
+            members=row_members(study, scenario, bound[:SHOWN], point),
             size=len(pairs),
             warnings=study.warn(scenario),
         ),
@@ -344,7 +336,7 @@ def slack(study: ModelStudy, request: ops.SlackRequest) -> MembersResult:
         study,
         scenario,
         MembersResult(
-            members=_row_members(scenario, chosen, point),
+            members=_row_members(study, scenario, chosen, point),
             size=len(chosen),
             warnings=study.warn(scenario),
         ),

@@ -60,7 +60,11 @@ class MemberFigures(ResultPart):
     high: Figure | None = None
     slack: Figure | None = None
     relation: str = ""
-    # Change of the optimum for one unit more.
+    # Derivative of the optimum by the right-hand side, for linear models; if it is not unique, an interval.
+    dual: Figure | None = None
+    # ``unique``, ``not unique`` or ``not checked``. Empty without a dual.
+    uniqueness: str = ""
+    # Change of the optimum for one step more and one step less, by solving again.
     price_up: Figure | None = None
     price_down: Figure | None = None
     # File and cell from which the figure was read.
@@ -247,8 +251,9 @@ class CompareResult(OperationResult):
     # All objectives at the best points. Empty for a single one.
     objectives: tuple[ObjectiveChange, ...] = ()
     moved: tuple[Moved, ...] = ()
-    # Inequalities that bind at the second point, for its data, but not at the first.
-    binding_now: tuple[MemberFigures, ...] = ()
+    # Rows that bind at the second point but not at the first, and the reverse, each for its own data.
+    newly_binding: tuple[MemberFigures, ...] = ()
+    no_longer_binding: tuple[MemberFigures, ...] = ()
     # Lines of the changes that lead from the first to the second.
     changes: tuple[str, ...] = ()
     # Conflicting parts, if the second is infeasible.
@@ -274,6 +279,8 @@ class RangeEntry(ResultPart):
     high: float | None
     # Price within the interval. None if the values do not change.
     price: Figure | None = None
+    # ``not unique`` if the price differs below and above the figure, or if other optima have other values.
+    uniqueness: str = ""
 
 
 class RangeResult(OperationResult):
@@ -294,11 +301,13 @@ class WhyResult(OperationResult):
     # Line of the forced change, and its effect, which is None if the change is impossible.
     forced: str = ""
     difference: Figure | None = None
-    # Reduced cost, for linear models.
+    # Derivative of the optimum by the bound at which the variable is, for linear models.
     reduced_cost: Figure | None = None
+    # ``unique``, ``not unique`` or ``not checked``, for the reduced cost. Empty without one.
+    uniqueness: str = ""
     holds_from: float | None = None
     holds_to: float | None = None
-    # Binding rows that determine the variable.
+    # Binding rows with the variable, including equations.
     rows: tuple[MemberFigures, ...] = ()
 
 

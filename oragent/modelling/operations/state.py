@@ -11,13 +11,13 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.indexed import Family, IndexedModel
-from oragent.modelling.data.solution import TIGHT, SolveStatus
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.changes import apply_changes
 from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel, SolveLimits, difference_span
 from oragent.modelling.operations.rendering import render
-from oragent.modelling.operations.results import Figure, MemberFigures, Moved, ObjectiveChange, OperationResult
+from oragent.modelling.operations.results import Figure, Moved, ObjectiveChange, OperationResult
 from oragent.modelling.operations.slices import fold, nearest_names
 from oragent.modelling.operations.stages import StageOutcome, objective_values, solve_stages
 
@@ -27,8 +27,6 @@ KEPT_MODELS = 200
 KEPT_NONZEROS = 20_000_000
 # Maximum number of changed members per family.
 SHOWN_MOVES = 5
-# Maximum number of rows in a comparison.
-SHOWN_ROWS = 20
 # Values with a smaller relative change count as equal.
 SAME = 1e-7
 
@@ -295,59 +293,6 @@ def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ..
         )
         entries.append((float(np.abs(steps[places]).sum()), entry))
     return tuple(entry for _, entry in sorted(entries, key=lambda pair: -pair[0]))
-
-
-def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:
-    """Return the ``(m,)`` left sides at a point, and the distance of each row to its nearer limit."""
-    arrays = scenario.known.arrays
-    activities = arrays.activities_at(point)
-    return activities, np.minimum(arrays.row_high - activities, activities - arrays.row_low)
-
-
-def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
-    """Return an ``(m,)`` mask of inequalities without slack at a point."""
-    arrays = scenario.known.arrays
-    _, slack = row_slacks(scenario, point)
-    size = np.maximum(1.0, np.abs(scenario.model.rhs_values))
-    return np.asarray((slack <= TIGHT * size) & (arrays.row_low < arrays.row_high))
-
-
-def row_member(
-    scenario: ModelScenario, family: Family, member: int, point: Vector, activities: Vector
-) -> MemberFigures:
-    """Return a row with its left side, right-hand side, slack, and for linear models its dual."""
-    model, arrays = scenario.model, scenario.known.arrays
-    row = int(family.positions[member])
-    low, high = float(arrays.row_low[row]), float(arrays.row_high[row])
-    slack = min(high - activities[row], activities[row] - low)
-    duals = scenario.known.outcome.row_duals
-    is_linear = duals is not None and scenario.known.outcome.status is SolveStatus.OPTIMAL
-    if is_linear and duals is not None:
-        price = Figure.exact(float(duals[row]), model.objective.unit)
-    else:
-        price = None
-    return MemberFigures(
-        name=model.member_name(family, member),
-        labels=model.labels_of(family, member),
-        value=Figure.exact(float(activities[row]), family.unit),
-        low=Figure.exact(low, family.unit) if np.isfinite(low) else None,
-        high=Figure.exact(high, family.unit) if np.isfinite(high) else None,
-        slack=Figure.exact(float(slack), family.unit),
-        price_up=price,
-    )
-
-
-def binding_members(scenario: ModelScenario, point: Vector, before: Vector | None = None) -> tuple[MemberFigures, ...]:
-    """Return inequalities without slack at a point but not at an earlier one, in the order of the model."""
-    activities, _ = row_slacks(scenario, point)
-    binds = binding_rows(scenario, point)
-    if before is not None:
-        binds = binds & ~binding_rows(scenario, before)
-    members: list[MemberFigures] = []
-    for family in scenario.model.rows:
-        places = np.flatnonzero(binds[family.positions])[: max(0, SHOWN_ROWS - len(members))]
-        members += [row_member(scenario, family, position, point, activities) for position in places.tolist()]
-    return tuple(members)
 
 
 def solved(study: ModelStudy, scenario: ModelScenario, result: AnyKind) -> AnyKind:

@@ -202,7 +202,9 @@ def _main_part(part: object) -> object:
 
 
 def _members(part: object) -> tuple[MemberFigures, ...]:
-    for name in ("members", "binding_now", "rows"):
+    if isinstance(part, CompareResult):
+        return part.newly_binding + part.no_longer_binding
+    for name in ("members", "rows"):
         members = getattr(part, name, None)
         if isinstance(members, tuple) and all(isinstance(member, MemberFigures) for member in members):
             return members

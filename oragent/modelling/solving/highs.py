@@ -229,6 +229,11 @@ def quiet_engine() -> Any:
     return highs
 
 
+def has_basis(engine: object) -> bool:
+    """Return True if an object is a solver with a basis of its last linear programme."""
+    return isinstance(engine, highspy.Highs) and bool(engine.getBasis().valid)
+
+
 def as_highs(arrays: Arrays) -> Any:
     """Return a model in HiGHS's form."""
     # The computation of ranges needs at least one coefficient.

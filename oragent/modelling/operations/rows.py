@@ -1,0 +1,127 @@
+"""Rows at a point: left sides, slack, and for linear models duals with both slopes of the optimum."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from oragent.modelling.data.arrays import Vector
+from oragent.modelling.data.indexed import Family
+from oragent.modelling.data.solution import TIGHT, SolveStatus
+from oragent.modelling.operations.pricing import optimum_change
+from oragent.modelling.operations.results import Figure, MemberFigures
+from oragent.modelling.operations.state import ModelScenario, ModelStudy
+from oragent.modelling.solving.optimal_face import OptimalFace, Slopes
+
+# Maximum number of rows in a comparison or an explanation.
+SHOWN_ROWS = 20
+# Maximum number of rows of one result that are solved again with one unit more and one unit less.
+MAX_PRICED = 20
+# Maximum number of nonzero coefficients times rows whose two slopes are computed at a degenerate optimum.
+MAX_SLOPE_WORK = 2_000_000
+
+UNIQUE, NOT_UNIQUE, UNCHECKED = "unique", "not unique", "not checked"
+Members = Sequence[tuple[Family, int]]
+
+
+def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:
+    """Return the ``(m,)`` left sides at a point, and the distance of each row to its nearer limit."""
+    arrays = scenario.known.arrays
+    activities = arrays.activities_at(point)
+    return activities, np.minimum(arrays.row_high - activities, activities - arrays.row_low)
+
+
+def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
+    """Return an ``(m,)`` mask of rows without slack at a point, including equations."""
+    _, slack = row_slacks(scenario, point)
+    size = np.maximum(1.0, np.abs(scenario.model.rhs_values))
+    return np.asarray(slack <= TIGHT * size)
+
+
+def optimal_face(scenario: ModelScenario) -> OptimalFace | None:
+    """Return the optimal points and duals of a solved linear scenario; None for any other."""
+    outcome, model = scenario.known.outcome, scenario.model
+    if outcome.status is not SolveStatus.OPTIMAL or outcome.point is None:
+        return None
+    if model.integer.any() or not model.is_linear:
+        return None
+    return OptimalFace(scenario.known.arrays, outcome.point, outcome.row_duals)
+
+
+def row_members(
+    study: ModelStudy, scenario: ModelScenario, members: Members, point: Vector
+) -> tuple[MemberFigures, ...]:
+    """Return rows with left side, limits and slack, and for a linear model the dual.
+
+    A dual that is not unique is the interval of all duals; the row then also has the changes of the optimum for one
+    unit more and one unit less.
+    """
+    activities, slack = row_slacks(scenario, point)
+    face = optimal_face(scenario)
+    figures = []
+    priced = 0
+    for number, (family, member) in enumerate(members):
+        figure = _row_member(scenario, family, member, activities, slack)
+        row = int(family.positions[member])
+        if face is not None and face.duals is not None:
+            figure = figure.model_copy(update=_dual_fields(scenario, face, row, number))
+        if figure.uniqueness == NOT_UNIQUE and priced < MAX_PRICED:
+            figure = figure.model_copy(update=_both_prices(study, scenario, row))
+            priced += 1
+        figures.append(figure)
+    return tuple(figures)
+
+
+def _row_member(
+    scenario: ModelScenario, family: Family, member: int, activities: Vector, slack: Vector
+) -> MemberFigures:
+    model, arrays = scenario.model, scenario.known.arrays
+    row = int(family.positions[member])
+    low, high = float(arrays.row_low[row]), float(arrays.row_high[row])
+    return MemberFigures(
+        name=model.member_name(family, member),
+        labels=model.labels_of(family, member),
+        value=Figure.exact(float(activities[row]), family.unit),
+        low=Figure.exact(low, family.unit) if np.isfinite(low) else None,
+        high=Figure.exact(high, family.unit) if np.isfinite(high) else None,
+        slack=Figure.exact(float(slack[row]), family.unit),
+    )
+
+
+def _dual_fields(scenario: ModelScenario, face: OptimalFace, row: int, number: int) -> dict[str, object]:
+    """Return the dual of a row, and whether it is unique."""
+    assert face.duals is not None
+    value, unit = float(face.duals[row]), scenario.model.objective.unit
+    if is_unique_basis(scenario, face):
+        return {"dual": Figure.exact(value, unit), "uniqueness": UNIQUE}
+    slopes = None
+    if number < MAX_SLOPE_WORK // max(1, len(face.arrays.matrix.values)):
+        slopes = face.row_slopes(row)
+    dual, uniqueness = dual_figure(value, slopes, unit)
+    return {"dual": dual, "uniqueness": uniqueness}
+
+
+def is_unique_basis(scenario: ModelScenario, face: OptimalFace) -> bool:
+    """Return True if the solver's basis is not degenerate, so that the duals are unique."""
+    return scenario.known.outcome.has_basis and face.is_nondegenerate
+
+
+def dual_figure(dual: float, slopes: Slopes | None, unit: str) -> tuple[Figure, str]:
+    """Return a dual or reduced cost as a figure, and whether it is unique."""
+    if slopes is None:
+        return Figure(value=dual, unit=unit), UNCHECKED
+    if slopes.is_unique:
+        return Figure.exact(dual, unit), UNIQUE
+    low, high = sorted((slopes.less, slopes.more))
+    return Figure.between(min(max(dual, low), high), low, high, unit), NOT_UNIQUE
+
+
+def _both_prices(study: ModelStudy, scenario: ModelScenario, row: int) -> dict[str, Figure]:
+    """Return the changes of the optimum for one unit more and one unit less of a right-hand side."""
+    model = scenario.model
+    present = float(model.rhs_values[row])
+    up, down = (
+        optimum_change(study, scenario, replace(model, rhs=model.rhs.with_values(np.array([row]), present + step)))
+        for step in (1.0, -1.0)
+    )
+    return {"price_up": up, "price_down": down}

@@ -1,0 +1,246 @@
+"""All optimal points and all duals of a linear programme, from one optimal point (complementary slackness).
+
+At a degenerate optimum, duals, reduced costs and ranges of one basis depend on that basis. The functions here return
+those of the model: the slopes of the optimum to both sides, and the largest intervals (Roos, Terlaky & Vial 2006,
+"Interior Point Methods for Linear Optimization", part IV).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import highspy
+import numpy as np
+
+from oragent.modelling.data.arrays import Arrays, Sparse, Vector
+from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.solving.array_solving import NOISE
+from oragent.modelling.solving.highs import as_highs_model, quiet_engine
+
+# Relative distance at which a value counts as at its limit. HiGHS's tolerance for feasibility is 1e-7.
+AT_LIMIT = 2e-7
+# Relative difference below which the duals of both sides are equal. Smaller prices count as 0.
+SAME = 1e-6
+PRICED = 1e-7
+
+_STATUS = highspy.HighsModelStatus
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Slopes of the optimum, in the model's own sense, for less and for more of a limit; infinite if infeasible."""
+
+    less: float
+    more: float
+    # ``(m,)`` duals that hold for less and for more. None if infeasible.
+    duals_less: Vector | None = None
+    duals_more: Vector | None = None
+
+    @property
+    def is_unique(self) -> bool:
+        """Return True if both sides have the same slope."""
+        return is_same(self.less, self.more)
+
+
+def is_same(first: float, second: float) -> bool:
+    """Return True if two figures are finite and equal within the tolerance of the solver."""
+    if np.isinf(first) or np.isinf(second):
+        return False
+    return bool(abs(second - first) <= SAME * max(1.0, abs(first), abs(second)))
+
+
+class OptimalFace:
+    """The optimal points and the optimal duals of a linear programme."""
+
+    def __init__(self, arrays: Arrays, point: Vector, duals: Vector | None = None) -> None:
+        self.arrays = arrays
+        self.point = point
+        self._sign = arrays.sense.sign
+        self._cost = self._sign * arrays.cost
+        activities = arrays.activities_at(point)
+        self._at_low, self._at_high = _at_limits(point, arrays.low, arrays.high)
+        self._row_at_low, self._row_at_high = _at_limits(activities, arrays.row_low, arrays.row_high)
+        self._duals = duals
+
+    @property
+    def is_nondegenerate(self) -> bool:
+        """Return True if as many values and rows are between their limits as a basis has members."""
+        between = np.count_nonzero(~(self._at_low | self._at_high))
+        rows = np.count_nonzero(~(self._row_at_low | self._row_at_high))
+        return bool(between + rows == len(self.arrays.row_low))
+
+    @cached_property
+    def duals(self) -> Vector | None:
+        """``(m,)`` optimal duals in the model's own sense, or None if the point is not optimal."""
+        if self._duals is not None or self._dual_engine is None:
+            return self._duals
+        return np.asarray(self._sign * np.array(self._dual_engine.getSolution().col_value)[: len(self.arrays.row_low)])
+
+    @cached_property
+    def _dual_engine(self) -> Any:
+        return _feasible_engine(self._dual_arrays())
+
+    def _dual_arrays(self) -> Arrays:
+        """Return the linear programme whose points are the duals of the minimisation."""
+        arrays, count = self.arrays, len(self.arrays.row_low)
+        return Arrays(
+            sense=Sense.MINIMIZE,
+            cost=np.zeros(count),
+            constant=0.0,
+            low=np.where(self._row_at_high, -np.inf, 0.0),
+            high=np.where(self._row_at_low, np.inf, 0.0),
+            integer=np.zeros(count, dtype=bool),
+            matrix=arrays.matrix.transpose(),
+            row_low=np.where(self._at_low, -np.inf, self._cost),
+            row_high=np.where(self._at_high, np.inf, self._cost),
+        )
+
+    def row_slopes(self, row: int) -> Slopes | None:
+        """Return the slopes of the optimum by the right-hand side of a row; None if unknown."""
+        return self._slopes({row: 1.0}, 0.0)
+
+    def bound_slopes(self, column: int) -> Slopes | None:
+        """Return the slopes of the optimum by the bound at which a variable is; None if unknown."""
+        matrix = self.arrays.matrix
+        entries = matrix.columns == column
+        costs = dict(zip(matrix.row_indices[entries].tolist(), (-matrix.values[entries]).tolist(), strict=True))
+        return self._slopes(costs, float(self._cost[column]))
+
+    def _slopes(self, costs: Mapping[int, float], constant: float) -> Slopes | None:
+        if not costs:
+            return self._both(constant, constant, None, None)
+        ends = _optimise(self._dual_engine, costs)
+        if ends is None:
+            return None
+        return self._both(constant + ends[0].value, constant + ends[1].value, ends[0].point, ends[1].point)
+
+    def _both(self, less: float, more: float, duals_less: Vector | None, duals_more: Vector | None) -> Slopes:
+        sign = self._sign
+        return Slopes(
+            sign * less,
+            sign * more,
+            None if duals_less is None else sign * duals_less,
+            None if duals_more is None else sign * duals_more,
+        )
+
+    def value_ends(self, column: int) -> tuple[float, float] | None:
+        """Return the least and the largest value of a variable in all optimal points; None if unknown."""
+        if self.duals is None:
+            return None
+        return _ends(optimal_points(self.arrays, self.duals), column)
+
+    def rhs_interval(self, row: int, duals: Vector) -> tuple[float, float] | None:
+        """Return the right-hand sides of a row for which some duals stay optimal; None if unknown."""
+        limit = self.arrays.row_low[row] if np.isfinite(self.arrays.row_low[row]) else self.arrays.row_high[row]
+        return _shifted(optimal_points(self.arrays, duals), row, float(limit))
+
+    def bound_interval(self, column: int, duals: Vector) -> tuple[float, float] | None:
+        """Return the values of the bound at which a variable is for which some duals stay optimal; None if unknown."""
+        face, arrays = optimal_points(self.arrays, duals), self.arrays
+        is_low = bool(self._at_low[column])
+        limit = float(arrays.low[column] if is_low else arrays.high[column])
+        is_fixed = face.low[column] == face.high[column]
+        low, high = face.low.copy(), face.high.copy()
+        low[column], high[column] = (-np.inf, arrays.high[column]) if is_low else (arrays.low[column], np.inf)
+        bound = Sparse.from_entries([0], [column], [1.0], (1, len(low)))
+        ends = (limit if is_low or is_fixed else -np.inf, limit if not is_low or is_fixed else np.inf)
+        shifted = replace(
+            face,
+            low=low,
+            high=high,
+            matrix=face.matrix.stack_rows(bound),
+            row_low=np.append(face.row_low, ends[0]),
+            row_high=np.append(face.row_high, ends[1]),
+        )
+        return _shifted(shifted, len(face.row_low), limit)
+
+    def cost_interval(self, column: int) -> tuple[float, float] | None:
+        """Return the objective coefficients of a variable for which the point stays optimal; None if unknown."""
+        ends = _shifted(self._dual_arrays(), column, float(self._cost[column]))
+        if ends is None or self._sign > 0:
+            return ends
+        return -ends[1], -ends[0]
+
+
+def optimal_points(arrays: Arrays, duals: Vector) -> Arrays:
+    """Return the model of all optimal points: rows and bounds with a price are fixed at their limits."""
+    sign = arrays.sense.sign
+    size = np.abs(arrays.cost) + np.abs(duals) @ abs(arrays.matrix)
+    reduced = sign * (arrays.cost - duals @ arrays.matrix)
+    least = PRICED * min(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
+    reduced[np.abs(reduced) <= np.maximum(least, NOISE * size)] = 0.0
+    priced = np.where(np.abs(duals) <= least, 0.0, sign * duals)
+    return replace(
+        arrays,
+        high=np.where((reduced > 0) & np.isfinite(arrays.low), arrays.low, arrays.high),
+        low=np.where((reduced < 0) & np.isfinite(arrays.high), arrays.high, arrays.low),
+        row_high=np.where((priced > 0) & np.isfinite(arrays.row_low), arrays.row_low, arrays.row_high),
+        row_low=np.where((priced < 0) & np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low),
+    )
+
+
+def _at_limits(values: Vector, low: Vector, high: Vector) -> tuple[np.ndarray, np.ndarray]:
+    near = AT_LIMIT * np.maximum(1.0, np.abs(values))
+    return values - low <= near, high - values <= near
+
+
+def _shifted(arrays: Arrays, row: int, limit: float) -> tuple[float, float] | None:
+    """Return the values to which the limits of a row can move together, from ``limit``, with a feasible point."""
+    count = len(arrays.cost)
+    shift = Sparse.from_entries([row], [0], [-1.0], (len(arrays.row_low), 1))
+    shifted = replace(
+        arrays,
+        cost=np.append(arrays.cost, 0.0),
+        low=np.append(arrays.low, -np.inf),
+        high=np.append(arrays.high, np.inf),
+        integer=np.append(arrays.integer, False),
+        matrix=arrays.matrix.stack_columns(shift),
+    )
+    ends = _ends(shifted, count)
+    return None if ends is None else (limit + min(ends[0], 0.0), limit + max(ends[1], 0.0))
+
+
+def _ends(arrays: Arrays, column: int) -> tuple[float, float] | None:
+    engine = _feasible_engine(replace(arrays.without_objective(), sense=Sense.MINIMIZE))
+    ends = _optimise(engine, {column: 1.0})
+    return None if ends is None else (ends[0].value, ends[1].value)
+
+
+@dataclass(frozen=True)
+class _End:
+    """An optimum, infinite without a limit, and its point, which is None then."""
+
+    value: float
+    point: Vector | None
+
+
+def _feasible_engine(arrays: Arrays) -> Any:
+    """Return a solver with a feasible point of some arrays without costs, or None."""
+    engine = quiet_engine()
+    engine.passModel(as_highs_model(arrays))
+    engine.run()
+    return engine if engine.getModelStatus() == _STATUS.kOptimal else None
+
+
+def _optimise(engine: Any, costs: Mapping[int, float]) -> tuple[_End, _End] | None:
+    """Return the least and the largest sum of some costs over the points of an engine; None if unknown."""
+    if engine is None:
+        return None
+    columns, values = np.array(list(costs), dtype=np.int32), np.array(list(costs.values()), dtype=float)
+    ends = []
+    for sign in (1.0, -1.0):
+        engine.changeColsCost(len(columns), columns, sign * values)
+        engine.run()
+        if engine.getModelStatus() == _STATUS.kUnknown:
+            # HiGHS 1.15 can fail to continue from the last basis of a model without a limit.
+            engine.clearSolver()
+            engine.run()
+        status = engine.getModelStatus()
+        if status == _STATUS.kOptimal:
+            point = np.array(engine.getSolution().col_value)
+            ends.append(_End(sign * float(engine.getInfo().objective_function_value), point))
+        elif status in (_STATUS.kUnbounded, _STATUS.kUnboundedOrInfeasible):
+            ends.append(_End(-sign * np.inf, None))
+    engine.changeColsCost(len(columns), columns, np.zeros(len(columns)))
+    return (ends[0], ends[1]) if len(ends) == 2 else None
