@@ -3,26 +3,29 @@
 No function changes the user's branch, index or working tree. Each command that needs an index uses a temporary one.
 """
 
+import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import shorten, shorten_path
+from oragent.workspace.git_store import (
+    GIT,
+    GitStore,
+    create_store,
+    describe_failure,
+    excluded_names_option,
+    find_store,
+)
+from oragent.workspace.reading import MAX_BYTES, path_error, read_bytes, shorten, shorten_path
 
 REFERENCES = "refs/oragent/"
-# Do not start hooks and monitors of the repository, and write links as files.
-OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false")
-# Variables that point git to another repository, for example in a hook.
-FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
-SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-# Maximum seconds of one command.
-PATIENCE_S = 300.0
+# Beginning of a file in place of a content that Git LFS stores elsewhere, and its maximum bytes.
+LFS, MAX_POINTER = b"version https://git-lfs.github.com/spec/", 1024
 
 
 @dataclass(frozen=True)
@@ -32,32 +35,27 @@ class Repository:
     folder: Path
     # Folder below the top of the working tree, with ``/`` at the end. Empty for the top.
     prefix: str
+    store: GitStore
 
     @classmethod
     def find(cls, folder: Path) -> "Repository | None":
         """Return the repository that contains a folder, or None."""
-        ended = _run_git(folder, ("rev-parse", "--show-prefix"))
-        if ended.returncode == 0:
-            return cls(folder.resolve(), ended.stdout.decode(errors="surrogateescape").rstrip("\n"))
-        message = ended.stderr.decode(errors="replace")
-        if "not a git repository" in message:
+        store = find_store(folder)
+        if store is None:
             return None
-        raise WorkspaceError(f"git refuses {shorten_path(folder)}: {shorten(message.strip(), 300)}")
+        below = folder.resolve().relative_to(store.top).as_posix()
+        return cls(folder.resolve(), "" if below == "." else f"{below}/", store)
 
     @classmethod
     def create(cls, folder: Path) -> "Repository":
         """Create a git repository in a folder."""
-        ended = _run_git(folder, ("init", "--quiet"))
-        if ended.returncode:
-            raise WorkspaceError(f"git init failed: {shorten(ended.stderr.decode(errors='replace').strip(), 300)}")
-        return cls(folder.resolve(), "")
+        return cls(folder.resolve(), "", create_store(folder))
 
-    def git(self, *words: str, content: bytes | None = None, **environment: str) -> bytes:
+    def git(self, *words: str, content: bytes = b"", **environment: str) -> bytes:
         """Run a git command in the folder and return its output."""
-        ended = _run_git(self.folder, words, content, environment)
+        ended = self.store.run(self.folder, words, content, environment)
         if ended.returncode:
-            message = shorten(ended.stderr.decode(errors="replace").strip(), 300)
-            raise WorkspaceError(f"git {words[0]} failed: {message}")
+            raise WorkspaceError(f"git {words[0]} failed: {describe_failure(ended)}")
         return ended.stdout
 
     def text_of(self, *words: str) -> str:
@@ -67,7 +65,7 @@ class Repository:
     def resolve(self, revision: str) -> str:
         """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names."""
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        ended = _run_git(self.folder, words)
+        ended = self.store.run(self.folder, words)
         if ended.returncode or not revision:
             raise WorkspaceError(f"no revision {shorten(revision)!r} in git; expected a branch, tag, id, or HEAD~1")
         # Some versions of git also print the separator of options.
@@ -82,51 +80,84 @@ class Repository:
 
     def list_ignored(self, paths: bytes) -> set[str]:
         """Return the paths in a zero-separated list that git ignores; tracked files are not ignored."""
-        ended = _run_git(self.folder, ("check-ignore", "-z", "--stdin"), paths)
+        ended = self.store.run(self.folder, (*excluded_names_option(), "check-ignore", "-z", "--stdin"), paths)
         return {os.fsdecode(path) for path in ended.stdout.split(b"\0") if path}
 
     def list_blobs(self, commit: str) -> dict[str, str]:
-        """Return the ids of blobs by path below the folder, without links and submodules."""
-        blobs = {}
-        tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else f"{commit}^{{tree}}"
-        if _run_git(self.folder, ("rev-parse", "--verify", "--quiet", tree)).returncode:
+        """Return the ids of blobs by path below the folder, without links and submodules; none for no commit."""
+        if not commit:
             return {}
-        for entry in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0"):
-            head, _, path = entry.partition(b"\t")
+        blobs = {}
+        words = ("ls-tree", "-r", "-z", "--full-tree", commit, *([self.prefix] if self.prefix else ()))
+        for entry in self.git(*words).split(b"\0"):
+            head, _, name = entry.partition(b"\t")
             mode, _, blob = head.decode().partition(" blob ")
-            if blob and mode.startswith("100"):
-                blobs[os.fsdecode(path)] = blob
+            path = os.fsdecode(name)
+            if blob and mode.startswith("100") and path.startswith(self.prefix):
+                blobs[_check_path(path.removeprefix(self.prefix))] = blob
         return blobs
 
     def read_blobs(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the contents of blobs by id."""
+        return dict(self._iterate_blobs(blobs))
+
+    def _iterate_blobs(self, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the id and the content of each blob once."""
         unique = list(dict.fromkeys(blobs))
-        output = self.git("cat-file", "--batch", content="".join(f"{blob}\n" for blob in unique).encode())
-        contents, start = {}, 0
-        for blob in unique:
-            head, _, _ = output[start : start + 200].partition(b"\n")
-            size = int(head.split()[2])
-            start += len(head) + 1
-            contents[blob] = output[start : start + size]
-            start += size + 1
-        return contents
+        with tempfile.TemporaryFile() as output:
+            content = "".join(f"{blob}\n" for blob in unique).encode()
+            ended = self.store.run(self.folder, ("cat-file", "--batch"), content, output=output)
+            if ended.returncode:
+                raise WorkspaceError(f"git cat-file failed: {describe_failure(ended)}")
+            output.seek(0)
+            for blob in unique:
+                words = output.readline().split()
+                if len(words) != 3:
+                    raise WorkspaceError(f"git lacks the object {blob[:10]}; clone the whole repository")
+                size = int(words[2])
+                if size > MAX_BYTES:
+                    raise WorkspaceError(f"a file has {size >> 20} MiB; expected at most {MAX_BYTES >> 20} MiB")
+                yield blob, output.read(size)
+                output.read(1)
 
     def read_file(self, commit: str, path: str) -> bytes | None:
         """Return the content of a file in a revision, or None."""
-        ended = _run_git(self.folder, ("cat-file", "blob", f"{commit}:{self.prefix}{path}"))
+        ended = self.store.run(self.folder, ("cat-file", "blob", f"{commit}:{self.prefix}{path}"))
         return ended.stdout if ended.returncode == 0 else None
 
     def check_out(self, commit: str, target: Path) -> None:
-        """Write the files of the folder in a revision into an empty folder."""
-        tree = f"{commit}:{self.prefix.rstrip('/')}" if self.prefix else commit
-        git_folder = self.text_of("rev-parse", "--absolute-git-dir")
-        with own_index() as index:
-            environment = {"GIT_DIR": git_folder, "GIT_WORK_TREE": str(target), "GIT_INDEX_FILE": index}
-            for words in (("read-tree", tree), ("checkout-index", "--all", "--force")):
-                ended = _run_git(target, words, None, environment)
-                if ended.returncode:
-                    message = shorten(ended.stderr.decode(errors="replace").strip(), 300)
-                    raise WorkspaceError(f"git {words[0]} failed: {message}")
+        """Write the files of the folder in a revision into an empty folder, without filters, links and submodules."""
+        paths: dict[str, list[str]] = {}
+        for path, blob in self.list_blobs(commit).items():
+            paths.setdefault(blob, []).append(path)
+        for blob, content in self._iterate_blobs(paths):
+            if content.startswith(LFS) and len(content) <= MAX_POINTER:
+                content = self._read_large_file(content, paths[blob][0])
+            for path in paths[blob]:
+                try:
+                    (target / path).parent.mkdir(parents=True, exist_ok=True)
+                    (target / path).write_bytes(content)
+                except OSError as error:
+                    raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}") from None
+
+    def _read_large_file(self, pointer: bytes, path: str) -> bytes:
+        """Return the content that Git LFS stores for a file."""
+        _, _, digest = pointer.partition(b"\noid sha256:")
+        name = digest[:64].decode("ascii", "replace")
+        try:
+            content = read_bytes(self.store.shared_folder / "lfs/objects" / name[:2] / name[2:4] / name)
+        except WorkspaceError:
+            content = b""
+        if hashlib.sha256(content).hexdigest() != name:
+            raise path_error(path, "is stored with Git LFS, and its content is not here; get it with 'git lfs fetch'")
+        return content
+
+
+def _check_path(path: str) -> str:
+    """Return the path of a file in a revision after checking that it stays below its folder."""
+    if any(part in ("", ".", "..") or part.casefold() == GIT for part in path.split("/")):
+        raise path_error(path, "is in the revision, but leads out of its folder; no file of the revision is read")
+    return path
 
 
 @contextmanager
@@ -137,26 +168,3 @@ def own_index() -> Iterator[str]:
         yield f"{scratch}/index"
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _run_git(
-    folder: Path, words: Sequence[str], content: bytes | None = None, environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    inherited = {name: value for name, value in os.environ.items() if name not in FOREIGN}
-    try:
-        return subprocess.run(
-            ["git", *OPTIONS, *words],
-            cwd=folder,
-            input=b"" if content is None else content,
-            capture_output=True,
-            env=inherited | SETTINGS | dict(environment or {}),
-            timeout=PATIENCE_S,
-        )
-    except FileNotFoundError:
-        if folder.is_dir():
-            raise WorkspaceError("workspaces keep their versions in git: install git") from None
-        raise WorkspaceError(f"the folder {shorten_path(folder)} does not exist") from None
-    except OSError as problem:
-        raise WorkspaceError(f"git cannot be run in {shorten_path(folder)}: {problem.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise WorkspaceError(f"git {words[0]} did not end within {PATIENCE_S:g} s in {shorten_path(folder)}") from None

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
+from oragent.workspace.git_store import GIT
 from oragent.workspace.reading import RUN_FILES, list_files, path_error, read_bytes, shorten, shorten_path
 from oragent.workspace.repository import REFERENCES, Repository, own_index
 
@@ -300,10 +301,10 @@ class Versions:
 
     def _find_reference(self, repository: Repository) -> str:
         """Return the reference of this clone and folder. The name of the clone is created once."""
-        holder = self.folder / repository.text_of("rev-parse", "--git-path", "oragent-clone")
+        holder = repository.store.locate("oragent-clone")
         name = ""
         with suppress(OSError):
-            name = holder.read_text(encoding="ascii").strip()
+            name = files.read_bounded(holder, 100).strip()
         if not (name.isalnum() and len(name) == 12):
             if self.readonly:
                 return ""
@@ -314,7 +315,7 @@ class Versions:
 
     def _exclude_local_files(self, repository: Repository) -> None:
         """Make git ignore oragent's own files in this clone, without changing the user's files."""
-        path = self.folder / repository.text_of("rev-parse", "--git-path", "info/exclude")
+        path = repository.store.locate("info/exclude")
         lines = [f"/{repository.prefix}{name}" for name in LOCAL]
         present = path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else ""
         missing = [line for line in lines if line not in present.splitlines()]
@@ -376,7 +377,8 @@ class Versions:
         if len(os.fsencode(path)) > 4000 or any(len(os.fsencode(part)) > 255 for part in parts):
             raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most 255 bytes")
         above = [self.folder.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
-        if Path(path).is_absolute() or ".." in parts or not parts or any(parent.is_symlink() for parent in above):
+        outside = not parts or Path(path).is_absolute() or any(part == ".." or part.casefold() == GIT for part in parts)
+        if outside or any(parent.is_symlink() for parent in above):
             raise path_error(path, "leads out of the workspace; expected a path below it, without links")
         file_above = next((parent for parent in above[:-1] if parent.exists() and not parent.is_dir()), None)
         if file_above is not None:

@@ -95,7 +95,7 @@ def test_a_cut_off_write_does_not_overwrite_what_a_person_wrote_since(tmp_path, 
         assert (tmp_path / "a.py").read_text() == "a person's"
 
 
-@pytest.mark.parametrize("path", ["../a.py", "/tmp/a.py", "link/a.py", ""])
+@pytest.mark.parametrize("path", ["../a.py", "/tmp/a.py", "link/a.py", "", ".git/hooks/pre-commit", "src/.GIT/config"])
 def test_no_path_leads_out(tmp_path, path):
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "link").symlink_to(tmp_path)

@@ -1,0 +1,245 @@
+"""Repositories of all shapes are read as git reads them, without git reading their configuration."""
+
+import hashlib
+import os
+import subprocess
+
+import pytest
+
+from oragent._base.errors import WorkspaceError
+from oragent.workspace.repository import Repository
+from oragent.workspace.versions import Versions
+from tests.workspace.release import put
+from tests.workspace.teams import begin, commit, git
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A repository with two commits; its tip has ``a.txt`` and ``d/b.txt``."""
+    put(tmp_path / "r", {"a.txt": "1\n", "d/b.txt": "x\n", ".gitignore": "*.tmp\n"})
+    begin(tmp_path / "r")
+    put(tmp_path / "r", {"a.txt": "2\n"})
+    commit(tmp_path / "r", "Second")
+    return tmp_path / "r"
+
+
+def contents(folder, revision, target):
+    """Files that a revision has for oragent."""
+    repository = Repository.find(folder)
+    target.mkdir()
+    repository.check_out(repository.resolve(revision), target)
+    return {path.relative_to(target).as_posix(): path.read_text() for path in target.rglob("*") if path.is_file()}
+
+
+def write(folder) -> str:
+    """Write a version, and return what git shows of it."""
+    version = Versions(folder).write_version({"a.txt": "ours\n"}, "builder", "one")
+    return git(folder, "show", f"{version}:./a.txt")
+
+
+def test_revisions_are_read_from_packed_references_tags_and_logs(folder, tmp_path):
+    git(folder, "tag", "--annotate", "--message", "first", "v1", "HEAD~1")
+    git(folder, "pack-refs", "--all")
+    git(folder, "gc", "--quiet")
+    for number, (revision, text) in enumerate({"v1": "1\n", "main": "2\n", "HEAD@{1}": "1\n", "@": "2\n"}.items()):
+        assert contents(folder, revision, tmp_path / str(number))["a.txt"] == text
+    assert Repository.find(folder).resolve("HEAD") == git(folder, "rev-parse", "HEAD").strip()
+    with pytest.raises(WorkspaceError):
+        Repository.find(folder).resolve("main~2")
+
+
+def test_a_linked_working_tree_and_a_submodule_are_repositories(folder, tmp_path):
+    git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), "HEAD~1")
+    assert contents(tmp_path / "linked", "HEAD", tmp_path / "1")["a.txt"] == "1\n"
+    assert contents(tmp_path / "linked/d", "main", tmp_path / "2") == {"b.txt": "x\n"}
+    assert write(tmp_path / "linked") == "ours\n"
+    put(tmp_path / "outer", {"o.txt": "o\n"})
+    begin(tmp_path / "outer")
+    git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(folder), "inner")
+    commit(tmp_path / "outer", "Add a module")
+    assert contents(tmp_path / "outer/inner", "HEAD~1", tmp_path / "3")["a.txt"] == "1\n"
+    assert set(contents(tmp_path / "outer", "HEAD", tmp_path / "4")) == {"o.txt", ".gitmodules"}
+    assert write(tmp_path / "outer/inner") == "ours\n"
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "lost/.git").write_text("gitdir: ../nowhere\n")
+    with pytest.raises(WorkspaceError):
+        Repository.find(tmp_path / "lost")
+
+
+@pytest.mark.parametrize("words", [("--object-format=sha256",), ("--ref-format=reftable",), ("--shared=group",)])
+def test_other_formats_of_storage_are_read_and_written(tmp_path, words):
+    put(tmp_path, {"a.txt": "1\n"})
+    try:
+        git(tmp_path, "init", "--quiet", "--initial-branch=main", *words)
+    except subprocess.CalledProcessError:
+        pytest.skip("this git is too old")
+    commit(tmp_path, "Begin")
+    assert write(tmp_path) == "ours\n"
+    versions = Versions(tmp_path)
+    assert versions.list_versions()[-1].paths == ("a.txt",)
+    if words == ("--shared=group",):
+        reference = tmp_path / ".git" / git(tmp_path, "for-each-ref", "--format=%(refname)", "refs/oragent").strip()
+        assert reference.stat().st_mode & 0o060 == 0o060
+
+
+def test_a_split_index_and_an_alternate_store_of_objects_are_read(folder, tmp_path):
+    put(folder, {"tracked.tmp": "1\n", "free.tmp": "1\n"})
+    git(folder, "add", "--force", "tracked.tmp")
+    git(folder, "update-index", "--split-index")
+    assert Repository.find(folder).list_ignored(b"tracked.tmp\0free.tmp\0a.txt") == {"free.tmp"}
+    git(tmp_path, "clone", "--quiet", "--shared", str(folder), str(tmp_path / "s"))
+    assert contents(tmp_path / "s", "HEAD~1", tmp_path / "1")["a.txt"] == "1\n"
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", str(tmp_path / "shallow"))
+    assert contents(tmp_path / "shallow", "HEAD", tmp_path / "2")["a.txt"] == "2\n"
+    assert write(tmp_path / "shallow") == "ours\n"
+
+
+def test_names_ignored_by_the_user_s_own_configuration_are_not_versioned(folder, tmp_path, monkeypatch):
+    put(tmp_path, {"home/.gitconfig": "[core]\n excludesFile = ~/names\n[init]\n defaultBranch = trunk\n"})
+    put(tmp_path, {"home/names": "*.bak\n", "home/.config/git/ignore": "*.swp\n"})
+    put(folder, {"a.bak": "", "a.swp": "", "a.txt": "3\n"})
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert Repository.find(folder).list_ignored(b"a.bak\0a.swp\0a.txt") == {"a.bak"}
+    (tmp_path / "home/.gitconfig").write_text("[init]\n defaultBranch = trunk\n")
+    assert Repository.find(folder).list_ignored(b"a.bak\0a.swp\0a.txt") == {"a.swp"}
+    (tmp_path / "new").mkdir()
+    Repository.create(tmp_path / "new")
+    assert git(tmp_path / "new", "symbolic-ref", "HEAD") == "refs/heads/trunk\n"
+
+
+def tree_with(folder, name: bytes) -> str:
+    """A commit with a file of any name; git checks names only when it checks out."""
+    blob = bytes.fromhex(git(folder, "rev-parse", "HEAD:a.txt").strip())
+    entry = b"100644 " + name + b"\0" + blob
+    words = ["git", "hash-object", "-w", "-t", "tree", "--literally", "--stdin"]
+    tree = subprocess.run(words, cwd=folder, input=entry, capture_output=True, check=True).stdout.decode().strip()
+    return git(folder, "commit-tree", "-m", "bad", tree).strip()
+
+
+@pytest.mark.parametrize("name", [b"../../out.txt", b"..", b"/tmp/out.txt", b".git/hooks/x", b"d/.GIT/config", b"./x"])
+def test_no_file_of_a_revision_leaves_its_folder(folder, tmp_path, name):
+    bad = tree_with(folder, name)
+    with pytest.raises(WorkspaceError):
+        contents(folder, bad, tmp_path / "target")
+    assert not list((tmp_path / "target").iterdir())
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_links_of_a_revision_are_left_out(folder, tmp_path):
+    (folder / "link").symlink_to("/etc")
+    commit(folder, "Link")
+    assert set(contents(folder, "HEAD", tmp_path / "1")) == {"a.txt", "d/b.txt", ".gitignore"}
+
+
+def test_large_files_come_from_their_local_store_or_are_named(folder, tmp_path):
+    name = hashlib.sha256(b"large\n").hexdigest()
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{name}\nsize 6\n"
+    put(folder, {"d/large.csv": pointer})
+    commit(folder, "Large")
+    with pytest.raises(WorkspaceError, match=r"large\.csv"):
+        contents(folder, "HEAD", tmp_path / "1")
+    put(folder, {f".git/lfs/objects/{name[:2]}/{name[2:4]}/{name}": "large\n"})
+    assert contents(folder, "HEAD", tmp_path / "2")["d/large.csv"] == "large\n"
+    put(folder, {f".git/lfs/objects/{name[:2]}/{name[2:4]}/{name}": "other\n"})
+    with pytest.raises(WorkspaceError, match=r"large\.csv"):
+        contents(folder, "HEAD", tmp_path / "3")
+
+
+def test_an_absent_object_is_an_error_of_one_line(folder, tmp_path):
+    blob = git(folder, "rev-parse", "HEAD:a.txt").strip()
+    (folder / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(WorkspaceError, match=blob[:10]):
+        contents(folder, "HEAD", tmp_path / "1")
+    tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
+    (folder / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    with pytest.raises(WorkspaceError):
+        contents(folder, "HEAD", tmp_path / "2")
+    assert contents(folder, "HEAD~1", tmp_path / "3")["a.txt"] == "1\n"
+
+
+@pytest.fixture
+def recorder(tmp_path, monkeypatch):
+    """File with the environment of each git process."""
+    real = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
+    record = tmp_path / "environment"
+    put(tmp_path, {"bin/git": f'#!/bin/sh\nenv >> "{record}"\nexec {real} "$@"\n'})
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return record
+
+
+def test_git_gets_no_key_and_no_variable_that_names_a_command(folder, tmp_path, recorder, monkeypatch):
+    for name in ("OPENAI_API_KEY", "GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND", "GIT_DIR", "LD_PRELOAD_X", "GIT_EXEC_PATH"):
+        monkeypatch.setenv(name, "planted")
+    versions = Versions(folder)
+    version = versions.write_version({"a.txt": "ours\n"}, "builder", "one")
+    versions.describe_diff(version)
+    (tmp_path / "new").mkdir()
+    Versions(tmp_path / "new")
+    text = recorder.read_text()
+    assert text.count("PATH=") > 10
+    assert "planted" not in text
+
+
+def test_git_of_the_folder_is_not_run(folder, tmp_path, recorder, monkeypatch):
+    (folder / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    (folder / "git").chmod(0o755)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
+    assert Repository.find(folder).resolve("HEAD")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of another user")
+def test_a_repository_of_another_user_is_refused_until_the_user_accepts_it(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for path in (folder / ".git", folder):
+        os.chown(path, 65534, 65534)
+        with pytest.raises(WorkspaceError, match=r"safe\.directory"):
+            Versions(folder)
+    assert git(folder, "-c", f"safe.directory={folder}", "--version")
+    accepted = {"*": True, str(folder): True, f"{folder}/*": True, f"{folder}/d": False, "*\n directory =": False}
+    for value, is_accepted in accepted.items():
+        put(tmp_path, {"home/.gitconfig": f"[safe]\n directory = {value}\n"})
+        if is_accepted:
+            assert Repository.find(folder).resolve("HEAD")
+        else:
+            with pytest.raises(WorkspaceError):
+                Repository.find(folder)
+    monkeypatch.setenv("SUDO_UID", "65534")
+    assert Repository.find(folder).resolve("HEAD")
+
+
+@pytest.mark.parametrize("name", ["oragent-clone", "info/exclude", "info"])
+def test_links_in_a_git_folder_lead_no_write_elsewhere(folder, tmp_path, name):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    path = folder / ".git" / name
+    if path.is_dir():
+        (path / "exclude").unlink()
+        path.rmdir()
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside)
+    with pytest.raises(WorkspaceError):
+        Versions(folder)
+    assert not list(outside.iterdir())
+
+
+def test_logs_and_references_of_a_repository_lead_no_write_elsewhere(folder, tmp_path):
+    Versions(folder).write_version({"a.txt": "3\n"}, "builder", "one")
+    reference = git(folder, "for-each-ref", "--format=%(refname)", "refs/oragent").strip()
+    (tmp_path / "profile").write_text("mine\n")
+    log = folder / ".git/logs" / reference
+    log.parent.mkdir(parents=True)
+    log.symlink_to(tmp_path / "profile")
+    Versions(folder).write_version({"a.txt": "4\n"}, "builder", "two")
+    assert (tmp_path / "profile").read_text() == "mine\n"
+
+
+def test_a_damaged_git_folder_is_not_written_over(tmp_path):
+    put(tmp_path, {".git/config": "[core]\n fsmonitor = false\n"})
+    assert Repository.find(tmp_path) is None
+    with pytest.raises(WorkspaceError):
+        Versions(tmp_path)
+    assert [path.name for path in (tmp_path / ".git").iterdir()] == ["config"]
