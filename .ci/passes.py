@@ -58,7 +58,7 @@ TYPESCRIPT, AXE = "typescript@5", "axe-core@4"
 NODE_MODULES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules")
 CUT_OFF = "cut off at the limit of all passes"
 ALL = "all extras"  # folder of the clone that has them
-FEW = 3  # tests that may be tried again
+MAX_RETRIED = 3  # tests that may be tried again
 README_TESTS = "tests/test_readme.py"
 TESTED = ("converse", "figures", "formulate", "models", "test")  # extras of the default tests
 ALL_EXTRAS = ("EXTRAS=test,all,ci,gurobi,tracking", "TORCH=torch==2.13.0")
@@ -158,7 +158,9 @@ class Clone:
                 outcome.skipped[name] = reason
             else:
                 outcome.ran.add(name)
-        passed = [name for name in failures if self.passes_alone(name, variables)] if len(failures) <= FEW else []
+        passed = (
+            [name for name in failures if self.passes_alone(name, variables)] if len(failures) <= MAX_RETRIED else []
+        )
         if failures and passed == failures:
             outcome.faults[:] = faults
         outcome.second_try += passed

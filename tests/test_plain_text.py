@@ -28,11 +28,11 @@ ODD_PHRASES = {
 # First words of a text that announces a question instead of saying what the code does.
 RIDDLE = r"^(?:What|Who|Where|How|Whether|Which)\b"
 # Odd phrases per 1,000 lines of each package.
-MOST_ODD = 3.0
-MOST_PERCENT_OF_FILES_WITH_LATE_CONSTANTS = 5.0
-LEAST_PERCENT_OF_COMMENTS_ON_OWN_LINES = 60.0
-MOST_UNFORMATTED = 20
-MOST_CONDITIONAL_EXPRESSIONS = 15.0
+MAX_ODD = 3.0
+MAX_PERCENT_OF_FILES_WITH_LATE_CONSTANTS = 5.0
+MIN_PERCENT_OF_COMMENTS_ON_OWN_LINES = 60.0
+MAX_UNFORMATTED = 20
+MAX_CONDITIONAL_EXPRESSIONS = 15.0
 
 
 @dataclass(frozen=True)
@@ -107,28 +107,28 @@ def test_odd_phrases_do_not_become_more(package: str) -> None:
     odd = Counter({path: measure(path).odd_phrases for path in paths})
     measured = 1000 * odd.total() / sum(measure(path).lines for path in paths)
     worst = [f"{path.relative_to(PACKAGE)}: {count}" for path, count in odd.most_common(5)]
-    assert measured <= MOST_ODD, f"rewrite sentences, in {worst}"
+    assert measured <= MAX_ODD, f"rewrite sentences, in {worst}"
 
 
 def test_comments_stand_above_the_code() -> None:
     measures = list(map(measure, SOURCES))
     own = sum(file.comments_on_own_lines for file in measures)
-    assert 100 * own / sum(file.comments for file in measures) >= LEAST_PERCENT_OF_COMMENTS_ON_OWN_LINES
+    assert 100 * own / sum(file.comments for file in measures) >= MIN_PERCENT_OF_COMMENTS_ON_OWN_LINES
 
 
 def test_code_is_formatted_but_for_a_few_tables() -> None:
-    assert sum(measure(path).unformatted for path in SOURCES) <= MOST_UNFORMATTED
+    assert sum(measure(path).unformatted for path in SOURCES) <= MAX_UNFORMATTED
 
 
 def test_constants_stand_at_the_top() -> None:
     late = [str(path.relative_to(PACKAGE)) for path in SOURCES if measure(path).has_late_constant]
-    assert 100 * len(late) / len(SOURCES) <= MOST_PERCENT_OF_FILES_WITH_LATE_CONSTANTS, late
+    assert 100 * len(late) / len(SOURCES) <= MAX_PERCENT_OF_FILES_WITH_LATE_CONSTANTS, late
 
 
 def test_choices_are_statements_rather_than_conditional_expressions() -> None:
     measures = list(map(measure, SOURCES))
     count = sum(file.conditional_expressions for file in measures)
-    assert 1000 * count / sum(file.lines for file in measures) <= MOST_CONDITIONAL_EXPRESSIONS
+    assert 1000 * count / sum(file.lines for file in measures) <= MAX_CONDITIONAL_EXPRESSIONS
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def tours(stream: Callable[[str, int], Sequence[tsp.TspInstance]], count: Mappin
     """All TSP problems have one recipe."""
     both = f"LKH 3 (elkai {version('elkai')}) and guided local search"
     effort = f"the shorter tour of {solvers.LKH_RUNS} runs and 1200 perturbations"
-    return Recipe("best known", both, effort, stream, SHORTEST_TOUR, (), count)
+    return Recipe("best known", both, effort, stream, MIN_TOUR_LENGTH, (), count)
 
 
 def routes(
@@ -69,12 +69,12 @@ def routes(
 ) -> Recipe:
     """All CVRP problems have one recipe."""
     effort = ", ".join(f"{solvers.VRP_ITERATIONS[size]} iterations for {size} customers" for size in sizes)
-    return Recipe("best known", PYVRP, effort, stream, SHORTEST_ROUTES, (), count)
+    return Recipe("best known", PYVRP, effort, stream, MIN_ROUTES_LENGTH, (), count)
 
 
 # POMO and LEHD have the same instances: each is drawn and solved once.
 TORCH_TOURS, TORCH_ROUTES = cache(network_instances.tsp_stream), cache(network_instances.cvrp_stream)
-SHORTEST_TOUR, SHORTEST_ROUTES = cache(solvers.shortest_tour), cache(solvers.shortest_routes)
+MIN_TOUR_LENGTH, MIN_ROUTES_LENGTH = cache(solvers.shortest_tour), cache(solvers.shortest_routes)
 LEHD_COUNT = {"train": 3}
 PYVRP, HIGHS = f"PyVRP {version('pyvrp')}", f"HiGHS {version('highspy')}"
 PRIZE_EFFORT = f"{solvers.PRIZE_ITERATIONS} iterations"

@@ -19,7 +19,7 @@ JOINT = ("evaluations", "model_calls")
 # Settings of a budget that are not bounds.
 NO_BOUNDS = ("until", "confirm")
 # Grace period as a share of the bound on time, and its limits in seconds.
-GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0
+GRACE, MIN_GRACE_S, MAX_GRACE_S = 0.1, 1.0, 30.0
 
 
 @checked(frozen=True, config=STRICT)
@@ -84,7 +84,7 @@ class Budget:
     @property
     def grace_s(self) -> float:
         """Seconds that work in progress may take after the bound on time: a tenth of it, from 1 to 30."""
-        return min(max(GRACE * (self.seconds or 0.0), LEAST_GRACE_S), MOST_GRACE_S)
+        return min(max(GRACE * (self.seconds or 0.0), MIN_GRACE_S), MAX_GRACE_S)
 
     def name_reached_bound(self, spent: "Spent") -> str | None:
         """Return a description of the bound that was reached first; None if no bound was reached."""

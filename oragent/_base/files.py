@@ -26,7 +26,7 @@ SHELL_PIPES, STANDARD_INPUT = Path("/dev/fd"), Path("/dev/stdin")
 # Free space in MiB that the disk of a run must have.
 ROOM_MB = 3
 # Maximum bytes of a file that an argument names.
-LONGEST_ARGUMENT = 4 << 20
+MAX_ARGUMENT_BYTES = 4 << 20
 ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
@@ -165,7 +165,7 @@ def read_bounded_bytes(path: Path, limit: int) -> bytes:
     return data
 
 
-def read_argument(path: Path, what: str, limit: int = LONGEST_ARGUMENT) -> str:
+def read_argument(path: Path, what: str, limit: int = MAX_ARGUMENT_BYTES) -> str:
     """Read the file that a command's argument names, as ``read_bounded`` does.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 # Length of the body.
 HEAD = struct.Struct("<Q")
 # Maximum number of buffers in a system call; the kernel allows a thousand.
-MOST_PARTS = 64
+MAX_PARTS = 64
 Buffer = bytes | memoryview
 # Buffer that is wiped after each use.
 _PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -48,7 +48,7 @@ def send_message(
     """
     parts = [memoryview(pack_message(message)), *(memoryview(part) for part in after if len(part))]
     try:
-        sent = socket.send_fds(connection, parts[:MOST_PARTS], files)
+        sent = socket.send_fds(connection, parts[:MAX_PARTS], files)
         for part in parts:
             if sent < len(part):
                 connection.sendall(part[sent:])

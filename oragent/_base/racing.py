@@ -24,7 +24,7 @@ RACED = "raced"
 # Probability, in each test, that a candidate as good as the elite is ended.
 ERROR = 0.01
 # Minimum degrees of freedom of a test: fewer differences may be similar by chance.
-LEAST = 3
+MIN_DEGREES = 3
 # Instances of a size after which a test is made.
 LOOKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # Digits of values, so that they are the same in the output, in the store and here.
@@ -107,7 +107,7 @@ class RaceTerms:
         if measured >= total or any(len(of_size) < min(2, planned[size]) for size, of_size in gains.items()):
             return None
         freedom = sum(len(of_size) - 1 for of_size in gains.values())
-        if freedom < LEAST:
+        if freedom < MIN_DEGREES:
             return None
         gap = fmean(map(fmean, gains.values()))
         spread = sum(_mean_variance(of_size, planned[size]) for size, of_size in gains.items()) / len(gains) ** 2

@@ -17,7 +17,7 @@ TIE_DIGITS = 12
 # Maximum number of pairs for which all sign patterns are counted, as they are fewer than RESAMPLES.
 EXACT = 13
 # Maximum number of signs that are drawn at once.
-MOST_SIGNS = 4_000_000
+MAX_SIGNS = 4_000_000
 # Number of halvings by which the ends of an interval are found.
 BISECTIONS = 40
 
@@ -156,7 +156,7 @@ def _flip_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray((1 - 2 * bits) @ columns, dtype=float)
     rng = np.random.default_rng(0)
     sums = [columns.sum(axis=0)[None]]
-    step = max(1, MOST_SIGNS // count)
+    step = max(1, MAX_SIGNS // count)
     for begin in range(0, RESAMPLES, step):
         signs = rng.integers(0, 2, size=(min(step, RESAMPLES - begin), count), dtype=np.int8)
         sums.append((1.0 - 2.0 * signs) @ columns)

@@ -31,7 +31,7 @@ from oragent._base.text_format import escape_text, shorten
 JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "JsonValue"]
 
 # Maximum number of characters of an error message.
-MOST_MESSAGE = 2000
+MAX_MESSAGE = 2000
 # Advice by error class; a message often has more details.
 ADVICE: Mapping[type[BaseException], str] = {
     UntrustedError: "Read what the folder asks for; agree with --trust.",
@@ -86,7 +86,7 @@ def to_plain(value: object) -> JsonValue:
 def describe_error(problem: BaseException) -> dict[str, JsonValue]:
     """Return an error as an object: ``code``, ``message``, ``advice``."""
     advice = next((text for kind, text in ADVICE.items() if isinstance(problem, kind)), "Report this as a bug.")
-    message = shorten(" ".join(escape_text(str(problem)).split()), MOST_MESSAGE)
+    message = shorten(" ".join(escape_text(str(problem)).split()), MAX_MESSAGE)
     code = type(problem).__name__ if isinstance(problem, OragentError) else "OSError"
     if not isinstance(problem, OragentError | OSError):
         code = "InternalError"

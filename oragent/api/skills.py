@@ -14,7 +14,7 @@ from oragent._base.text_format import one_line
 
 FILE = "SKILL.md"
 # Maximum number of bytes of a skill.
-MOST_BYTES = 64 << 10
+MAX_BYTES = 64 << 10
 HEAD = re.compile(r"---\n(.*?)\n---\n(.*)", re.DOTALL)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -99,6 +99,6 @@ def install_skills(folder: Path, names: tuple[str, ...] = (), *, replace: bool =
 
 def _read(path: Path) -> str:
     try:
-        return read_bounded(path, MOST_BYTES)
+        return read_bounded(path, MAX_BYTES)
     except (OSError, ValueError, StoreError):
         return ""

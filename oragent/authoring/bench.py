@@ -15,7 +15,7 @@ from oragent.sandbox.messages import Limits
 
 LOG_LINES = 10
 # Minimum time of a sleeping program, in seconds, because a busy machine delays every program.
-SHORTEST_IDLE_S = 5.0
+MIN_IDLE_S = 5.0
 ADVICE = {
     Status.TIMEOUT: "Raise timeout_s in problem.yaml, or use fewer or smaller instances.",
     Status.MEMORY: "Raise memory_mb in problem.yaml, or use smaller instances.",
@@ -101,7 +101,7 @@ class ScoringBench:
         """
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:
-            limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
+            limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, MIN_IDLE_S))
         if source is None:
             text = self.problem.seed
         else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import ProblemError
-from oragent._base.files import LONGEST_ARGUMENT, read_bounded
+from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded
 
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
@@ -86,7 +86,7 @@ def read_source(path: Path) -> str:
         ProblemError: It cannot be read.
     """
     try:
-        return read_bounded(path, LONGEST_ARGUMENT)
+        return read_bounded(path, MAX_ARGUMENT_BYTES)
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None
 

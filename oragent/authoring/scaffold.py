@@ -43,7 +43,7 @@ DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
 CALLED = re.compile(
     r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
 )
-MOST_BYTES, MOST_CONFIG = 500 << 20, 1 << 20
+MAX_BYTES, MAX_CONFIG = 500 << 20, 1 << 20
 DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
 MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
 OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve", "eoh", "alpha-evolve"))
@@ -138,7 +138,7 @@ def _read_config(task: Path) -> dict[str, Any]:
     path = next((task / name for name in CONFIGS if (task / name).is_file()), None)
     if path is None:
         return {}
-    if path.stat().st_size > MOST_CONFIG:
+    if path.stat().st_size > MAX_CONFIG:
         raise ProblemError(f"{path} is too long for a configuration")
     try:
         config = parse_yaml(read_source(path)) or {}
@@ -264,9 +264,9 @@ def _write_folder(
 ) -> None:
     """Create the folder: the files of the task, without links, and the three files of a problem."""
     size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise ProblemError(
-            f"{task} has {size >> 20} MiB, at most {MOST_BYTES >> 20} are copied: move large data elsewhere"
+            f"{task} has {size >> 20} MiB, at most {MAX_BYTES >> 20} are copied: move large data elsewhere"
         )
     template = (files("oragent.authoring") / "template" / "task_eval.py.txt").read_text(encoding="utf-8")
     evaluator = Path(found.evaluator)

@@ -52,7 +52,7 @@ def observe(hook, data):
 """
 CALLED = re.compile(r"^called (.+) (\d+)$", re.MULTILINE)
 # Factor on the time of an evaluation with an observer.
-OBSERVER_PATIENCE = 5
+OBSERVER_LIMIT_FACTOR = 5
 # Seconds after the end of the seed at which a candidate that never ends is stopped.
 HEAD_START_S = 1.0
 WRAPPED = """{seed}
@@ -253,7 +253,7 @@ def _watch_seed(bench: ScoringBench, seed: Seed, declared: set[str]) -> tuple[Le
     if not declared:
         silent = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
         return Level.WARNING, silent
-    watched = bench.run(mode="train", observer=COUNTING, patience=OBSERVER_PATIENCE)
+    watched = bench.run(mode="train", observer=COUNTING, patience=OBSERVER_LIMIT_FACTOR)
     if watched.score is None:
         return Level.FAILURE, f"watched, the seed gets no score: {explain_failure(watched)}"
     if watched.score != seed.train.score:

@@ -23,7 +23,7 @@ from oragent.api.documents import JsonValue, describe_error, dump_json, to_plain
 
 JSON, PROGRESS = "--json", "--progress-json"
 # Maximum number of printed lines that become the result of a command that publishes none.
-MOST_LINES = 2000
+MAX_LINES = 2000
 
 
 class UsageError(OragentError):
@@ -94,4 +94,4 @@ def _write_progress(kind: str, data: Mapping[str, object]) -> None:
 
 
 def _read_lines(text: str) -> list[JsonValue]:
-    return [escape_text(line.rstrip()) for line in text.splitlines()[:MOST_LINES] if line.strip()]
+    return [escape_text(line.rstrip()) for line in text.splitlines()[:MAX_LINES] if line.strip()]

@@ -15,9 +15,9 @@ from oragent.converse.state import RestrictionState
 from oragent.modelling.data.flat_model import Milp, Row, Sense
 from oragent.modelling.data.solution import SolveStatus
 
-LONGEST_QUOTE, MOST_NAMED = 60, 12
+MAX_QUOTE_LENGTH, MAX_NAMED = 60, 12
 # Tolerance below the maximum, for rounding errors in sums of a few products.
-ENOUGH = 1e-9
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -208,15 +208,15 @@ def goal_named(problem: DecisionProblem, text: str) -> int:
 
 def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigError:
     """Return the error for an unknown name, with the nearest known one; the name is escaped for the terminal."""
-    if len(text) <= LONGEST_QUOTE:
+    if len(text) <= MAX_QUOTE_LENGTH:
         quoted = text
     else:
-        quoted = f"{text[: LONGEST_QUOTE - 3]}..."
-    near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
+        quoted = f"{text[: MAX_QUOTE_LENGTH - 3]}..."
+    near = get_close_matches(text[:MAX_QUOTE_LENGTH], names, n=1, cutoff=0.5)
     if near:
         hint = f"did you mean {near[0]!r}?"
     else:
-        hint = f"expected one of {join_some(names, MOST_NAMED)}"
+        hint = f"expected one of {join_some(names, MAX_NAMED)}"
     return ConfigError(f"{quoted!r} is no {what}; {hint}")
 
 
@@ -245,7 +245,7 @@ class Judged:
     @property
     def success(self) -> bool:
         """True if the utility reaches the maximum."""
-        return self.value >= self.maximum - ENOUGH
+        return self.value >= self.maximum - TOLERANCE
 
 
 class Judge(Protocol):

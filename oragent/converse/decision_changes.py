@@ -7,14 +7,14 @@ from oragent.converse.decision import DecisionProblem, Solved, format_figure
 from oragent.modelling.data.solution import SolveStatus
 
 # Maximum number of changed values in one line.
-MOST_CHANGES = 20
+MAX_CHANGES = 20
 
 
 def describe_changes(problem: DecisionProblem, earlier: str, after: str) -> str:
     """Describe the differences between two decisions in one line; empty if they are equal."""
     changes = list(decision_changes(problem, earlier, after))
     if changes:
-        return f"changed: {join_some(changes, MOST_CHANGES)}"
+        return f"changed: {join_some(changes, MAX_CHANGES)}"
     return ""
 
 

@@ -14,9 +14,9 @@ MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 PARTS = ("task", "setting", "dialogue", "tools")
 # Maximum number of tool calls in one reply.
-MOST_CALLS = 10
+MAX_CALLS = 10
 # Maximum number of characters of data in a prompt.
-MOST_DATA = 4000
+MAX_DATA = 4000
 
 
 def fill_lines(template: str, **values: object) -> dict[str, str]:
@@ -32,7 +32,7 @@ def quote_line(text: str) -> str:
 
 def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
     """Return the prompt of T-P-P."""
-    tips = fill_template("tools_tpp", decision=problem.vocabulary.decision, calls=MOST_CALLS)
+    tips = fill_template("tools_tpp", decision=problem.vocabulary.decision, calls=MAX_CALLS)
     if extended:
         more = "\n" + fill_template("tools_extended")
     else:
@@ -44,10 +44,10 @@ def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[
     """Return the prompt of C-P-P and C-P-R."""
     form, word = problem.program, problem.vocabulary.decision
     data = json.dumps(form.data, ensure_ascii=False)
-    if len(data) <= MOST_DATA:
+    if len(data) <= MAX_DATA:
         shown = data
     else:
-        shown = f"{data[:MOST_DATA]} ..."
+        shown = f"{data[:MAX_DATA]} ..."
     table = f"the {word} as a table, with {_name_objectives(problem)}"
     if readable:
         comes = table

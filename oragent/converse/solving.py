@@ -17,9 +17,9 @@ from oragent.modelling.solving.flat_solving import solve
 # Relative loss of the first objective that the second objective may cause.
 KEPT = 1e-7
 # Maximum number of rows in a list of the current model.
-MOST_LISTED = 30
+MAX_LISTED = 30
 # Maximum number of cached solutions; the oldest are removed first.
-MOST_KEPT = 20_000
+MAX_KEPT = 20_000
 
 
 def begin(problem: DecisionProblem) -> RestrictionState:
@@ -136,7 +136,7 @@ class StateSolver:
         """Solve a state."""
         bare = replace(state, before=None)
         if bare not in self._known:
-            while len(self._known) >= MOST_KEPT:
+            while len(self._known) >= MAX_KEPT:
                 self._known.pop(next(iter(self._known)), None)
             self._known[bare] = self.problem.solve(bare)
         return self._known[bare]
@@ -233,8 +233,8 @@ def _other_options(
 def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     """Return the current model in the form of tool results."""
     lines = [f"Objective: {_describe_direction(problem, state)}", "Constraints in force:"]
-    lines += [f"- {name} (cannot be removed)" for name in problem.protected[:MOST_LISTED]]
-    more = len(problem.protected) - MOST_LISTED
+    lines += [f"- {name} (cannot be removed)" for name in problem.protected[:MAX_LISTED]]
+    more = len(problem.protected) - MAX_LISTED
     if more > 0:
         lines += [f"- and {more} more rows of the model"]
     lines += [

@@ -14,7 +14,7 @@ from oragent._base.text_format import escape_text
 RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")
 UNBROKEN = "\u00a0"
 SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
-MOST_LINES = 400
+MAX_LINES = 400
 
 
 def wrap_line(line: str, width: int) -> str:

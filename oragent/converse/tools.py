@@ -20,9 +20,9 @@ from oragent.modelling.data.solution import SolveStatus
 
 PAPER, EXTENDED = "paper", "extended"
 # Maximum number of names in the description of a tool.
-MOST_ENUMERATED = 60
+MAX_ENUMERATED = 60
 # Maximum number of characters of an argument.
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
 
@@ -61,7 +61,7 @@ class Toolbox:
         """Descriptions of the tools for a model."""
         words, goals = self.problem.vocabulary, self.problem.expressions
         objective = {"type": "string", "enum": [goal.name for goal in goals[: self.problem.goals]]}
-        bounded = {"type": "string", "enum": [goal.name for goal in goals]} if len(goals) <= MOST_ENUMERATED else TEXT
+        bounded = {"type": "string", "enum": [goal.name for goal in goals]} if len(goals) <= MAX_ENUMERATED else TEXT
         option = {"type": "string", "enum": list(words.options)} if words.options else TEXT
         units = "; ".join(f"{goal.name}: {goal.model_unit or goal.unit}" for goal in goals[: self.problem.goals])
         properties: dict[str, dict[str, Any]] = {
@@ -88,7 +88,7 @@ class Toolbox:
             result, failed = self._run_tool(call.name, arguments), False
         except OragentError as problem:
             result, failed = f"error: {problem}", True
-        self.events.append(AgentEvent(call.name[:MOST_CHARACTERS], arguments, result, failed))
+        self.events.append(AgentEvent(call.name[:MAX_CHARACTERS], arguments, result, failed))
         return result
 
     def taken(self) -> tuple[tuple[AgentEvent, ...], tuple[str, ...], int]:
@@ -273,7 +273,7 @@ def _check_text(value: object, what: str) -> str:
         return f"{value:.12g}"
     if not isinstance(value, str):
         raise ConfigError(f"{what} must be a text, not {str(value)[:40]!r}")
-    return value[:MOST_CHARACTERS]
+    return value[:MAX_CHARACTERS]
 
 
 def _check_number(value: object, what: str) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oragent._base.errors import CandidateError
 from oragent.domains import streams, tsp
 
-CAPACITY, LARGEST_DEMAND = 50, 9
+CAPACITY, MAX_DEMAND = 50, 9
 CENTRE = (0.5, 0.5)
 
 
@@ -46,7 +46,7 @@ class CvrpInstance(tsp.Nodes):
 
 def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> CvrpInstance:
     """Draw ``size`` customers in the unit square around a depot at its centre, with demands from 1 to 9."""
-    return _draw_instance(rng.random((size, 2)), rng.integers(1, LARGEST_DEMAND + 1, size), capacity)
+    return _draw_instance(rng.random((size, 2)), rng.integers(1, MAX_DEMAND + 1, size), capacity)
 
 
 def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInstance]:
@@ -58,7 +58,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
     """
 
     def draw(rng: np.random.RandomState, count: int, size: int) -> Iterable[CvrpInstance]:
-        drawn = [(rng.rand(size, 2), rng.randint(1, LARGEST_DEMAND + 1, size)) for _ in range(count)]
+        drawn = [(rng.rand(size, 2), rng.randint(1, MAX_DEMAND + 1, size)) for _ in range(count)]
         return (_draw_instance(points, demands, CAPACITY) for points, demands in drawn)
 
     return streams.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)

@@ -43,7 +43,7 @@ PRACTICE = "practice"
 # Modes that a search uses; instances of other modes may be larger and take longer.
 SEARCHED = ("train", "val")
 # Factor on the limits of a search for other instances.
-HELD_OUT_PATIENCE = 10.0
+HELD_OUT_LIMIT_FACTOR = 10.0
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 NAMES_PRACTICE = re.compile(rf"\b{PRACTICE}\b")
 PROTOCOLS = re.compile(rf"{PROTOCOL} \{{([\w.,-]+)\}}")
@@ -145,7 +145,7 @@ def mode_patience(mode: str | None) -> float:
     """Return the factor on the limits of a search for a mode; None is the default mode, val."""
     if mode is None or mode in SEARCHED:
         return 1.0
-    return HELD_OUT_PATIENCE
+    return HELD_OUT_LIMIT_FACTOR
 
 
 def describe_missing(option: str) -> str:

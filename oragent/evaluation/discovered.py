@@ -22,7 +22,7 @@ from oragent.evaluation.problem import Problem
 
 EVIDENCE = "evidence.yaml"
 # Largest number of bytes of the evidence and of a program.
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 
 
 @checked(frozen=True, config=STRICT)
@@ -91,7 +91,7 @@ def list_discovered(problem: Problem) -> dict[str, Evidence]:
     if not (folder / EVIDENCE).is_file():
         return {}
     try:
-        tree: Any = parse_yaml(read_bounded(folder / EVIDENCE, MOST_BYTES))
+        tree: Any = parse_yaml(read_bounded(folder / EVIDENCE, MAX_BYTES))
         evidence = TypeAdapter(dict[str, Evidence]).validate_python(tree or {})
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as fault:
         raise ProblemError(f"{folder / EVIDENCE} cannot be read: {' '.join(str(fault).split())}") from None

@@ -38,9 +38,9 @@ CASES = (
 # Default CPU seconds of one case.
 CASE_S = 10.0
 LINE = re.compile(r"@HARDEN (\{.*\})")
-MOST_REASON = 200
+MAX_REASON = 200
 # Maximum number of evaluations of a program that end before their first case, as compilation took too long.
-MOST_STARTS = 2
+MAX_STARTS = 2
 
 
 class CaseOutcome(StrEnum):
@@ -101,7 +101,7 @@ class HardenedProgram:
             HardenedCase(
                 str(case["name"]),
                 CaseOutcome(case["outcome"]),
-                one_line(str(case["reason"]), MOST_REASON),
+                one_line(str(case["reason"]), MAX_REASON),
                 None if case["seconds"] is None else float(case["seconds"]),
             )
             for case in tree["cases"]
@@ -197,7 +197,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
         begun = _read_lines(run, evaluation)
         if first_s is None:
             first_s = evaluation.cpu_s
-        elif begun is None and evaluation.status is Status.TIMEOUT and starts < MOST_STARTS:
+        elif begun is None and evaluation.status is Status.TIMEOUT and starts < MAX_STARTS:
             # Compilation took longer than at first, as other programs slow it down.
             first_s, starts = 2 * first_s, starts + 1
             continue
@@ -206,7 +206,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
             run.cases[begun] = _CaseRun(fault=_explain_end(evaluation, limit_s))
             ended.append(begun)
         if not ended:
-            run.problem = f"{evaluation.status}: {one_line(evaluation.message, MOST_REASON)}"
+            run.problem = f"{evaluation.status}: {one_line(evaluation.message, MAX_REASON)}"
             break
         if at == 0 and run.cases[CASES[0]].fault:
             run.problem = run.cases[CASES[0]].fault
@@ -228,7 +228,7 @@ def _read_lines(run: _ProgramRun, evaluation: Evaluation) -> str | None:
                 begun = name
                 continue
             form = data.get("form")
-            run.cases[name] = _CaseRun(form, one_line(str(data.get("fault", "")), MOST_REASON), float(data["seconds"]))
+            run.cases[name] = _CaseRun(form, one_line(str(data.get("fault", "")), MAX_REASON), float(data["seconds"]))
             run.size = int(data["size"])
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
@@ -238,7 +238,7 @@ def _read_lines(run: _ProgramRun, evaluation: Evaluation) -> str | None:
 def _explain_end(evaluation: Evaluation, limit_s: float) -> str:
     if evaluation.status is Status.TIMEOUT:
         return f"no answer within {limit_s:g} CPU seconds"
-    return one_line(f"{evaluation.status}: {evaluation.message}", MOST_REASON)
+    return one_line(f"{evaluation.status}: {evaluation.message}", MAX_REASON)
 
 
 def _judge_case(name: str, program: _CaseRun, seed: _CaseRun) -> HardenedCase:

@@ -52,9 +52,9 @@ LEFT_OUT = frozenset(("outputs", "__pycache__", DISCOVERED))
 # Files on which scores do not depend; neither do they on texts for people and models.
 NO_PART = frozenset(("problem.yaml",))
 TEXTS = (".md", ".rst")
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 # Maximum number of entries directly in the folder: each evaluation links every one.
-MOST_ENTRIES = 500
+MAX_ENTRIES = 500
 # Larger files are identified by their size, beginning and end.
 WHOLE_BYTES = 64 << 20
 END_BYTES = 1 << 20
@@ -255,9 +255,9 @@ def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
     digest, count, size = hashlib.sha256(), 0, 0
     scored = False
     try:
-        if (entries := len(os.listdir(folder))) > MOST_ENTRIES:
+        if (entries := len(os.listdir(folder))) > MAX_ENTRIES:
             raise ProblemError(
-                f"{folder} contains {entries:,} files and folders, and at most {MOST_ENTRIES} are allowed: put data "
+                f"{folder} contains {entries:,} files and folders, and at most {MAX_ENTRIES} are allowed: put data "
                 "into a subfolder"
             )
         for path in walk_files(folder):
@@ -265,9 +265,9 @@ def find_companions(folder: Path, own_files: tuple[str, ...]) -> Companions:
             if name in own_files or name in NO_PART:
                 continue
             count, size = count + 1, size + path.stat().st_size
-            if count > MOST_FILES:
+            if count > MAX_FILES:
                 raise ProblemError(
-                    f"{folder} contains more than {MOST_FILES:,} files: keep large data elsewhere, below the project's "
+                    f"{folder} contains more than {MAX_FILES:,} files: keep large data elsewhere, below the project's "
                     "root, and use --root_dir to find it"
                 )
             if path.suffix not in TEXTS:

@@ -37,7 +37,7 @@ KEYS = {"expression", "type"}
 
 
 # Maximum size of a text; YAML has a lower limit.
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 class Primitive(str):
@@ -393,7 +393,7 @@ def _problem_folders(root: Path) -> dict[str, Path]:
 def _read_file(folder: Path, name: str) -> str:
     path = folder / name
     try:
-        return read_bounded(path, MOST_BYTES)
+        return read_bounded(path, MAX_BYTES)
     except FileNotFoundError:
         required = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
         raise ProblemError(f"{path} is missing: a problem's folder needs {required}") from None

@@ -39,9 +39,9 @@ LAST_WORDS = 300
 
 
 # Number of programs whose machine code is kept.
-MOST_PROGRAMS = 8
+MAX_PROGRAMS = 8
 # Factor on the limit up to which an evaluation may go to be measured again.
-PATIENCE = 1.2
+REMEASURE_FACTOR = 1.2
 # Mode of instances that are drawn by an evaluation, and its metric with the seed.
 FRESH, DRAWN_SEED = "fresh", "fresh_seed"
 
@@ -247,8 +247,8 @@ class EvaluationRunner:
         """Run an evaluation from start to end; several threads may call this.
 
         Other programs on the machine can increase the CPU time of an evaluation by 10 to 20 %, so slightly too much is
-        no reason to fail. An evaluation may use up to ``PATIENCE`` times its limit. If it then has a result and used
-        more than the limit, it runs once more, and the smaller time decides. Near the limit the same candidate can
+        no reason to fail. An evaluation may use up to ``REMEASURE_FACTOR`` times its limit. If it then has a result and
+        used more than the limit, it runs once more, and the smaller time decides. Near the limit the same candidate can
         still pass or fail; clearly below or above it the outcome is the same everywhere.
 
         Raises:
@@ -288,7 +288,7 @@ class EvaluationRunner:
         with self._lock:
             compiled = self._compiled.get(key, "")
         command = job.make_command(compiled)
-        patient = replace(command, limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
+        patient = replace(command, limits=replace(job.limits, cpu_s=REMEASURE_FACTOR * job.limits.cpu_s))
         scorer = self._find_scorer(job)
         if scorer is None:
             result = self._run_in_sandbox(job, patient)
@@ -297,7 +297,7 @@ class EvaluationRunner:
         if content := result.files.get(COMPILED_FILE):
             with self._lock, contextlib.suppress(UnicodeDecodeError):
                 self._compiled.setdefault(key, content.decode("ascii"))
-                while len(self._compiled) > MOST_PROGRAMS:
+                while len(self._compiled) > MAX_PROGRAMS:
                     del self._compiled[next(iter(self._compiled))]
         return result
 

@@ -17,8 +17,8 @@ WORDS: Mapping[str, tuple[type, ...]] = {
     "categorical": (str, int),
 }
 SHAPE = re.compile(r"(?i)shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)")
-MOST_DIMENSIONS = 6
-LARGEST = 1e300
+MAX_DIMENSIONS = 6
+MAX_FIGURE = 1e300
 # Factors between units: percentages, thousands, units of time and mass.
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)
 DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
@@ -76,7 +76,7 @@ def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> l
 def _named_dimensions(kind: str, data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Yield the dimensions of a shape in words, up to the first one whose size is unknown."""
     shape = SHAPE.search(kind)
-    for part in re.split(r"[,×*]|\bx\b", shape[1])[:MOST_DIMENSIONS] if shape else ():
+    for part in re.split(r"[,×*]|\bx\b", shape[1])[:MAX_DIMENSIONS] if shape else ():
         word = part.strip()
         size = int(word) if word.isdecimal() and len(word) < 9 else data.get(word)
         if not isinstance(size, int) or isinstance(size, bool):
@@ -122,7 +122,7 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
     complaints = []
     for name, about in parameters.items():
         value = about.get("Value") if isinstance(about, Mapping) and name not in data else None
-        leaves = [leaf for leaf in iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < LARGEST]
+        leaves = [leaf for leaf in iterate_leaves(value) if isinstance(leaf, int | float) and abs(leaf) < MAX_FIGURE]
         foreign = [leaf for leaf in leaves if round(abs(leaf), 9) not in derivable]
         if foreign:
             complaints.append(f"{escape_text(name)} has {foreign[0]:.10g}, and the text has no such figure")

@@ -13,7 +13,7 @@ from oragent.modelling.data.value_tables import NOISE, DecisionFamily, group_fam
 # Maximum numbers of kinds of the objective, tables of limits, and rows of such a table.
 MAX_KINDS, MAX_TABLES, MAX_ROWS = 12, 6, 60
 # Minimum number of limits of a table, and of periods of a chart.
-LEAST_LIMITS, LEAST_PERIODS = 2, 4
+MIN_LIMITS, MIN_PERIODS = 2, 4
 # Maximum numbers of charts, and of periods and lines of a chart.
 MAX_CHARTS, MAX_PERIODS, MAX_SERIES = 4, 400, 6
 # Title of the table of limits that do not belong to a kind.
@@ -119,7 +119,7 @@ def tabulate_use(milp: Milp, solution: Solution, labels: Iterable[str] = ()) -> 
             for index, name in family.entries.items()
         ]
         sentences = {limits[name].meaning for name in family.entries.values()}
-        if len(rows) < LEAST_LIMITS:
+        if len(rows) < MIN_LIMITS:
             single += rows
         elif any(row.used > NOISE for row in rows):
             sentence = sentences.pop() if len(sentences) == 1 else ""
@@ -167,7 +167,7 @@ def _periods(family: DecisionFamily, position: int) -> tuple[str, ...]:
     """Return the labels of an index in the order of time; empty if they are not dates, clock times or numbers."""
     labels = list(dict.fromkeys(index[position] for index in family.entries))
     keys = [_time_key(label) for label in labels]
-    if not LEAST_PERIODS <= len(labels) <= MAX_PERIODS or None in keys:
+    if not MIN_PERIODS <= len(labels) <= MAX_PERIODS or None in keys:
         return ()
     sortable = [key for key in keys if key is not None]
     if len({key[0] for key in sortable}) > 1 or len(set(sortable)) < len(sortable):

@@ -12,7 +12,7 @@ from oragent.modelling.data.display import figure
 # Sizes in units of the view box ``0 0 640 184``.
 WIDTH, HEIGHT, LEFT, TOP = 560, 150, 70, 8
 # Maximum number of periods that are named.
-MOST_TICKS = 12
+MAX_TICKS = 12
 COLOURS = ("#2B5F8C", "#D98E2B", "#2C6E49", "#8C4A6B", "#7A7A7A", "#5FA8A8")
 BAR = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}"><title>{}, {}: {}</title></rect>')
 AXIS = Markup('<line x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}" class="axis"/>')
@@ -40,7 +40,7 @@ def draw_chart(chart: TimeChart) -> Markup:
             if size:
                 words = (escape_text(period), escape_text(name), figure(value))
                 parts.append(BAR.format(LEFT + (position + 0.1) * step, y, 0.8 * step, size, colour, *words))
-    every = math.ceil(len(columns) / MOST_TICKS)
+    every = math.ceil(len(columns) / MAX_TICKS)
     for position, period in list(enumerate(chart.periods))[::every]:
         label = escape_text(period)[:12]
         parts.append(TEXT.format(LEFT + (position + 0.5) * step, TOP + HEIGHT + 18, "middle", label))

@@ -13,7 +13,7 @@ from oragent.modelling.data.flat_model import Sense
 
 # Largest distance of a value from a whole number.
 WHOLE = 1e-5
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 NOT_COMPARED = "the rows of the checker could not be compared with the model in time, so that a better plan may exist"
 
 
@@ -91,7 +91,7 @@ class Checked:
     @property
     def feedback(self) -> str:
         """Findings as text for the supervisor."""
-        return "\n".join(f"- {finding.text}" for finding in self.findings[:MOST_FINDINGS])
+        return "\n".join(f"- {finding.text}" for finding in self.findings[:MAX_FINDINGS])
 
 
 def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:

@@ -13,8 +13,8 @@ from oragent._base.text_format import escape_text
 # Maximum number of characters of data that a prompt shows in full.
 SHOWN_CHARACTERS = 3000
 # Limits of the description of a table.
-SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100
-MOST_NAMES = 200
+SAMPLE_ROWS, SAMPLE_TEXTS, MAX_COLUMNS = 3, 3, 100
+MAX_NAMES = 200
 # Maximum size of a file.
 MAX_BYTES = 64 << 20
 
@@ -116,8 +116,8 @@ def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield name, f"dict of {len(value)} by {_first_keys(value)}: {_kind_text(next(iter(value.values())))}"
             return
         for position, (key, item) in enumerate(value.items()):
-            if position >= MOST_NAMES:
-                yield name, f"{len(value) - MOST_NAMES} entries more"
+            if position >= MAX_NAMES:
+                yield name, f"{len(value) - MAX_NAMES} entries more"
                 return
             yield from describe_parts(item, f"{name}[{escape_text(str(key))!r}]" if name else escape_text(str(key)))
         return
@@ -131,13 +131,13 @@ def describe_parts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def _describe_columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield each column of a table with its type and statistics, then the first rows."""
     heads = list(dict.fromkeys(head for row in table for head in row))
-    for head in heads[:MOST_COLUMNS]:
+    for head in heads[:MAX_COLUMNS]:
         yield (
             f"{name}[i][{escape_text(str(head))!r}]",
             _describe_column([row[head] for row in table if head in row], len(table)),
         )
-    if len(heads) > MOST_COLUMNS:
-        yield name, f"{len(heads) - MOST_COLUMNS} keys more"
+    if len(heads) > MAX_COLUMNS:
+        yield name, f"{len(heads) - MAX_COLUMNS} keys more"
     for index, row in enumerate(table[:SAMPLE_ROWS]):
         yield f"{name}[{index}]", escape_text(json.dumps(row, ensure_ascii=False))[:600]
 

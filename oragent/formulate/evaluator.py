@@ -30,7 +30,7 @@ from oragent.modelling.files import flat_json
 INNER = 0.5
 LOG_CHARACTERS = 2000
 # Maximum number of characters of the returned JSON.
-MOST_RETURNED = 4 << 20
+MAX_RETURNED = 4 << 20
 REQUEST, PROGRAM = Path("request.json"), Path("program.py")
 
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     claim = json.loads(guest.run(run_program, request["arguments"], INNER * request["limit_s"], request["gap"]))
-    if len(json.dumps(claim["returned"])) > MOST_RETURNED:
+    if len(json.dumps(claim["returned"])) > MAX_RETURNED:
         raise CandidateError("returned too much: return only the model's variables", "invalid")
     models, problem = [], ""
     for text in claim["models"]:

@@ -15,7 +15,7 @@ from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.data.value_tables import PULP, DecisionFamily, group_families
 
-MOST_LABELS, LONGEST_LABEL = 20_000, 80
+MAX_LABELS, MAX_LABEL_LENGTH = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")
 KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
 
@@ -65,10 +65,10 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
 
 def data_labels(result: FormulationResult) -> dict[str, None]:
     """Return the names in the data and in the returned values, which may be indices of variables and rows."""
-    labels = dict.fromkeys(islice(filter(_is_label, iterate_texts(result.data)), MOST_LABELS))
+    labels = dict.fromkeys(islice(filter(_is_label, iterate_texts(result.data)), MAX_LABELS))
     inner = {label: None for path in _iterate_paths(result.columns) for label in path[1:-1] if _is_label(label)}
     joined = {label for label in inner if "," in label and all(_is_index(part, labels) for part in label.split(","))}
-    return labels | dict(islice(((label, None) for label in inner if label not in joined), MOST_LABELS - len(labels)))
+    return labels | dict(islice(((label, None) for label in inner if label not in joined), MAX_LABELS - len(labels)))
 
 
 def objective_unit(pool: Sequence[PoolEntry]) -> str:
@@ -85,7 +85,7 @@ def _is_index(text: str, labels: Mapping[str, None]) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    return 0 < len(text) <= LONGEST_LABEL and not text.isdecimal()
+    return 0 < len(text) <= MAX_LABEL_LENGTH and not text.isdecimal()
 
 
 def _returned_names(columns: Any) -> Iterator[tuple[str, tuple[str, ...]]]:

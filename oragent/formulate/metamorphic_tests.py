@@ -38,7 +38,7 @@ FACTOR = 3.0
 CLOSE = 1e-6
 # Number of perturbed data sets on which program and checker must agree.
 TRIES = 3
-MOST_TIGHTENED = 8
+MAX_TIGHTENED = 8
 # Seconds for solving a relaxation.
 RELAXED_S = 20.0
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
@@ -213,7 +213,7 @@ def _test_tightened(trial: _Trial) -> Iterator[PropertyResult]:
     milp = trial.base.milp
     assert milp is not None
     assert trial.base.objective is not None
-    for name in list(trial.data)[:MOST_TIGHTENED]:
+    for name in list(trial.data)[:MAX_TIGHTENED]:
         value, words = trial.data[name], str(_parameter_facts(trial, name).get("Definition", ""))
         ceiling, floor = CEILING.search(words) is not None, FLOOR.search(words) is not None
         if ceiling == floor or isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:

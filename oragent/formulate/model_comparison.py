@@ -45,7 +45,7 @@ RELATIONS = {
     "==": Relation.EQUAL,
 }
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
-MOST_NAMED = 12
+MAX_NAMED = 12
 NO_POINT = "no point meets the checks together, and the program has one"
 
 
@@ -374,7 +374,7 @@ def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> ModelCompa
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     direction = ray(milp) or {}
     names = tuple(row.name for row in checks.rows if _stops_direction(row, direction))
-    run = ", ".join(f"{quoted(name)} by {number(step)}" for name, step in list(direction.items())[:MOST_NAMED])
+    run = ", ".join(f"{quoted(name)} by {number(step)}" for name, step in list(direction.items())[:MAX_NAMED])
     reason = f"the program's objective improves without end ({run}); the checks stop that{_name_list(names)}"
     return ModelComparison(Ruling.ALLOWS, reason, names)
 
@@ -392,7 +392,7 @@ def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | 
     names = tuple(name for name, value in ours.items() if abs(value - theirs[name]) > BETTER * abs(theirs[name]))
     parts = [f"{quoted(name)} has {number(ours[name])}, by the checks {number(theirs[name])}" for name in names]
     if names:
-        return (names, f"in the program's objective {'; '.join(parts[:MOST_NAMED])}")
+        return (names, f"in the program's objective {'; '.join(parts[:MAX_NAMED])}")
     return None
 
 
@@ -401,10 +401,10 @@ def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> M
     if len(answer.values) == len(milp.variables):
         broken = breaches(milp, answer.values)
         names = tuple(dict.fromkeys(breach.name for breach in broken))
-        how = "; ".join(breach.sentence for breach in broken[:MOST_NAMED])
+        how = "; ".join(breach.sentence for breach in broken[:MAX_NAMED])
     else:
         names = _conflict_names(_fix_values(milp, answer.values))
-        how = ", ".join(map(quoted, names[:MOST_NAMED]))
+        how = ", ".join(map(quoted, names[:MAX_NAMED]))
     point = _describe_point(answer.values)
     if not names and (costs := _different_costs(milp, checks)):
         reason = f"the point {point} {why}; {costs[1]}"
@@ -416,13 +416,13 @@ def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> M
 def _describe_point(values: Mapping[str, float]) -> str:
     """Describe nonzero values in the order of the model, and the number of those omitted."""
     used = [f"{plain(name)} = {number(value)}" for name, value in values.items() if abs(value) > NOISE]
-    hidden, zeros = len(used) - MOST_NAMED, len(values) - len(used)
+    hidden, zeros = len(used) - MAX_NAMED, len(values) - len(used)
     if not used:
         return "with every value at 0"
     more = [f"{hidden} more not at 0"] if hidden > 0 else []
     if zeros:
         more.append(f"{zeros} other{'s' if zeros > 1 else ''} at 0")
-    return ", ".join(used[:MOST_NAMED]) + (f" (and {', '.join(more)})" if more else "")
+    return ", ".join(used[:MAX_NAMED]) + (f" (and {', '.join(more)})" if more else "")
 
 
 def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
@@ -451,7 +451,7 @@ def _stops_direction(row: Row, direction: Mapping[str, float]) -> bool:
 
 def _name_list(names: Sequence[str]) -> str:
     if names:
-        return f" by {', '.join(map(quoted, names[:MOST_NAMED]))}"
+        return f" by {', '.join(map(quoted, names[:MAX_NAMED]))}"
     return ""
 
 

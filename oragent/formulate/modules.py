@@ -21,13 +21,13 @@ from oragent.formulate.session import FormulationAttempt, FormulationSession, em
 from oragent.modelling.data.solution import SolveVerdict
 
 UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
-MOST_READINGS = 2
+MAX_READINGS = 2
 # Maximum number of characters of a reviewed plan.
-MOST_PLAN = 20_000
+MAX_PLAN = 20_000
 # Relative difference up to which two values are equal.
 SAME = 1e-6
 # Maximum number of cited characters.
-MOST_CITED = 800
+MAX_CITED = 800
 
 
 async def interpret_terms(session: FormulationSession) -> None:
@@ -61,7 +61,7 @@ async def solve_readings(session: FormulationSession) -> None:
     answer = session.best_attempt()
     if answer.has_failed:
         return
-    for reading in list_readings(session.pool.parsed_of("formalization"))[:MOST_READINGS]:
+    for reading in list_readings(session.pool.parsed_of("formalization"))[:MAX_READINGS]:
         prompt = session.fill_prompt(
             "reading", program=answer.source.strip(), sentence=reading.sentence, other=reading.other
         )
@@ -139,7 +139,7 @@ async def review_plan(session: FormulationSession, answer: FormulationAttempt) -
     """Ask for remarks on parts of a plan that may be impractical."""
     if answer.ran.solution is None or not answer.ran.solution.status.has_point:
         return
-    plan = escape_text(json.dumps(answer.ran.values, ensure_ascii=False))[:MOST_PLAN]
+    plan = escape_text(json.dumps(answer.ran.values, ensure_ascii=False))[:MAX_PLAN]
     prompt = session.fill_prompt("review", plan=plan, objective=answer.ran.objective)
     await session.ask_data("review", prompt, list)
 
@@ -212,7 +212,7 @@ async def reconsider_checker(session: FormulationSession) -> None:
         checker=session.checker,
         forbidden=", ".join(finding.name for finding in checked.findings if finding.reason is Reason.FORBIDS)
         or "that point",
-        cited="\n".join(comments)[:MOST_CITED] or "nothing",
+        cited="\n".join(comments)[:MAX_CITED] or "nothing",
     )
     try:
         session.checker = await session.ask_program("counterfactual", dispute, "checks")

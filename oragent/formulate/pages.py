@@ -32,11 +32,11 @@ from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
 
 # Maximum numbers of rows of the model, and of lines of a comparison.
-MOST_ROWS, MOST_CHANGED = 400, 200
+MAX_ROWS, MAX_CHANGED = 400, 200
 # Maximum number of variables and rows for which the page shows the mathematical model.
-MOST_MATHS = 200
+MAX_MATHS = 200
 # Minimum number of characters of a sentence that is searched for in the problem.
-SHORTEST = 8
+MIN_SENTENCE_CHARACTERS = 8
 
 
 def write_page(folder: Path, request: FormulationRequest, outcome: FormulationEnd) -> Path:
@@ -57,7 +57,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
         milp = None
     else:
         milp = add_sentences(result.milp, sentence_of)
-    small = milp is not None and milp.is_linear and len(milp.variables) + len(milp.rows) <= MOST_MATHS
+    small = milp is not None and milp.is_linear and len(milp.variables) + len(milp.rows) <= MAX_MATHS
     text, omitted = clip_text(request.problem.text, 2000)
     shown = outcome.shown
     families: tuple[DecisionFamily, ...] = ()
@@ -88,14 +88,14 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             headline=headline(outcome),
             incomplete=outcome.incomplete,
             effects=explain_outcome(outcome),
-            most=MOST_ROWS,
+            most=MAX_ROWS,
             colours=COLOURS,
             problem=mark_sentences(text, list(sentence_of.values())),
             left=omitted,
             notes=request.problem.notes,
             mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
             program=clip_text(result.program)[0],
-            rows=list(_row_lines(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
+            rows=list(_row_lines(milp, solution))[:MAX_ROWS] if milp is not None and solution is not None else [],
             changes=list(_attempt_changes(result)),
             tried=any(item["holds"] is not None for item in result.metamorphic),
             pool=[(item, clip_text(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
@@ -108,7 +108,7 @@ def mark_sentences(text: str, sentences: Sequence[str]) -> Markup:
     spans: list[tuple[int, int]] = []
     for sentence in sorted(set(sentences), key=len, reverse=True):
         words = sentence.strip(" .\"'").split()
-        if len(" ".join(words)) < SHORTEST or len(words) > 200:
+        if len(" ".join(words)) < MIN_SENTENCE_CHARACTERS or len(words) > 200:
             continue
         hit = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
         if hit and all(hit.end() <= start or hit.start() >= end for start, end in spans):
@@ -125,7 +125,7 @@ def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, A
     """Yield each attempt with its difference from the one before."""
     previous = ""
     for attempt in result.attempts:
-        yield attempt, diff_lines(previous, attempt["source"])[:MOST_CHANGED] if previous else []
+        yield attempt, diff_lines(previous, attempt["source"])[:MAX_CHANGED] if previous else []
         previous = attempt["source"] or previous
 
 

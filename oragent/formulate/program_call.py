@@ -19,7 +19,7 @@ from oragent.modelling.capture.sandbox_script import CAPTURE, LIBRARIES
 # Relative gap. HiGHS's own default is 1e-4, which is too wide for an optimum.
 GAP = 1e-9
 # Maximum number of models; the last ones are kept.
-MOST_MODELS = 5
+MAX_MODELS = 5
 DEPTH = 8
 # With this folder, no frame counts as the program's. Its models need no families, because their names are those of the
 # returned values.
@@ -59,7 +59,7 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     RECORDER.begin(time.process_time() + limit_s, max(gap, GAP), NO_FOLDER)
     install_hooks({library: _installer(module) for library, module in RECORDERS.items()})
     returned = function(*arguments)
-    names = sorted(name for name in RECORDER.files if not name.endswith(POINT))[-MOST_MODELS:]
+    names = sorted(name for name in RECORDER.files if not name.endswith(POINT))[-MAX_MODELS:]
     reader = _ReturnedReader(_last_point(names))
     values, columns = reader.split(returned, DEPTH)
     models = [RECORDER.files[name] for name in names]

@@ -15,7 +15,7 @@ MODEL, PERSON, ORAGENT = "model", "person", "oragent"
 
 
 IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 fill_template = PromptFolder("oragent.formulate").fill
 
 
@@ -78,7 +78,7 @@ def extract_program(text: str, function: str) -> str:
     reply = drop_thoughts(text.replace("\r\n", "\n"))
     if not reply.strip():
         raise ReplyError(f"the reply is empty; answer with one Python block that defines {function}(...)")
-    if len(reply) > MOST_CHARACTERS:
+    if len(reply) > MAX_CHARACTERS:
         raise ReplyError(f"the reply has {len(reply):,} characters; answer with a program of at most a few pages")
     blocks, outside = fenced_blocks(reply)
     defining = [block.text for block in blocks if head.search(block.text)]

@@ -27,7 +27,7 @@ UNUSABLE = (ModellingError, ArithmeticError, AttributeError, KeyError, Recursion
 # Error with which a program states that its problem has no exact linear model.
 REFUSAL = "NotImplementedError: nonlinear"
 # Larger integers cannot be converted to floats.
-LARGEST = 1e300
+MAX_FIGURE = 1e300
 FAILURES = {
     Ended.TIMEOUT: SolveVerdict.TIMEOUT,
     Ended.MEMORY: SolveVerdict.MEMORY,
@@ -238,7 +238,7 @@ class FormulationRunner:
 
 def _limit_numbers(value: Any) -> Any:
     """Return data with None instead of integers that are too large for a float."""
-    return map_leaves(value, lambda leaf: None if isinstance(leaf, int) and abs(leaf) > LARGEST else leaf)
+    return map_leaves(value, lambda leaf: None if isinstance(leaf, int) and abs(leaf) > MAX_FIGURE else leaf)
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:

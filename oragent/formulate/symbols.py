@@ -11,7 +11,7 @@ from oragent.formulate.model_class import ANY
 
 NOT_QUADRATIC = "a check with variables may add them and multiply two of them: it may not {what}"
 # Maximum number of entries of a checker.
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 
 
 class Quadratic:
@@ -129,8 +129,8 @@ def check_symbols(function: Callable[..., Any], values: Any, columns: Any, data:
 def _take_entries(entries: Any) -> list[Any]:
     taken: list[Any] = []
     for entry in entries or ():
-        if len(taken) >= MOST_ENTRIES:
-            raise ValueError(f"more than {MOST_ENTRIES:,} checks")
+        if len(taken) >= MAX_ENTRIES:
+            raise ValueError(f"more than {MAX_ENTRIES:,} checks")
         taken.append(entry)
     return taken
 

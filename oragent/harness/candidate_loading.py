@@ -20,15 +20,15 @@ from oragent._base.protocol import Status
 from oragent.programs.multi_file import file_names, split_files
 
 Function = Callable[..., Any]
-MOST_CHARACTERS = 4000
+MAX_CHARACTERS = 4000
 # Maximum number of variables of a line that are described.
-MOST_VALUES = 8
+MAX_VALUES = 8
 # A name that is not an attribute.
 NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 # Maximum number of bits of a whole number that is described by its value.
-MOST_BITS = 100
+MAX_BITS = 100
 # Maximum number of members of a collection whose types are examined.
-MOST_MEMBERS = 1000
+MAX_MEMBERS = 1000
 # Line of a program that is too long for a traceback.
 LONG_LINE = re.compile(r"(.{600}).+")
 PLAIN = frozenset({bool, int, float, complex, type(None)})
@@ -134,7 +134,7 @@ def render_traceback(problem: BaseException, path: str) -> str:
     The variables of the failed line follow: their types, shapes and sizes, and the values of single numbers.
 
     Returns:
-        The last ``MOST_CHARACTERS`` characters of the text.
+        The last ``MAX_CHARACTERS`` characters of the text.
     """
     trace = problem.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
@@ -142,7 +142,7 @@ def render_traceback(problem: BaseException, path: str) -> str:
     text = "".join(traceback.format_exception(type(problem), problem, trace))
     # A line of a program may hold the content of an array.
     frames = "".join(LONG_LINE.sub(r"\1 ...", line) for line in text.splitlines(keepends=True))
-    return (frames + _describe_values(problem, trace, path))[-MOST_CHARACTERS:]
+    return (frames + _describe_values(problem, trace, path))[-MAX_CHARACTERS:]
 
 
 def _describe_values(problem: BaseException, trace: TracebackType | None, path: str) -> str:
@@ -168,7 +168,7 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
     else:
         what = "On that line"
     if descriptions:
-        return f"{what}: {'; '.join(descriptions[:MOST_VALUES])}\n"
+        return f"{what}: {'; '.join(descriptions[:MAX_VALUES])}\n"
     return ""
 
 
@@ -178,7 +178,7 @@ def _describe_value(value: Any) -> str:
     if kind is np.ndarray:
         return f"{value.dtype} array of shape {value.shape}"
     # Python refuses to print very long whole numbers.
-    if kind is int and value.bit_length() > MOST_BITS:
+    if kind is int and value.bit_length() > MAX_BITS:
         return f"int of {value.bit_length()} bits"
     if kind in PLAIN or kind in NUMBERS:
         if value is None:
@@ -196,7 +196,7 @@ def _describe_members(value: Collection[Any]) -> str:
         if type(value) is str:
             return " characters"
         return ""
-    kinds = {str(type.__dict__["__name__"].__get__(type(member)))[:40] for member in islice(value, MOST_MEMBERS)}
+    kinds = {str(type.__dict__["__name__"].__get__(type(member)))[:40] for member in islice(value, MAX_MEMBERS)}
     if len(kinds) == 1:
         return f" {kinds.pop()}"
     return ""

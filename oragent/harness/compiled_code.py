@@ -17,11 +17,11 @@ import numpy as np
 from oragent.harness import wire_format
 
 # Largest content in bytes that is passed on.
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 # Largest array in bytes that a function may use as a constant.
-MOST_CONSTANT = 1 << 20
+MAX_CONSTANT = 1 << 20
 # Depth of functions and values that a key covers.
-MOST_DEPTH = 20
+MAX_DEPTH = 20
 # Numbers of functions that are compiled after others were taken over begin here, so that their symbols differ.
 LATER_NUMBERS = 1_000_000
 # Packages whose functions and types are identified by their names.
@@ -64,7 +64,7 @@ class CompiledCode:
     def dump(self) -> bytes:
         """Return the content for the next process; empty if it is too large."""
         content = wire_format.encode({key: np.frombuffer(code, np.uint8) for key, code in self.entries.items()})
-        if len(content) > MOST_BYTES or not self.entries:
+        if len(content) > MAX_BYTES or not self.entries:
             return b""
         return content
 
@@ -137,12 +137,12 @@ def _describe(value: Any, above: list[Any]) -> Any:
     Raises:
         _NoKey: The value has another type.
     """
-    if len(above) > MOST_DEPTH:
+    if len(above) > MAX_DEPTH:
         raise _NoKey
     if type(value) in PLAIN:
         return type(value).__name__, repr(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in wire_format.KINDS:
-        if value.nbytes > MOST_CONSTANT:
+        if value.nbytes > MAX_CONSTANT:
             raise _NoKey
         digest = hashlib.sha256(value.tobytes()).hexdigest()
         return value.dtype.str, value.shape, value.strides, digest

@@ -9,7 +9,7 @@ ITEM_COLORS, EMPTY_COLOR, START_COLOR, GRID_COLOR = ("#2a6f97", "#7fb2cf"), "#f2
 # Sizes of a picture in pixels. The height is at most the width.
 WIDTH, MARGIN = 480.0, 12.0
 SIDE = WIDTH - 2 * MARGIN
-BINS_PER_ROW, MOST_ROWS, ROW_HEIGHT, ROW_GAP = 160, 20, 120.0, 6.0
+BINS_PER_ROW, MAX_ROWS, ROW_HEIGHT, ROW_GAP = 160, 20, 120.0, 6.0
 LEGEND_HEIGHT = 24.0
 
 
@@ -72,7 +72,7 @@ def draw_packing(sizes: Iterable[float], bins: Iterable[int], capacity: float) -
     contents: dict[int, list[float]] = {}
     for size, number in zip(sizes, bins, strict=True):
         contents.setdefault(int(number), []).append(float(size))
-    per_row = max(BINS_PER_ROW, -(-len(contents) // MOST_ROWS))
+    per_row = max(BINS_PER_ROW, -(-len(contents) // MAX_ROWS))
     width = SIDE / min(per_row, max(1, len(contents)))
     rows = max(1, -(-len(contents) // per_row))
     row_height = min(ROW_HEIGHT, (SIDE + ROW_GAP) / rows - ROW_GAP)

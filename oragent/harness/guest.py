@@ -39,13 +39,13 @@ DEFAULT_MEMORY_MB = 2048
 # Wall seconds between two readings of a guest's CPU time. Each may need a message to the process that forked it.
 UNCOUNTED_S = 0.05
 # Wall seconds for the answer with a candidate's machine code, and maximum size of the code in bytes.
-COMPILED_S, MOST_COMPILED = 10.0, 8 << 20
+COMPILED_S, MAX_COMPILED = 10.0, 8 << 20
 # Maximum number of characters of the reason why no array is kept.
-MOST_REASON = 200
+MAX_REASON = 200
 # Name under which the time of imports and compilation is listed, next to the sizes.
 START = "imports and compilation"
 # CPU seconds of imports and compilation from which they are reported.
-LEAST_START_S = 0.5
+MIN_START_S = 0.5
 _tolerance = threading.local()
 
 
@@ -346,7 +346,7 @@ class Guest:
         self._count_cpu(process)
         with suppress(CandidateError), tolerate_failures():
             content = process.ask(wire_format.encode({"compiled": True}), COMPILED_S, lambda: None, is_call=False)
-            if isinstance(content, np.ndarray) and content.dtype == np.uint8 and 0 < content.nbytes <= MOST_COMPILED:
+            if isinstance(content, np.ndarray) and content.dtype == np.uint8 and 0 < content.nbytes <= MAX_COMPILED:
                 text = base64.b64encode(content.tobytes()).decode()
                 self._compiled_file.write_text(f"{self._counted[START]:.6f}\n{text}", encoding="ascii")
         # This time does not belong to the candidate's function.
@@ -364,7 +364,7 @@ class Guest:
             kept = process.ask(wire_format.encode({"kept": True}), COMPILED_S, lambda: None, is_call=False)
             file.write_text(write_arrays(kept), encoding="ascii")
         except CandidateError as problem:
-            file.write_text(json.dumps({"problem": one_line(str(problem), MOST_REASON)}), encoding="ascii")
+            file.write_text(json.dumps({"problem": one_line(str(problem), MAX_REASON)}), encoding="ascii")
 
     def end(self) -> None:
         """End the running guest, if there is one."""
@@ -528,7 +528,7 @@ class Guest:
         if self._start_clock is None or process is None or process.second_s is not None:
             return ""
         start_s, goes_on = self._start_clock.measure(process.cpu_s)
-        if start_s < LEAST_START_S:
+        if start_s < MIN_START_S:
             return ""
         text = f"; with {FIRST_S:g} s that do not count it took {process.cpu_s:.3g} s, "
         if goes_on:

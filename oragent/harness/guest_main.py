@@ -36,7 +36,7 @@ from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"
 # Maximum number of open files that are closed if the limit on them is infinite.
-MOST_FILES = 1 << 20
+MAX_FILES = 1 << 20
 # Exit code of a guest that could not be confined. Its log contains the reason.
 EXIT_UNCONFINED = 78
 # Exit code of a guest without memory for a message.
@@ -172,7 +172,7 @@ def _close_all_but(*descriptors: int) -> None:
             os.closerange(below + 1, descriptor)
             below = descriptor
     highest = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    os.closerange(below + 1, MOST_FILES if highest == resource.RLIM_INFINITY else min(highest, MOST_FILES))
+    os.closerange(below + 1, MAX_FILES if highest == resource.RLIM_INFINITY else min(highest, MAX_FILES))
 
 
 class _Candidate:

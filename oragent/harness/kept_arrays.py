@@ -14,7 +14,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.programs.kept_arrays import DTYPE, KEPT, MOST_BYTES, MOST_OF_PROBE, NAME
+from oragent.programs.kept_arrays import DTYPE, KEPT, MAX_BYTES, MAX_OF_PROBE, NAME
 
 
 def read_kept(module: ModuleType | None) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def write_arrays(kept: Any) -> str:
 def _check_arrays(kept: Any) -> None:
     if type(kept) is not dict:
         raise _refuse(f"{KEPT} is a {type(kept).__name__}: make it a dict of arrays by name")
-    if len(kept) > MOST_OF_PROBE:
-        raise _refuse(f"{KEPT} has {len(kept)} arrays: keep at most {MOST_OF_PROBE}")
+    if len(kept) > MAX_OF_PROBE:
+        raise _refuse(f"{KEPT} has {len(kept)} arrays: keep at most {MAX_OF_PROBE}")
     size = 0
     for name, array in kept.items():
         if type(name) is not str or not NAME.fullmatch(name):
@@ -59,8 +59,8 @@ def _check_arrays(kept: Any) -> None:
         if not array.size:
             raise _refuse(f"{KEPT}[{name!r}] has no elements")
         size += array.nbytes
-    if size > MOST_BYTES:
-        raise _refuse(f"the arrays of {KEPT} have {size:,} bytes: keep at most {MOST_BYTES:,}")
+    if size > MAX_BYTES:
+        raise _refuse(f"the arrays of {KEPT} have {size:,} bytes: keep at most {MAX_BYTES:,}")
 
 
 def _refuse(why: str) -> CandidateError:

@@ -25,7 +25,7 @@ from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.ending import Ending, EvaluatorError, FailureOutput
-from oragent.harness.guest import LEAST_START_S, Guest, tolerate_failures
+from oragent.harness.guest import MIN_START_S, Guest, tolerate_failures
 from oragent.harness.purity import CallSample, check_purity
 from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.solutions import Draw, SolutionAlbum
@@ -52,7 +52,7 @@ CHECK, CHECKED = "check", "checked"
 # Modes that are used by reports but not by searches.
 SETS = ("test", "fresh", "final")
 # Maximum number of instance values of an evaluation in a search; they take about 5 kB in the database.
-MOST_VALUES = 500
+MAX_VALUES = 500
 
 
 class _Observer:
@@ -293,7 +293,7 @@ def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[
     if arguments.mode not in SETS and not is_search:
         return metrics
     values = read_instance_values(result.metrics) or instance_values(guest.values, result.score)
-    if not values or (is_search and sum(map(len, values.values())) > MOST_VALUES):
+    if not values or (is_search and sum(map(len, values.values())) > MAX_VALUES):
         return metrics
     return metrics | {BY_INSTANCE: values}
 
@@ -303,7 +303,7 @@ def _usage(guest: Guest) -> dict[str, Any]:
     used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": guest.call_count}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
-    if guest.start_seconds >= LEAST_START_S:
+    if guest.start_seconds >= MIN_START_S:
         used |= {"start_seconds": round(guest.start_seconds, 3)}
     if guest.saved_start_s > 0:
         used |= {"start_saved_seconds": round(guest.saved_start_s, 3)}

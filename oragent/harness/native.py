@@ -27,10 +27,10 @@ VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "SOURCE_DATE_E
 COMPLAINT = re.compile(r"(?P<file>[\w./-]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
 UNDEFINED = re.compile(r"undefined reference to [`'\"](?P<name>[^`'\"]{1,100})")
 STOPPED = re.compile(r"(?:Killed|CPU time limit exceeded) signal terminated")
-MOST_COMPLAINTS, LINE_CHARACTERS = 5, 200
+MAX_COMPLAINTS, LINE_CHARACTERS = 5, 200
 MESSAGE_BYTES = 512
 # Maximum size of a library in bytes.
-MOST_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 
 
 class _Value(ctypes.Structure):
@@ -76,7 +76,7 @@ def _check_library(folder: Path, built: CompilerResult, sources: Mapping[str, st
     library = folder / RESULT
     if built.code:
         raise _explain_failure(built, sources, functions)
-    if library.is_symlink() or not library.is_file() or library.stat().st_size > MOST_BYTES:
+    if library.is_symlink() or not library.is_file() or library.stat().st_size > MAX_BYTES:
         raise CandidateError("the compiler made no library, or one that is too large", Status.REJECTED)
     folder.chmod(0o755)
     library.chmod(0o755)
@@ -113,13 +113,13 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
     complaints: list[str] = []
     for match in COMPLAINT.finditer(built.output):
         name, number = match["file"].removeprefix("./"), int(match["line"])
-        if name in sources and len(complaints) < MOST_COMPLAINTS:
+        if name in sources and len(complaints) < MAX_COMPLAINTS:
             lines = sources[name].split("\n")
             quoted = lines[number - 1].strip()[:LINE_CHARACTERS] if 0 < number <= len(lines) else ""
             complaints.append(
                 f"{name}, line {number}: {match['text'][:LINE_CHARACTERS]}{f': {quoted}' if quoted else ''}"
             )
-    complaints += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MOST_COMPLAINTS]
+    complaints += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MAX_COMPLAINTS]
     if not complaints:
         named = " and ".join(functions)
         shown = "each defined once, outside of namespaces, with numbers, std::vector or std::span as parameters"

@@ -37,7 +37,7 @@ FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
 # Seconds between two checks of a silent guest: at first, and at most.
-LOOK_S, LONGEST_LOOK_S = 0.05, 0.5
+LOOK_S, MAX_LOOK_S_LENGTH = 0.05, 0.5
 # Maximum number of bytes of a candidate's output that are kept.
 LOG_BYTES = 16384
 CHUNK = 1 << 16
@@ -318,7 +318,7 @@ class GuestProcess:
                     raise self._explain_death()
                 self._check_memory()
                 self._look()
-                patience = min(2 * patience, LONGEST_LOOK_S)
+                patience = min(2 * patience, MAX_LOOK_S_LENGTH)
         return buffer
 
     def _check_memory(self) -> None:

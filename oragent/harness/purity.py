@@ -22,7 +22,7 @@ from oragent.harness.process import GuestProcess
 # Maximum number of calls that are repeated.
 SAMPLE = 20
 # CPU time of the check: maximum share of the evaluation, and seconds that are always allowed.
-SHARE, LEAST_S = 0.05, 0.05
+SHARE, MIN_S = 0.05, 0.05
 MISMATCH = (
     "answers a call differently in a fresh process that repeats calls in another order: a heuristic must be a function "
     "of its arguments, without a memory of other calls and without random numbers of its own"
@@ -76,7 +76,7 @@ def check_purity(guest: Guest, sample: CallSample) -> int:
     calls = SystemRandom().sample(sample.calls, len(sample.calls))
     if not calls:
         return 0
-    limit_s = max(LEAST_S, SHARE * (time.process_time() + guest.cpu_s))
+    limit_s = max(MIN_S, SHARE * (time.process_time() + guest.cpu_s))
     mean_s = guest.heuristic_seconds / max(guest.call_count, 1)
     process = guest.make_fresh_process()
     count = 0

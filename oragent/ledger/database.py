@@ -20,11 +20,11 @@ from oragent._base.files import network_file_system
 from oragent._base.text_format import escape_text
 
 # Maximum number of bytes of a row.
-LONGEST = 64 << 20
+MAX_ROW_BYTES = 64 << 20
 # Maximum number of bytes of a row that this process may write. A workspace stores whole files.
-LONGEST_WRITTEN = 512 << 20
+MAX_WRITTEN_BYTES = 512 << 20
 # Maximum number of bytes that a query may return, in addition to eight times the size of the file.
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 # Memory of a row without its texts.
 ROW_BYTES = 500
 # CPU seconds of a query.
@@ -79,7 +79,7 @@ class Database:
                 mode += "&immutable=1"
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
-            self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST if readonly else LONGEST_WRITTEN)
+            self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES if readonly else MAX_WRITTEN_BYTES)
             self._db.set_progress_handler(self._is_query_over, 100_000)
         try:
             # A foreign schema must not call functions.
@@ -219,7 +219,7 @@ class Database:
         """Return rows whose values have the types of their columns, and which together fit into memory."""
         checked: list[sqlite3.Row] = []
         types: list[tuple[str, tuple[type, ...]]] = []
-        room = MOST_BYTES + 8 * self.path.stat().st_size
+        room = MAX_BYTES + 8 * self.path.stat().st_size
         for row in rows:
             types = types or [(name, self._types.get(name, ())) for name in row.keys()]  # noqa: SIM118
             room -= ROW_BYTES

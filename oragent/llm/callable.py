@@ -22,15 +22,15 @@ from oragent.llm.endpoint import AttemptFailed, extend_silence
 from oragent.llm.model import Message, Model, Reply, Request, estimate_tokens
 from oragent.llm.model_settings import ModelSettings, delay_s, explain_timeout
 from oragent.llm.prices import Prices
-from oragent.llm.wire import LONGEST, encode_call, replace_surrogates, truncate_text
+from oragent.llm.wire import MAX_TEXT_CHARACTERS, encode_call, replace_surrogates, truncate_text
 
 Function = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 
 
 # Maximum size of a reply in bytes: the longest text, with four bytes per character.
-MOST_BYTES = 4 * LONGEST
+MAX_BYTES = 4 * MAX_TEXT_CHARACTERS
 # Maximum number of bytes of stderr in the reason of a failure.
-MOST_ERROR_BYTES = 4000
+MAX_ERROR_BYTES = 4000
 TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}
 
 
@@ -220,8 +220,8 @@ class CommandModel:
         if code:
             reason = " ".join(replace_surrogates(errors.decode("utf-8", "replace")).split())[-200:]
             raise AttemptFailed(f"{self.settings.name} ended with code {code}: {reason or 'no reason'}", passing=True)
-        if len(out) > MOST_BYTES:
-            raise AttemptFailed(f"{self.settings.name} wrote more than {MOST_BYTES:,} bytes", passing=True)
+        if len(out) > MAX_BYTES:
+            raise AttemptFailed(f"{self.settings.name} wrote more than {MAX_BYTES:,} bytes", passing=True)
         return truncate_text(out.decode("utf-8", "replace")).strip()
 
     def _build_environment(self) -> dict[str, str]:
@@ -253,8 +253,8 @@ async def _exchange(
     assert process.stderr is not None
     _, out, errors = await asyncio.gather(
         _feed_stdin(process.stdin, prompt),
-        _read_tail(process.stdout, MOST_BYTES + 1, hear),
-        _read_tail(process.stderr, MOST_ERROR_BYTES, hear),
+        _read_tail(process.stdout, MAX_BYTES + 1, hear),
+        _read_tail(process.stderr, MAX_ERROR_BYTES, hear),
     )
     return out, errors
 

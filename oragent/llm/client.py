@@ -16,7 +16,7 @@ from oragent.llm import wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
-from oragent.llm.model_settings import LONGEST_WAIT_S, ModelSettings, delay_s, explain_timeout
+from oragent.llm.model_settings import MAX_WAIT_S, ModelSettings, delay_s, explain_timeout
 from oragent.llm.prices import Prices
 
 CHECK = Request("check", (Message("user", "Answer with the word OK."),))
@@ -156,7 +156,7 @@ class ModelClient:
                 raise ModelTimeout(explain_timeout(problem.message, self.settings, timeout_s))
             if self._adapt_to_refusal(problem, sent):
                 continue
-            if not problem.passing or failed >= retries or (problem.wait_s or 0.0) > LONGEST_WAIT_S:
+            if not problem.passing or failed >= retries or (problem.wait_s or 0.0) > MAX_WAIT_S:
                 raise ModelError(self._explain_failure(problem, failed))
             await asyncio.sleep(delay_s(failed, self.settings.backoff_s, problem.wait_s))
             failed += 1
@@ -194,7 +194,7 @@ class ModelClient:
             advice = f": check --model (now {self.settings.name!r}) and {ADDRESS}"
         elif not problem.status:
             advice += f" {ADDRESS} or model.base_url sets its address"
-        elif (problem.wait_s or 0.0) > LONGEST_WAIT_S:
+        elif (problem.wait_s or 0.0) > MAX_WAIT_S:
             advice = f": it asks to wait {problem.wait_s:.0f} s"
         return problem.message + advice
 

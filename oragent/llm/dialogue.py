@@ -15,7 +15,7 @@ from oragent.llm.model_settings import ModelSettings
 from oragent.programs.parser_client import run_briefly
 
 # Maximum number of characters of a reply that is sent back with its error. Its head and its tail are kept.
-LONGEST = 50_000
+MAX_REPLY_CHARACTERS = 50_000
 OUT_OF_ROUNDS = "No more calls in this turn: answer now, with what you have."
 
 
@@ -108,8 +108,8 @@ def send_back(messages: Sequence[Message], text: str, complaint: str) -> list[Me
 
 
 def _quote_text(text: str) -> str:
-    half = LONGEST // 2
-    if len(text) <= LONGEST:
+    half = MAX_REPLY_CHARACTERS // 2
+    if len(text) <= MAX_REPLY_CHARACTERS:
         return text
     return f"{text[:half]}\n[...]\n{text[-half:]}"
 

@@ -26,13 +26,13 @@ OPENAI_URL = "https://api.openai.com/v1"
 # Local servers need no key, but the package requires one.
 NO_KEY = "no-key"
 # Maximum number of characters of an answer, a hundred times the longest reply.
-LONGEST_BODY = 16_000_000
+MAX_BODY_CHARACTERS = 16_000_000
 # Minimum length of a key that is protected, in characters.
-SHORTEST_KEY = 12
+MIN_KEY_LENGTH = 12
 # Maximum seconds until a connection is established.
 CONNECT_S = 60.0
 # Maximum duration of an attempt, in multiples of the maximum silence. A proxy may send blanks without end.
-MOST_SILENCES = 8
+MAX_SILENCES = 8
 # Statuses of temporary failures, in addition to all 5xx.
 PASSING = (408, 409, 425, 429)
 # Function that the reader of a body calls for every piece that arrives, in the task of the attempt.
@@ -62,7 +62,7 @@ class Endpoint:
     """A server that speaks the chat-completions protocol, through the ``openai`` package.
 
     Replies are streamed if the server supports it, so that the limit is on silence: an attempt ends after ``timeout_s``
-    seconds without a byte, and in any case after `MOST_SILENCES` times as long.
+    seconds without a byte, and in any case after `MAX_SILENCES` times as long.
 
     The retries of the package are switched off. It does not count those of a failed call, accepts a broken body with
     status 200 as an answer, and repeats a call whose quota is used up.
@@ -109,14 +109,14 @@ class Endpoint:
 
         limit_s = timeout_s or self._timeout_s
         try:
-            async with asyncio.timeout(MOST_SILENCES * limit_s), asyncio.timeout(limit_s) as silence:
+            async with asyncio.timeout(MAX_SILENCES * limit_s), asyncio.timeout(limit_s) as silence:
                 _hearing.set(partial(extend_silence, silence, limit_s))
                 # The answer is read as text, because the types of the package take a tenth of a second to import and
                 # are not used.
                 answer = await self._client.post("/chat/completions", cast_to=str, body=request)
             return _decode_body(self._without_key(answer))
         except TimeoutError:
-            what = f"sent nothing for {limit_s:g} s" if silence.expired() else f"took {MOST_SILENCES * limit_s:g} s"
+            what = f"sent nothing for {limit_s:g} s" if silence.expired() else f"took {MAX_SILENCES * limit_s:g} s"
             failure = AttemptFailed(f"{self.base_url} {what}", passing=False, timed_out=True)
         except openai.APIStatusError as problem:
             failure = self._read_refusal(problem)
@@ -165,7 +165,7 @@ class Endpoint:
         would break every program that contains it.
         """
         key = self._key.get_secret_value()
-        if len(key) >= SHORTEST_KEY:
+        if len(key) >= MIN_KEY_LENGTH:
             return text.replace(key, "***")
         return text
 
@@ -192,15 +192,15 @@ async def _read_bounded(response: _Response) -> None:
     hear = _hearing.get()
     hear()
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-    body, joiner = bytearray(), StreamJoiner(LONGEST_BODY)
+    body, joiner = bytearray(), StreamJoiner(MAX_BODY_CHARACTERS)
     async for piece in response.aiter_bytes():
         hear()
         if is_stream:
             joiner.feed(piece)
             continue
         body += piece
-        if len(body) > LONGEST_BODY:
-            raise BrokenReply(f"more than {LONGEST_BODY:,} bytes")
+        if len(body) > MAX_BODY_CHARACTERS:
+            raise BrokenReply(f"more than {MAX_BODY_CHARACTERS:,} bytes")
     if is_stream:
         body += json.dumps(joiner.body()).encode()
     # Leave the response as ``aread`` does.
@@ -215,8 +215,8 @@ def extend_silence(silence: asyncio.Timeout, limit_s: float) -> None:
 
 
 def _decode_body(body: str) -> dict[str, Any]:
-    if len(body) > LONGEST_BODY:
-        raise BrokenReply(f"{len(body):,} characters; at most {LONGEST_BODY:,} are allowed")
+    if len(body) > MAX_BODY_CHARACTERS:
+        raise BrokenReply(f"{len(body):,} characters; at most {MAX_BODY_CHARACTERS:,} are allowed")
     try:
         answer: Any = json.loads(body)
     except (ValueError, RecursionError):

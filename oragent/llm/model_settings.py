@@ -103,8 +103,8 @@ class ModelSettings:
 
 
 # If a server asks for a longer wait, it counts as down.
-LONGEST_WAIT_S = 120.0
-LONGEST_BACKOFF_S = 30.0
+MAX_WAIT_S = 120.0
+MAX_BACKOFF_S = 30.0
 
 
 def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> float:
@@ -117,7 +117,7 @@ def delay_s(failed: int, backoff_s: float, asked_s: float | None = None) -> floa
     jitter = random.random()
     if asked_s is not None:
         return asked_s + backoff_s * jitter
-    growing: float = min(LONGEST_BACKOFF_S, backoff_s * 2.0 ** min(failed, 16))
+    growing: float = min(MAX_BACKOFF_S, backoff_s * 2.0 ** min(failed, 16))
     return growing * (0.75 + 0.5 * jitter)
 
 

@@ -8,9 +8,9 @@ import json
 from typing import Any
 
 # Maximum number of bytes of one event, and of all events. A token can take 300 bytes.
-LONGEST_EVENT, LONGEST_STREAM = 4_000_000, 1_000_000_000
+MAX_EVENT_LENGTH, MAX_STREAM_LENGTH = 4_000_000, 1_000_000_000
 # Maximum number of tool calls of a message. The rest is dropped.
-MOST_CALLS = 128
+MAX_CALLS = 128
 # Fields of a delta that contain text.
 TEXTS = ("content", "reasoning_content", "reasoning")
 END = b"[DONE]"
@@ -46,15 +46,15 @@ class StreamJoiner:
             BrokenReply: An event contains no chunk of a chat completion, reports an error, or exceeds a limit.
         """
         self._received += len(piece)
-        if self._received > LONGEST_STREAM:
-            raise BrokenReply(f"more than {LONGEST_STREAM:,} bytes")
+        if self._received > MAX_STREAM_LENGTH:
+            raise BrokenReply(f"more than {MAX_STREAM_LENGTH:,} bytes")
         self._unread += piece
         *lines, rest = self._unread.split(b"\n")
         self._unread = bytearray(rest)
         for line in lines:
             self._read_line(bytes(line))
-        if len(self._unread) > LONGEST_EVENT:
-            raise BrokenReply(f"an event of more than {LONGEST_EVENT:,} bytes")
+        if len(self._unread) > MAX_EVENT_LENGTH:
+            raise BrokenReply(f"an event of more than {MAX_EVENT_LENGTH:,} bytes")
 
     def body(self) -> dict[str, Any]:
         """Return the reply in the form that a server sends without streaming.
@@ -128,7 +128,7 @@ class StreamJoiner:
             function = {}
         call = self._find_call(piece)
         if call is None:
-            if len(self._calls) >= MOST_CALLS:
+            if len(self._calls) >= MAX_CALLS:
                 return
             call = {"id": piece.get("id"), "type": "function", "function": {"name": None, "arguments": []}}
             self._calls.append(call)

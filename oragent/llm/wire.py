@@ -23,13 +23,13 @@ from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 
 # Maximum number of characters of a text. The rest is dropped, and the parsers refuse such a reply.
-LONGEST = 1_000_000
+MAX_TEXT_CHARACTERS = 1_000_000
 # Maximum number of tool calls of a message. The rest is dropped.
-MOST_CALLS = 128
+MAX_CALLS = 128
 # Maximum number of characters of a call's id.
-LONGEST_ID = 200
+MAX_ID_LENGTH = 200
 # Maximum tokens and costs of one call. Larger values are ignored.
-MOST_TOKENS, MOST_MONEY = 10**9, 1e6
+MAX_TOKENS, MAX_MONEY = 10**9, 1e6
 NAMELESS = "the call names no tool: expected its name as a text"
 
 
@@ -52,9 +52,9 @@ TAGS = re.compile(r"</?tool_call>")
 SEPARATORS = re.compile(r"[ \t\n,;]*")
 BLANK_LINES = re.compile(r"\n{3,}")
 # Maximum number of braces that are examined. Prose has few, and the limit bounds the time for a hostile reply.
-MOST_BRACES = 200
+MAX_BRACES = 200
 # Maximum length of a call that lacks its last braces, in characters, and maximum number of missing braces.
-MOST_UNCLOSED, MOST_MISSING = 4000, 2
+MAX_UNCLOSED, MAX_MISSING = 4000, 2
 
 
 def encode_message(message: Message) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def read_cached(usage: object) -> int:
 
 
 def _token_count(value: object) -> int | None:
-    if type(value) is int and 0 <= value <= MOST_TOKENS:
+    if type(value) is int and 0 <= value <= MAX_TOKENS:
         return value
     return None
 
@@ -152,7 +152,7 @@ def read_money(usage: object) -> float | None:
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
     # NaN is outside of any range.
-    if 0 <= cost <= MOST_MONEY:
+    if 0 <= cost <= MAX_MONEY:
         return float(cost)
     return None
 
@@ -163,9 +163,9 @@ def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, 
     Each gets an id that differs from all others, also from those of ``earlier`` messages.
     """
     taken, read, number = {*earlier}, [], len(earlier)
-    for call in calls[:MOST_CALLS] if isinstance(calls, list) else []:
+    for call in calls[:MAX_CALLS] if isinstance(calls, list) else []:
         fields = _as_object(call)
-        function, call_id = _as_object(fields.get("function")), read_text(fields.get("id"))[:LONGEST_ID]
+        function, call_id = _as_object(fields.get("function")), read_text(fields.get("id"))[:MAX_ID_LENGTH]
         if call_id in taken:
             call_id = f"{call_id}_"
         while not call_id or call_id in taken:
@@ -219,7 +219,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
 
 def truncate_text(text: str) -> str:
     """Return the beginning of an untrusted text, without lone surrogates."""
-    return replace_surrogates(text[:LONGEST])
+    return replace_surrogates(text[:MAX_TEXT_CHARACTERS])
 
 
 def replace_surrogates(text: str) -> str:
@@ -317,7 +317,7 @@ def _read_block(block: str) -> Iterator[_TextCall]:
         return
     text = block.strip()
     position, count = 0, 0
-    while position < len(text) and count <= MOST_CALLS:
+    while position < len(text) and count <= MAX_CALLS:
         value, position = _read_value(text, position)
         if isinstance(value, ReplyError):
             named = NAMED.search(text, position)
@@ -362,7 +362,7 @@ def _read_call(value: object) -> _TextCall | None:
 
 def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCall]]:
     decoder, wishes, pieces, position = json.JSONDecoder(strict=False), [], [], 0
-    for brace in [match.start() for match in re.finditer(r"\{", text)][:MOST_BRACES]:
+    for brace in [match.start() for match in re.finditer(r"\{", text)][:MAX_BRACES]:
         if brace < position:
             continue
         try:
@@ -379,9 +379,9 @@ def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCal
 
 def _close_braces(text: str, decoder: json.JSONDecoder) -> object:
     """Parse an object that lacks its last braces, which small models forget. Return None for another text."""
-    if not KEYED.search(text[:MOST_UNCLOSED]) or len(text) > MOST_UNCLOSED:
+    if not KEYED.search(text[:MAX_UNCLOSED]) or len(text) > MAX_UNCLOSED:
         return None
-    for missing in range(1, MOST_MISSING + 1):
+    for missing in range(1, MAX_MISSING + 1):
         with suppress(ValueError, RecursionError):
             return decoder.decode(text + "}" * missing)
     return None

@@ -23,7 +23,7 @@ DEFINITION = re.compile(r"^([ \t]+)(?:async\s+)?def\s", re.MULTILINE)
 DIVIDER = re.compile(r"\s*={5,9}\s*$")
 WORD = re.compile(r"\w+|[^\w\s]")
 # Maximum number of lines of a searched parent, and of shown lines.
-MOST_LINES, MOST_SHOWN = 600, 20
+MAX_LINES, MAX_SHOWN = 600, 20
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _find_lines(lines: list[str], searched_lines: list[str]) -> int | None:
 
 def _describe_nearest_lines(lines: list[str], searched_lines: list[str]) -> str:
     """Return a hint with the lines of the parent that are most similar to the SEARCH lines; empty if no lines are."""
-    if len(lines) > MOST_LINES or len(searched_lines) > MOST_SHOWN:
+    if len(lines) > MAX_LINES or len(searched_lines) > MAX_SHOWN:
         return ""
     words = [Counter(WORD.findall(text_line)) for text_line in lines]
     sought = sum((Counter(WORD.findall(text_line)) for text_line in searched_lines), Counter[str]())

@@ -46,9 +46,9 @@ BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 # Strings are matched and kept. An unclosed string is matched to the end, so that the scan stays linear.
 TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 # Maximum number of texts from which trailing commas are removed.
-MOST_MENDED = 20
+MAX_MENDED = 20
 # Prose contains few brackets that do not open JSON; the limit keeps hostile replies cheap.
-MOST_BRACKETS = 200
+MAX_BRACKETS = 200
 
 
 # Cached because pieces of replies and parents are parsed repeatedly. Callers do not change the trees.
@@ -376,10 +376,10 @@ def extract_json(text: str) -> Any:
     fenced = sorted((block.text for block in blocks), key=lambda block: not block.lstrip().startswith(("{", "[")))
     mended = 0
     for part in [*fenced, outside]:
-        for bracket in list(re.finditer(r"[{\[]", part))[:MOST_BRACKETS]:
+        for bracket in list(re.finditer(r"[{\[]", part))[:MAX_BRACKETS]:
             start = part[bracket.start() :]
             is_json, value, comma = _decode_json(start)
-            if not is_json and comma and mended < MOST_MENDED:
+            if not is_json and comma and mended < MAX_MENDED:
                 is_json, value, _ = _decode_json(TRAILING_COMMA.sub(lambda match: match[1] or "", start))
                 mended += 1
             if is_json:

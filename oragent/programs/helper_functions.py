@@ -10,7 +10,7 @@ from oragent._base.errors import CandidateError
 from oragent.programs.inspection import parse_tree
 
 # Maximum number of characters of copied text.
-MOST_COPIED = 100_000
+MAX_COPIED = 100_000
 
 
 def list_helpers(source: str, functions: Collection[str]) -> dict[str, str]:
@@ -48,8 +48,8 @@ def copy_helpers(source: str, names: Iterable[str], libraries: Mapping[str, str]
     copied = "\n\n\n".join(parts)
     if not copied:
         return source
-    if len(copied) > MOST_COPIED:
-        raise CandidateError(f"copied functions have more than {MOST_COPIED:,} characters", "rejected")
+    if len(copied) > MAX_COPIED:
+        raise CandidateError(f"copied functions have more than {MAX_COPIED:,} characters", "rejected")
     head, rest = _split_head(tree, source)
     return "\n\n".join(part for part in (head, copied, rest.lstrip("\n")) if part)
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from oragent._base.ast_utils import tree_of
 from oragent._base.errors import CandidateError, OragentError, ProblemError
-from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
+from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded_bytes
 from oragent.programs import native, parser_client, parser_worker, regions, size_limits, syntax
 from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.programs.parser_client import ParseLimitExceeded
@@ -23,15 +23,15 @@ from oragent.programs.parser_worker import Inspected as Inspected
 from oragent.programs.syntax import Signature
 
 # Maximum characters of a primitive.
-MOST_EXPRESSION = 2_000
+MAX_EXPRESSION = 2_000
 T = TypeVar("T")
 
 # Hashes of texts that this process may parse.
 _passed: OrderedDict[bytes, None] = OrderedDict()
-_MOST_PASSED = 100_000
+_MAX_PASSED = 100_000
 # Cache: a program is inspected when its reply is read, when it is compared with others, and when it is scored.
 _inspected: OrderedDict[tuple[str, Signature], Inspected] = OrderedDict()
-_MOST_INSPECTED = 512
+_MAX_INSPECTED = 512
 _lock = threading.Lock()
 
 
@@ -61,7 +61,7 @@ def mark_safe(source: str) -> None:
     """Record that this process may parse a text: the child accepted it, or it was built from accepted trees."""
     with _lock:
         _passed[_digest_text(source)] = None
-        if len(_passed) > _MOST_PASSED:
+        if len(_passed) > _MAX_PASSED:
             _passed.popitem(last=False)
 
 
@@ -118,7 +118,7 @@ def _read_inspection(answer: dict[str, object], source: str, signature: Signatur
 def _cache_inspection(source: str, signature: Signature, inspected: Inspected) -> Inspected:
     with _lock:
         _inspected[source, signature] = inspected
-        if len(_inspected) > _MOST_INSPECTED:
+        if len(_inspected) > _MAX_INSPECTED:
             _inspected.popitem(last=False)
     return inspected
 
@@ -205,8 +205,8 @@ def parse_expression(text: str) -> ast.expr:
 
 @lru_cache(maxsize=1024)
 def _expression_problem(text: str) -> str:
-    if len(text) > MOST_EXPRESSION:
-        return f"it has {len(text):,} characters, at most {MOST_EXPRESSION:,} are taken"
+    if len(text) > MAX_EXPRESSION:
+        return f"it has {len(text):,} characters, at most {MAX_EXPRESSION:,} are taken"
     return _ask_problem("expression", text=text)
 
 
@@ -214,7 +214,7 @@ def read_program(path: Path, signature: Signature) -> str:
     """Read a program that is callable as ``signature`` from a file; ``rejected`` errors name the file."""
     problem = ""
     try:
-        content = read_bounded_bytes(path, LONGEST_ARGUMENT)
+        content = read_bounded_bytes(path, MAX_ARGUMENT_BYTES)
         source = content.decode("utf-8", "replace" if len(content) > size_limits.MAX_BYTES else "strict")
         source, arrays = contract_references(source.replace("\r\n", "\n").replace("\r", "\n"))
         source = fit_to_frame(source, signature)

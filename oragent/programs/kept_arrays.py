@@ -16,9 +16,9 @@ from oragent._base.errors import CandidateError
 # Function that a program calls, and dictionary that a probe fills.
 LOAD, KEPT = "load_array", "KEPT_ARRAYS"
 # Maximum number of bytes and of arrays of one probe, of references of a program, and of arrays of a run.
-MOST_BYTES, MOST_OF_PROBE, MOST_LOADS, MOST_OF_RUN = 1_000_000, 8, 8, 100
+MAX_BYTES, MAX_OF_PROBE, MAX_LOADS, MAX_OF_RUN = 1_000_000, 8, 8, 100
 # Maximum number of characters of a program with the content of its arrays.
-MOST_CHARACTERS = 3_500_000
+MAX_CHARACTERS = 3_500_000
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 DTYPE = re.compile(r"\|b1|[|<][iu][1248]|<f[48]")
 _TEXT, _DIGEST = re.compile(r"[A-Za-z0-9+/]+={0,2}"), r"[0-9a-f]{16}"
@@ -58,7 +58,7 @@ class KeptArray:
         """Read the content from ``[dtype, shape, text]``; a ValueError if it is something else."""
         dtype, shape, text = tree
         is_plain = type(dtype) is str and type(text) is str and DTYPE.fullmatch(dtype) and _TEXT.fullmatch(text)
-        if not is_plain or len(text) > 2 * MOST_BYTES or not all(type(size) is int and size > 0 for size in shape):
+        if not is_plain or len(text) > 2 * MAX_BYTES or not all(type(size) is int and size > 0 for size in shape):
             raise ValueError("an array is kept as its type, its shape and its bytes")
         return cls(dtype, tuple(shape), text)
 
@@ -88,8 +88,8 @@ def pin_references(source: str, digests: Mapping[str, str]) -> str:
     references = [(match[2], match[4] or "") for match in _CALL.finditer(source)]
     if len(references) != len(re.findall(rf"\b{LOAD}\s*\(", source)):
         raise CandidateError(f'{LOAD} takes the name of an array as a text, such as {LOAD}("table")', "rejected")
-    if len(references) > MOST_LOADS:
-        raise CandidateError(f"the program calls {LOAD} {len(references)} times, at most {MOST_LOADS}", "rejected")
+    if len(references) > MAX_LOADS:
+        raise CandidateError(f"the program calls {LOAD} {len(references)} times, at most {MAX_LOADS}", "rejected")
     for name, digest in references:
         if not digest and name not in digests:
             known = ", ".join(sorted(digests)) or "none"
@@ -117,9 +117,9 @@ def expand_references(source: str, find: FindArray) -> str:
     if not loads_arrays(source):
         return source
     expanded = _CALL.sub(expand, source)
-    if len(expanded) > MOST_CHARACTERS:
+    if len(expanded) > MAX_CHARACTERS:
         raise CandidateError(
-            f"the program has {len(expanded):,} characters with its arrays, at most {MOST_CHARACTERS:,} are taken; "
+            f"the program has {len(expanded):,} characters with its arrays, at most {MAX_CHARACTERS:,} are taken; "
             "load fewer or smaller arrays",
             "rejected",
         )

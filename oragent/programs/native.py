@@ -24,7 +24,7 @@ CHANCE = re.compile(
     r"|\b(?P<clock>system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|time\s*\(\s*(?:0|NULL|nullptr)\s*\))"
 )
 # Maximum characters, as for Python programs.
-MOST = 100_000
+MAX_CHARACTERS = 100_000
 
 
 def signature_text(source: str, function: str) -> str:
@@ -130,6 +130,6 @@ def _head_pattern(function: str) -> re.Pattern[str]:
 
 
 def _without_comments(source: str) -> str:
-    if len(source) > 4 * MOST:
+    if len(source) > 4 * MAX_CHARACTERS:
         return ""
     return "".join(" " if match["comment"] else match[0] for match in PIECE.finditer(source))

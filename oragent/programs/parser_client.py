@@ -29,7 +29,7 @@ from oragent.sandbox.isolation.mechanisms import FORBID
 
 T = TypeVar("T")
 # Maximum bytes of an answer: a canonical form, or the JSON of a reply.
-LONGEST = 64 << 20
+MAX_ANSWER_BYTES = 64 << 20
 # Wall-clock limit, for busy machines; the kernel limits CPU time.
 PATIENCE_S = 120.0
 # Maximum wait of an event loop for an answer; a usual text takes a tenth of it.
@@ -225,7 +225,7 @@ class ParserClient:
             chunk = os.read(descriptor, 1 << 20)
         else:
             chunk = b""
-        if not chunk or len(self._received) > LONGEST:
+        if not chunk or len(self._received) > MAX_ANSWER_BYTES:
             raise _WorkerEnded(_exit_code_of(process))
         self._received += chunk
 

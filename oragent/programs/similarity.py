@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from oragent._base.ast_utils import tree_of
 
 TOKEN = re.compile(r"\w+|\S")
-MOST_TOKENS = 20_000
+MAX_TOKENS = 20_000
 # Maximum steps of a comparison: about half a second.
-MOST_WORK = 600_000
+MAX_WORK = 600_000
 LEFT_OUT = (ast.Import, ast.ImportFrom, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 NUMBER, NAME, TEXT = "number", "name", "text"
 
 
 # Maximum steps, of 64 tokens each, in all comparisons of a program: some tenths of a second.
-MOST_TOKEN_WORK = 10_000_000
+MAX_TOKEN_WORK = 10_000_000
 # Additional steps per token.
 _SETUP = 10
 
@@ -43,14 +43,14 @@ class PostorderTree:
 def likeness(first: str, second: str) -> float:
     """Compute the similarity of two programs in [0, 1] from their trees, or from their tokens.
 
-    Tokens are used if a program is not Python, or if a comparison of trees would take more than ``MOST_WORK`` steps.
+    Tokens are used if a program is not Python, or if a comparison of trees would take more than ``MAX_WORK`` steps.
     """
     try:
         trees = postorder_tree(tree_of(first)), postorder_tree(tree_of(second))
     except (SyntaxError, ValueError):
         trees = None
-    if trees is None or comparison_steps(*trees) > MOST_WORK:
-        words = [TOKEN.findall(text)[:MOST_TOKENS] for text in (first, second)]
+    if trees is None or comparison_steps(*trees) > MAX_WORK:
+        words = [TOKEN.findall(text)[:MAX_TOKENS] for text in (first, second)]
         return 1.0 - token_distance(*words)
     longest = max(len(trees[0].labels), len(trees[1].labels), 1)
     return max(0.0, 1.0 - tree_distance(*trees) / longest)
@@ -149,13 +149,13 @@ def find_nearest(tokens: Sequence[str], candidates: Sequence[Sequence[str]], thr
     """Find the candidate with the smallest token distance below a threshold.
 
     Returns:
-        Index of the first of equally near candidates, or None. Candidates beyond ``MOST_TOKEN_WORK`` are not compared.
+        Index of the first of equally near candidates, or None. Candidates beyond ``MAX_TOKEN_WORK`` are not compared.
     """
     best: tuple[float, int] | None = None
     work = 0
     for index, candidate in enumerate(candidates):
         work += min(len(tokens), len(candidate)) * (max(len(tokens), len(candidate)) // 64 + _SETUP)
-        if work > MOST_TOKEN_WORK:
+        if work > MAX_TOKEN_WORK:
             break
         distance_to_candidate = token_distance(tokens, candidate)
         if distance_to_candidate < threshold and (best is None or distance_to_candidate < best[0]):

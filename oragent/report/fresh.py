@@ -29,7 +29,7 @@ from oragent.report.significance import (
 
 FILE = "fresh.yaml"
 # Key of the file with the reason for a missing score, and maximum length of the reason.
-FAILED, MOST_REASON = "failed", 600
+FAILED, MAX_REASON = "failed", 600
 WORDS = {"test": "held out (test)", "fresh": "fresh"}
 PLACES = {"test": "test", "fresh": "the fresh set"}
 # Prefix of figures that are gaps to a reference value, in percent.
@@ -160,7 +160,7 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     try:
         best = scorer.read_figures(evaluation, "fresh")
     except ProblemError as problem:
-        tree = {"program": hash_best(path), FAILED: str(problem)[:MOST_REASON]}
+        tree = {"program": hash_best(path), FAILED: str(problem)[:MAX_REASON]}
         files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
         raise
     drawn = int(best["fresh_seed"])

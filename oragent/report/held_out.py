@@ -22,7 +22,7 @@ from oragent._base.text_format import escape_text
 from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.capabilities import (
     CHECK,
-    HELD_OUT_PATIENCE,
+    HELD_OUT_LIMIT_FACTOR,
     INSTANCES,
     describe_missing,
     evaluator_arguments,
@@ -38,7 +38,7 @@ from oragent.search.store import Store
 
 FILE = "test.yaml"
 # Maximum size of a program in bytes.
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 
 
 RESCORED_FILE = "rescored.yaml"
@@ -48,7 +48,7 @@ CHECKED = "checked"
 # Number of instances of a check, if the evaluator supports the option.
 INSTANCES_OF_CHECK = 3
 # Maximum number of characters of a reason.
-MOST_REASON = 300
+MAX_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class HeldOutScorer:
             return store.records(0)[0].candidate.source
 
     def evaluate(
-        self, source: str, mode: str | None, *arguments: str, patience: float = HELD_OUT_PATIENCE
+        self, source: str, mode: str | None, *arguments: str, patience: float = HELD_OUT_LIMIT_FACTOR
     ) -> Evaluation:
         """Evaluate a program in a mode, with options of the evaluator."""
         return self.run(self.make_job(source, mode, *arguments, patience=patience))
@@ -112,7 +112,7 @@ def best_text(path: Path) -> str:
     if not best.is_file():
         raise StoreError(f"{path} has no {best.name}, because no program was scored")
     try:
-        return files.read_bounded(best, MOST_BYTES)
+        return files.read_bounded(best, MAX_BYTES)
     except (OSError, UnicodeDecodeError) as problem:
         raise StoreError(f"cannot read {best}: {' '.join(str(problem).split())[:300]}") from None
 
@@ -272,7 +272,7 @@ def check_best(path: Path) -> BestCheck:
             return recorded
         check = _run_check(path, program)
     except (OragentError, OSError) as problem:
-        return BestCheck("", None, escape_text(str(problem))[:MOST_REASON])
+        return BestCheck("", None, escape_text(str(problem))[:MAX_REASON])
     files.replace_file(path / CHECK_FILE, yaml.safe_dump(asdict(check), sort_keys=False))
     return check
 
@@ -283,7 +283,7 @@ def read_check(path: Path) -> BestCheck | None:
         tree = load_yaml(path / CHECK_FILE)
         passed = None if tree["passed"] is None else bool(tree["passed"])
         calls = None if tree["calls"] is None else int(tree["calls"])
-        reason, cpu_s = escape_text(str(tree["reason"]))[:MOST_REASON], float(tree["cpu_s"])
+        reason, cpu_s = escape_text(str(tree["reason"]))[:MAX_REASON], float(tree["cpu_s"])
         check = BestCheck(str(tree["program"]), passed, reason, cpu_s, calls)
         if hash_best(path) == check.program:
             return check
@@ -303,6 +303,6 @@ def _run_check(path: Path, program: str) -> BestCheck:
         calls = ended.metrics.get(CHECKED)
         return BestCheck(program, True, cpu_s=ended.cpu_s, calls=calls if type(calls) is int else None)
     if ended.status is Status.REJECTED:
-        return BestCheck(program, False, escape_text(ended.message)[:MOST_REASON], ended.cpu_s)
+        return BestCheck(program, False, escape_text(ended.message)[:MAX_REASON], ended.cpu_s)
     reason = f"the check ended as {ended.status}: {escape_text(ended.message)}"
-    return BestCheck(program, None, reason[:MOST_REASON], ended.cpu_s)
+    return BestCheck(program, None, reason[:MAX_REASON], ended.cpu_s)

@@ -38,7 +38,7 @@ from oragent.report.significance import instance_gains
 
 MAX_PANELS = 9
 # Maximum number of bins on an axis. If there are more, only those with an elite are drawn.
-WIDEST = 40
+MAX_AXIS_BINS = 40
 
 
 # Width of a digit in points, at the size of a cell's text.
@@ -101,7 +101,7 @@ def _list_bins(announced: int, bins: Iterable[int]) -> tuple[int, ...]:
     """Return all bins of an axis, or only those in use if the evaluator printed bins far out of range."""
     used = sorted(set(bins))
     low, high = min(0, used[0]), max(announced - 1, used[-1])
-    if high - low < WIDEST:
+    if high - low < MAX_AXIS_BINS:
         return tuple(range(low, high + 1))
     return tuple(used)
 

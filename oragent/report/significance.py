@@ -24,7 +24,7 @@ WIDTH = 2 * NORMAL.inv_cdf(0.975)
 # Metric with the result of each instance, by problem size.
 BY_INSTANCE = "by_instance"
 # Maximum number of instances.
-MOST = 100_000
+MAX_INSTANCES = 100_000
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,9 @@ def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[
     if not pairs or not lists or any(len(old) != len(new) or not old for old, new in pairs):
         return None
     numbers = [value for pair in pairs for side in pair for value in side]
-    if len(numbers) > 2 * MOST or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
+    if len(numbers) > 2 * MAX_INSTANCES or not all(
+        type(value) in (int, float) and abs(value) < 1e300 for value in numbers
+    ):
         return None
     sign = direction.sign
     return [[sign * (new - old) for old, new in zip(*pair, strict=True)] for pair in pairs]

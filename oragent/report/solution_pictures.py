@@ -25,7 +25,7 @@ from oragent.report.held_out import HeldOutScorer, best_text, hash_best, hash_id
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder
 from oragent.sandbox.sandbox import Sandbox
 
-MOST_SVG_BYTES = 2 << 20
+MAX_SVG_BYTES = 2 << 20
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 ELEMENTS = frozenset(
     (
@@ -95,11 +95,11 @@ PROGRAMS = ("best", "seed")
 INSTANCE = re.compile(r"\w{1,80}", re.ASCII)
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8"}
 # Maximum size of all pictures in bytes, so that the page can be opened.
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 # Maximum number of pictures.
-MOST = 12
+MAX_PICTURES = 12
 # Drawing may take this many times longer than scoring.
-PATIENCE = 3
+DRAWING_FACTOR = 3
 
 
 def is_plain_svg(data: bytes) -> bool:
@@ -108,7 +108,7 @@ def is_plain_svg(data: bytes) -> bool:
     Elements and attributes that can contain scripts, styles or addresses are not known ones, and neither are document
     types, entities and processing instructions.
     """
-    if len(data) > MOST_SVG_BYTES or b"<!" in data or b"<?" in data or b"\0" in data:
+    if len(data) > MAX_SVG_BYTES or b"<!" in data or b"<?" in data or b"\0" in data:
         return False
     try:
         root = ElementTree.fromstring(data.decode("utf-8"))
@@ -186,7 +186,7 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
         drawn = tuple(Picture(Path(name).name, data) for name, data in sorted(images.items()))
     if DRAW in scorer.offers:
         drawn += _draw_solutions(scorer, best, run)
-    drawn = tuple(picture for picture in drawn if _is_picture(picture.name, picture.data))[:MOST]
+    drawn = tuple(picture for picture in drawn if _is_picture(picture.name, picture.data))[:MAX_PICTURES]
     (path / FOLDER).mkdir(exist_ok=True)
     for picture in drawn:
         # This function follows no links.
@@ -232,9 +232,9 @@ def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
         tree = load_yaml(path / FOLDER / FILE)
         if tree["program"] != hash_best(path) or about not in (None, tree["about"]):
             return ()
-        names = [Path(str(name)).name for name in tree["pictures"]][:MOST]
+        names = [Path(str(name)).name for name in tree["pictures"]][:MAX_PICTURES]
         values = {name: float(value) for name, value in tree.get("values", {}).items()}
-        contents = {name: files.read_bounded_bytes(path / FOLDER / name, MOST_BYTES) for name in names}
+        contents = {name: files.read_bounded_bytes(path / FOLDER / name, MAX_BYTES) for name in names}
         pictures = [Picture(name, contents[name], values.get(name)) for name in names]
     except (StoreError, OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
         return ()
@@ -246,13 +246,13 @@ def _is_picture(name: str, data: bytes) -> bool:
     if Path(name).suffix == SVG:
         return is_plain_svg(data)
     magic = MAGIC.get(Path(name).suffix)
-    return magic is not None and data.startswith(magic) and len(data) <= MOST_BYTES
+    return magic is not None and data.startswith(magic) and len(data) <= MAX_BYTES
 
 
 def _run_option(
     scorer: HeldOutScorer, source: str, option: str, suffixes: Iterable[str], run: Run | None
 ) -> tuple[Result, Mapping[str, bytes]]:
-    job = scorer.make_job(source, None, option, patience=PATIENCE)
+    job = scorer.make_job(source, None, option, patience=DRAWING_FACTOR)
     command = replace(job.make_command(), bring=tuple(f"*{suffix}" for suffix in suffixes))
     ended = (run or partial(_run_sandboxed, companion_folder=job.companion_folder))(command, scorer.folder.root)
     outcome = judge_result(ended, command.limits)

@@ -38,7 +38,7 @@ SMALL_BYTES = 128 << 10
 # Maximum size of all copies.
 COPIED_BYTES = 8 << 20
 # Maximum number of entries in all recreated folders.
-MOST_ENTRIES = 500
+MAX_ENTRIES = 500
 # Suffixes of programs in any language.
 SUFFIXES = ".py .js .mjs .cjs .ts .sh .bash .pl .rb .lua .jl .R .r .php .tcl .m .awk"
 PROGRAMS = frozenset(SUFFIXES.split())
@@ -216,7 +216,7 @@ CompanionEntry = tuple[str, str, bytes | None]
 @dataclass
 class _Room:
     bytes: int = COPIED_BYTES
-    entries: int = MOST_ENTRIES
+    entries: int = MAX_ENTRIES
 
 
 def list_entries(companion_folder: CompanionFolder | None) -> tuple[CompanionEntry, ...]:

@@ -23,7 +23,7 @@ _COMPILED: dict[str, tuple[bytes, CodeType]] = {}
 
 
 # Maximum number of helpers that are read for their imports.
-MOST_HELPERS = 200
+MAX_HELPERS = 200
 
 
 def compile_script(script: str, text: bytes) -> None:
@@ -113,7 +113,7 @@ def _find_helpers(script: Path, companion_folder: CompanionFolder | None) -> dic
     """Return the files next to a script that it imports, directly or indirectly, by module name in order."""
     helpers: dict[str, Path] = {}
     waiting = [script]
-    while waiting and companion_folder and len(helpers) < MOST_HELPERS:
+    while waiting and companion_folder and len(helpers) < MAX_HELPERS:
         for name in _imported_modules(waiting.pop(0)):
             top = name.partition(".")[0]
             for path in (companion_folder.folder / f"{top}.py", companion_folder.folder / top / "__init__.py"):

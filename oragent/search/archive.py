@@ -33,7 +33,7 @@ TAIL = 0.05
 # Largest change of an end by rounding to six digits, as a share of the width.
 ROUNDING = 0.01
 # Largest magnitude of a feature, so that differences are finite.
-LARGEST = 1e300
+MAX_FEATURE = 1e300
 Features = tuple[float, ...]
 
 
@@ -106,7 +106,7 @@ def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:
 
     The ends are rounded to six digits, unless rounding moves an end by more than `ROUNDING` of the width.
     """
-    finite = np.clip(np.asarray(values, dtype=float), -LARGEST, LARGEST)
+    finite = np.clip(np.asarray(values, dtype=float), -MAX_FEATURE, MAX_FEATURE)
     low, high = (float(end) for end in np.quantile(finite, (TAIL, 1 - TAIL)))
     margin = ROOM * (high - low) or max(ROOM * abs(low), 1e-6)
     exact = (low - margin, high + margin)

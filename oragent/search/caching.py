@@ -31,7 +31,7 @@ DATA = ("checkpoints", "data")
 # Parts of this package that evaluators import.
 PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")
 # Largest size of a stored evaluation.
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 class Cache:
@@ -65,7 +65,7 @@ class Cache:
         if self._db is None or evaluation.status not in LASTING:
             return
         text = json.dumps(vars(evaluation) | {"status": str(evaluation.status)}, default=repr)
-        if len(text) <= MOST_BYTES:
+        if len(text) <= MAX_BYTES:
             with suppress(StoreError):
                 values = {"key": self._cache_key(fingerprint, job), "evaluation": text}
                 self._db.write_row("INSERT OR IGNORE INTO", "evaluations", values)

@@ -17,11 +17,11 @@ SHARE = 0.8
 # No further value is measured if the share is in this range.
 CLOSE = (0.6, 0.9)
 # Maximum number of measured values, and maximum factor from one to the next.
-MOST_VALUES, LARGEST_STEP = 4, 8.0
+MAX_VALUES, MAX_STEP = 4, 8.0
 # Smallest share of the limit that is left after the reserve for compilation.
-LEAST_SHARE = 0.2
+MIN_SHARE = 0.2
 # Smallest factor by which the work of a program that ran out of time is lowered.
-LEAST_FACTOR = 0.1
+MIN_FACTOR = 0.1
 # Function that runs a program on practice instances.
 Measure = Callable[[str], Awaitable[ProbeResult]]
 
@@ -68,11 +68,11 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
         return Calibration(source)
     points: list[_Point] = []
     value, start_s, whole_s = parameter.value, 0.0, limit_s
-    for _ in range(MOST_VALUES):
+    for _ in range(MAX_VALUES):
         result = await measure(write_values(source, {parameter.name: value}))
         # Later runs reuse machine code, so the first one shows how long compilation takes.
         start_s = max(start_s, read_start(result))
-        limit_s = max(whole_s - start_reserve(start_s), LEAST_SHARE * whole_s)
+        limit_s = max(whole_s - start_reserve(start_s), MIN_SHARE * whole_s)
         point = _read_point(value, result, planned)
         if point is None:
             break
@@ -97,7 +97,7 @@ def lower_work(source: str, seconds: float, places: Mapping[str, float], finishe
         limit_s: CPU seconds that all calls of the function may take.
 
     Returns:
-        The program; empty if it declares no work, or if no smaller amount above `LEAST_FACTOR` of it fits.
+        The program; empty if it declares no work, or if no smaller amount above `MIN_FACTOR` of it fits.
     """
     parameter = work_parameter(source)
     if parameter is None:
@@ -105,7 +105,7 @@ def lower_work(source: str, seconds: float, places: Mapping[str, float], finishe
     once = max(seconds - sum(places.values()), 0.0) if places else 0.0
     factor = (SHARE * limit_s - once) * finished / max(seconds - once, 1e-9)
     value = _fit(parameter, parameter.value * factor)
-    if not factor >= LEAST_FACTOR or value >= parameter.value:
+    if not factor >= MIN_FACTOR or value >= parameter.value:
         return ""
     return write_values(source, {parameter.name: value})
 
@@ -131,7 +131,7 @@ def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: 
     too_large = min((point.value for point in points if point.seconds is None), default=float("inf"))
     latest = points[-1]
     if not measured:
-        return _fit(parameter, latest.value / LARGEST_STEP)
+        return _fit(parameter, latest.value / MAX_STEP)
     value, seconds = measured[-1]
     # With one point, the time is assumed to be proportional to the value.
     constant, slope = 0.0, seconds / value if value > 0 else 0.0
@@ -140,10 +140,10 @@ def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: 
         slope = (seconds - earlier) / (value - previous)
         constant = seconds - slope * value
     if slope <= 0.0:
-        proposed = value * LARGEST_STEP
+        proposed = value * MAX_STEP
     else:
         proposed = (SHARE * limit_s - constant) / slope
-    proposed = min(max(proposed, value / LARGEST_STEP), value * LARGEST_STEP)
+    proposed = min(max(proposed, value / MAX_STEP), value * MAX_STEP)
     if proposed >= too_large:
         proposed = (value + too_large) / 2
     return _fit(parameter, proposed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from oragent._base import package_data
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
-from oragent._base.files import LONGEST_ARGUMENT, read_bounded_bytes
+from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded_bytes
 from oragent.llm import keys
 from oragent.llm.keys import Demand, expect_trusted, model_demands, quote_shortened, server_address
 from oragent.llm.prices import Prices, price_package_hint
@@ -75,7 +75,7 @@ def _list_demands(config: Config) -> Iterator[Demand]:
     if file:
         text = ""
         with suppress(OSError):
-            text = hashlib.sha256(read_bounded_bytes(Path(file), LONGEST_ARGUMENT)).hexdigest()
+            text = hashlib.sha256(read_bounded_bytes(Path(file), MAX_ARGUMENT_BYTES)).hexdigest()
         yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
     if config.cluster and not config.cluster.startswith("local"):
         yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))

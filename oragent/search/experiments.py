@@ -28,7 +28,7 @@ TRAIN, PRACTICE = "train", capabilities.PRACTICE
 # Default CPU seconds of a probe or sweep.
 CPU_S = 60.0
 # A further run begins only if this many CPU seconds remain.
-LEAST_S = 0.5
+MIN_S = 0.5
 # A run that used at least this share of its limit counts as ended by the limit.
 NEARLY = 0.9
 USED_UP = "not measured: the CPU seconds of the sweep were used"
@@ -287,7 +287,7 @@ async def run_probe(
     used = 0.0
     sizes: Sequence[int | None] = subset.sizes or (None,)
     for size in sizes:
-        if results and cpu_s - used < LEAST_S:
+        if results and cpu_s - used < MIN_S:
             break
         evaluation = await measure(source, size, subset, cpu_s - used, observer)
         results.append(_size_result(size, evaluation))
@@ -493,7 +493,7 @@ class _Sweep:
         """
         messages = {row.message for row in self._rows.values()}
         all_fail = len(messages) == 1 and "" not in messages
-        if self._remaining_s < LEAST_S or (all_fail and len(self._rows) > 1):
+        if self._remaining_s < MIN_S or (all_fail and len(self._rows) > 1):
             return 0
         if not self._rows or all_fail:
             return 1

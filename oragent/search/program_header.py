@@ -14,7 +14,7 @@ from oragent.search.strategies.or_agent.tree import ACCOUNT
 
 WIDTH = 110
 # Largest number of characters of the idea.
-MOST_IDEA = 1200
+MAX_IDEA = 1200
 # Mark after the comment sign of header lines, which are not part of the program.
 MARK = "|"
 
@@ -74,5 +74,5 @@ def _find_idea(source: str, notes: Sequence[RoundNote]) -> str:
         for note in reversed(notes):
             if note.kind == kind and note.text.startswith(prefix):
                 text = note.text.removeprefix(prefix)
-                return (str(json.loads(text).get("idea", "")) if kind == ACCOUNT else text)[:MOST_IDEA]
+                return (str(json.loads(text).get("idea", "")) if kind == ACCOUNT else text)[:MAX_IDEA]
     return ""

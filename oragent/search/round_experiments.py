@@ -19,13 +19,13 @@ from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase
 from oragent.ledger.case import wait_for_all
 from oragent.programs.inspection import fit_to_frame
-from oragent.programs.kept_arrays import LOAD, MOST_OF_RUN, loads_arrays, pin_references
+from oragent.programs.kept_arrays import LOAD, MAX_OF_RUN, loads_arrays, pin_references
 from oragent.search.candidate import PROBE, Candidate
 from oragent.search.config import Config
 from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
-    LEAST_S,
+    MIN_S,
     PRACTICE,
     InstanceRunner,
     ProbeResult,
@@ -195,7 +195,7 @@ class RoundExperiments:
         listed = evaluation.metrics.get(KEPT_METRIC)
         count = sum(note.kind == ARRAY for note in (*self._run.recall(ARRAY), *self._run.written, *self._run.notes))
         if isinstance(listed, dict):
-            for name, (digest, dtype, shape) in [*listed.items()][: max(MOST_OF_RUN - count, 0)]:
+            for name, (digest, dtype, shape) in [*listed.items()][: max(MAX_OF_RUN - count, 0)]:
                 text = KeptNote(self._run.number, name, digest, dtype, tuple(shape)).dump()
                 self._run.notes.append(RoundNote(self._run.number, ARRAY, text))
 
@@ -214,7 +214,7 @@ class RoundExperiments:
         return max(0.0, remaining - sum(float(note.text) for note in self._run.notes if note.kind == EXPERIMENT_S))
 
     def _limit_experiment(self, cpu_s: float) -> float:
-        if (remaining := self.cpu_s_left) < LEAST_S:
+        if (remaining := self.cpu_s_left) < MIN_S:
             raise ConfigError(
                 "the CPU seconds of this run for sweeps and probes are used up; each evaluation adds some"
             )

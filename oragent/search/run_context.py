@@ -26,7 +26,7 @@ SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 # Maximum size of a small model, in billions of parameters, as read from its name.
 SMALL_B = 9.0
 # Number of programs after which the replies of a model determine its style.
-ENOUGH = 6
+MIN_STYLE_PROGRAMS = 6
 # Minimum shares of usable and of scored programs of a strong model.
 USABLE, SCORED = 0.85, 0.6
 
@@ -62,7 +62,7 @@ def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
     """Return the style of a model's prompts, ``small`` or ``strong``, from settings, replies so far or model size."""
     if model is not None and model.style != "auto":
         return model.style
-    if shown.programs >= ENOUGH:
+    if shown.programs >= MIN_STYLE_PROGRAMS:
         good = shown.usable >= USABLE * shown.programs and shown.scored >= SCORED * shown.programs
         if good:
             return "strong"

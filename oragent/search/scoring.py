@@ -50,7 +50,7 @@ from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
 # Limit on sleep as a multiple of the seed's wall time, and minimum of this limit in seconds.
-SLEEP_FACTOR, LEAST_SLEEP_S = 4.0, 3.0
+SLEEP_FACTOR, MIN_SLEEP_S = 4.0, 3.0
 # Number of instances of a probe.
 PROBED = 3
 
@@ -142,7 +142,7 @@ class Scoring:
 
     def bound_sleep(self, seed: Evaluation) -> None:
         """Limit the time that programs may sleep without using a CPU, based on the seed's wall time."""
-        idle_s = min(self._limits.idle_s, max(LEAST_SLEEP_S, SLEEP_FACTOR * seed.wall_s))
+        idle_s = min(self._limits.idle_s, max(MIN_SLEEP_S, SLEEP_FACTOR * seed.wall_s))
         self._limits = replace(self._limits, idle_s=idle_s)
 
     def fingerprint(self, source: str) -> str:

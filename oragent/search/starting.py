@@ -17,11 +17,11 @@ from oragent.search.store import Store, is_blank
 from oragent.search.strategies.or_agent.tree import final_memory
 
 # Maximum number of programs that are taken from one run.
-MOST_PROGRAMS = 20
+MAX_PROGRAMS = 20
 # Maximum size of a program in bytes, without and with the arrays that it loads.
-MOST_BYTES, MOST_WITH_ARRAYS = 200_000, 4 << 20
+MAX_BYTES, MAX_WITH_ARRAYS = 200_000, 4 << 20
 # Maximum number of characters of lessons, because they make prompts longer.
-MOST_LETTERS = 8_000
+MAX_LESSON_CHARACTERS = 8_000
 LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
 # Word for the lessons of the problem's family, instead of a file.
 WORD = "memory"
@@ -64,7 +64,7 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
         elif path.suffix == ending and path.is_file():
             sources.append(_read_start(path))
         elif path.suffix == ".md" and path.is_file():
-            lessons.append(_read_limited(path, MOST_BYTES))
+            lessons.append(_read_limited(path, MAX_BYTES))
         elif source == WORD:
             family_name = family_of(problem.name)
             raise ConfigError(
@@ -79,9 +79,9 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
 
 
 def _latest_lessons(text: str) -> str:
-    if len(text) <= MOST_LETTERS:
+    if len(text) <= MAX_LESSON_CHARACTERS:
         return text
-    end = text[len(LEFT_OUT) + 2 - MOST_LETTERS :]
+    end = text[len(LEFT_OUT) + 2 - MAX_LESSON_CHARACTERS :]
     return f"{LEFT_OUT}\n\n{end.partition(chr(10))[2] or end}"
 
 
@@ -127,7 +127,7 @@ def _read_elites(run: Path, problem: Problem) -> list[str]:
     folders = sorted(run.glob(f"candidates/*/heuristic{_program_suffix(problem)}"))
     scored = sorted(((_elite_fitness(path.parent, problem), path) for path in folders), key=lambda pair: -pair[0])
     best = [file] if (file := best_file(run)).is_file() else []
-    return list(_read_programs([*best, *(path for _, path in scored)]))[:MOST_PROGRAMS]
+    return list(_read_programs([*best, *(path for _, path in scored)]))[:MAX_PROGRAMS]
 
 
 def _read_programs(files: Iterable[Path]) -> Iterable[str]:
@@ -153,9 +153,9 @@ def _elite_fitness(folder: Path, problem: Problem) -> float:
 
 
 def _read_start(path: Path) -> str:
-    text = _read_limited(path, MOST_WITH_ARRAYS)
-    if len(contract_references(text)[0]) > MOST_BYTES:
-        raise ConfigError(f"cannot read {path}: it has more than {MOST_BYTES:,} bytes")
+    text = _read_limited(path, MAX_WITH_ARRAYS)
+    if len(contract_references(text)[0]) > MAX_BYTES:
+        raise ConfigError(f"cannot read {path}: it has more than {MAX_BYTES:,} bytes")
     return text
 
 
@@ -179,7 +179,7 @@ def rebuild_run(folder: RunFolder) -> int:
     with folder.locked():
         if _is_whole(folder):
             raise StoreError(f"{folder.database} can be read and contains rounds: continue it with 'oragent resume'")
-        files = [file for file in folder.found_elites() if file.stat().st_size <= MOST_WITH_ARRAYS]
+        files = [file for file in folder.found_elites() if file.stat().st_size <= MAX_WITH_ARRAYS]
         sources = list(dict.fromkeys(file.read_text(encoding="utf-8", errors="replace") for file in files))
         if not sources:
             raise StoreError(f"{folder.path} cannot be rebuilt: it has neither candidates/ nor best.py")

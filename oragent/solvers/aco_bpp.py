@@ -11,7 +11,7 @@ from oragent.solvers.aco import Watch, draw_uniforms, follow, inlined, make_colo
 from oragent.solvers.kernels import CUBE, kernel
 
 # Bounds of promises.
-LEAST, MOST = 1e-6, 1e6
+MIN_HEURISTIC, MAX_HEURISTIC = 1e-6, 1e6
 # Minimum weight of any item that fits.
 BASE = 1e-5
 
@@ -146,8 +146,8 @@ def _colony(sizes, fitting, heuristics, decay, draws, pheromone):  # type: ignor
 
 def bounded_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale promises to [1e-6, 1], as ReEvo does: clip to 1e-6 and 1e6, divide by the largest, clip at 1e-6 again."""
-    bounded = np.clip(heuristics, LEAST, MOST)
-    shares: NDArray[np.float64] = np.maximum(bounded / bounded.max(), LEAST)
+    bounded = np.clip(heuristics, MIN_HEURISTIC, MAX_HEURISTIC)
+    shares: NDArray[np.float64] = np.maximum(bounded / bounded.max(), MIN_HEURISTIC)
     return shares
 
 

@@ -32,7 +32,7 @@ from oragent.solvers.aco import inlined
 from oragent.solvers.kernels import kernel
 
 # Minimum gain of a 2-opt move; a smaller gain may be a rounding error.
-LEAST_GAIN = 1e-6
+MIN_GAIN = 1e-6
 # Maximum number of rounds of a descent: relocations that land one place before their gap can cycle.
 MAX_ROUNDS = 1000
 # Relative to the longest length: more than the rounding error of a sum of six lengths in single precision.
@@ -211,7 +211,7 @@ def descend(lengths, near, tour, slack):  # type: ignore[no-untyped-def]
     for _ in range(MAX_ROUNDS):
         _note_places(places, tour)
         change, first, last = best_two_opt(lengths, near, tour, places, slack)
-        turned = change < -LEAST_GAIN
+        turned = change < -MIN_GAIN
         if turned:
             reverse(tour, first, last)
             _note_places(places, tour)
@@ -313,7 +313,7 @@ def _apply_best_two_opt(search, first):  # type: ignore[no-untyped-def]
     tour, edges = search.tour, search.edges
     ahead, behind = search.weights[tour[first - 1]], search.weights[tour[first]]
     least = _scan_turns(search.changes, tour, edges, ahead, behind, first)
-    if least >= -LEAST_GAIN:
+    if least >= -MIN_GAIN:
         return False
     last = _first_position(search.changes, first + 1, least)
     reverse(tour, first, last)

@@ -34,7 +34,7 @@ from oragent.workspace.records import describe_conflict, write_record
 from oragent.workspace.runner import ProgramRun, ProgramRunner
 from oragent.workspace.settings import WorkspaceSettings
 from oragent.workspace.sources import FolderState, find_program
-from oragent.workspace.submission import MOST, BuildCheck, RevisionCheck, describe_entry
+from oragent.workspace.submission import MAX_FINDINGS, BuildCheck, RevisionCheck, describe_entry
 from oragent.workspace.tools import (
     ASK_PERSON,
     SET_CELL,
@@ -46,7 +46,7 @@ from oragent.workspace.tools import (
 from oragent.workspace.versions import Versions
 
 # Maximum number of characters of a file in a prompt.
-MOST_SHOWN = 20_000
+MAX_SHOWN = 20_000
 PLAN = "plan.json"
 LIBRARIES = (
     "Use PuLP, Pyomo, highspy, OR-Tools, gurobipy, linopy or SciPy, as far as they are installed, for at most {:g} s. "
@@ -286,9 +286,9 @@ class VerbRunner:
             "before": run_before.objective if run_before.has_solution else None,
             "change": _describe_gap(comparison),
             "preserved": check.preserved,
-            "differences": [*check.missing_rows(), *map(describe_entry, entries[:MOST])],
-            "data_edits": [str(edit) for edit in planned[:MOST]],
-            "unplanned_edits": [str(edit) for edit in unplanned[:MOST]],
+            "differences": [*check.missing_rows(), *map(describe_entry, entries[:MAX_FINDINGS])],
+            "data_edits": [str(edit) for edit in planned[:MAX_FINDINGS]],
+            "unplanned_edits": [str(edit) for edit in unplanned[:MAX_FINDINGS]],
             "missing": list(check.missing),
             "comparison": comparison.model_dump(mode="json") if comparison else None,
         }
@@ -389,9 +389,9 @@ def _bounded_text(path: str, file: Path) -> str:
         text = decode_text(read_bytes(file), path)
     except WorkspaceError as problem:
         return f"({problem})"
-    if len(text) <= MOST_SHOWN:
+    if len(text) <= MAX_SHOWN:
         return text
-    shown = text[: text.rfind("\n", 0, MOST_SHOWN) + 1] or text[:MOST_SHOWN]
+    shown = text[: text.rfind("\n", 0, MAX_SHOWN) + 1] or text[:MAX_SHOWN]
     return f"{shown}... {text.count(chr(10)) - shown.count(chr(10))} more lines"
 
 

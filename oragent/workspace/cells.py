@@ -31,7 +31,7 @@ FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<l
 CHANGE = re.compile(rf"(?P<cell>{FORM.pattern})=(?P<value>[^=]*)", re.DOTALL)
 LABEL = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,"]+?))\s*(?:,|$)')
 PLAIN_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
-MOST_NAMED = 8
+MAX_NAMED = 8
 JSON = ".json"
 # Maximum seconds to write a new value into a database.
 PATIENCE_S = 30.0
@@ -138,7 +138,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     labels = ", ".join(cell.row)
     if not places:
         row_names = [", ".join(row[: len(keys)]) for row in rows]
-        near = get_close_matches(labels, row_names, n=3, cutoff=0.3) or row_names[:MOST_NAMED]
+        near = get_close_matches(labels, row_names, n=3, cutoff=0.3) or row_names[:MAX_NAMED]
         raise WorkspaceError(f"{shorten_path(cell.path)} has no row {shorten(labels)!r}; there are {'; '.join(near)}")
     if len(places) > 1:
         more = f"{len(places)} rows begin with {shorten(labels)!r}"
@@ -160,7 +160,7 @@ def _choose(name: str, names: list[str], path: str, noun: str) -> str:
             return same[0]
         if same:
             raise WorkspaceError(f"{shorten_path(path)} has {len(same)} {noun}s named {shorten(name)!r}")
-    listed = ", ".join(plain(candidate, 40) for candidate in names[:MOST_NAMED])
+    listed = ", ".join(plain(candidate, 40) for candidate in names[:MAX_NAMED])
     raise WorkspaceError(f"{shorten_path(path)} has no {noun} {shorten(name)!r}; there are {listed}")
 
 

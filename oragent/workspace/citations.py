@@ -39,7 +39,7 @@ LOOKS = re.compile(
     rf"|\b(?:row|column) {PAIRED}{{1,100}}?, (?:row|column) {PAIRED}{{1,100}}? (?:=|is) [^\s]+",
     re.IGNORECASE,
 )
-MOST_CITATIONS = 1000
+MAX_CITATIONS = 1000
 SPLIT = re.compile(r"(?<!\\)\.")
 # Characters that are compared as ASCII ones.
 ALIKE = str.maketrans(
@@ -156,8 +156,8 @@ def read_citation_list(value: object) -> tuple[Citation, ...]:
     A line has path, line and quote. A cell has path, row, column, value and optionally table. A key has path, keys and
     value. An object of any other form is an unclear citation.
     """
-    if not isinstance(value, list) or len(value) > MOST_CITATIONS:
-        raise WorkspaceError(f"expected a list of at most {MOST_CITATIONS} citations, each an object with a path")
+    if not isinstance(value, list) or len(value) > MAX_CITATIONS:
+        raise WorkspaceError(f"expected a list of at most {MAX_CITATIONS} citations, each an object with a path")
     return tuple(map(_read_object, value))
 
 

@@ -26,7 +26,7 @@ from oragent.workspace.sources import FolderState
 
 FIGURES = f"data/{tables.PARAMETERS_FILE}"
 DATA_ENDINGS = (*TABLES, *DATABASES, ".json", ".parquet")
-LARGEST_PLAN = 4 << 20
+MAX_PLAN_BYTES = 4 << 20
 # A number with a decimal comma, which cannot be a number with a separator of thousands.
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?:\d{1,2}|\d{4,})")
 
@@ -162,7 +162,7 @@ class EditPlan:
     @classmethod
     def read(cls, path: Path) -> "EditPlan":
         """Read a plan: JSON with ``data`` and ``edits``, or text with one change per line; ``#`` begins a comment."""
-        text = read_text(path, LARGEST_PLAN)
+        text = read_text(path, MAX_PLAN_BYTES)
         if path.suffix != ".json":
             lines = (line.strip() for line in text.splitlines())
             return cls(tuple(_of_change(read_change(line)) for line in lines if line and not line.startswith("#")))

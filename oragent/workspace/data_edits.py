@@ -24,9 +24,9 @@ from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
 
 # Maximum depth of keys in a JSON file.
-MOST_KEYS = 8
+MAX_KEYS = 8
 # Number of files whose tables are kept in memory.
-MOST_KEPT = 8
+MAX_KEPT = 8
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
@@ -96,7 +96,7 @@ def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | 
     if key not in _LAST_TABLES:
         _LAST_TABLES[key] = _parse_tables(path, content)
     _LAST_TABLES.move_to_end(key)
-    while len(_LAST_TABLES) > MOST_KEPT:
+    while len(_LAST_TABLES) > MAX_KEPT:
         _LAST_TABLES.popitem(last=False)
     return _LAST_TABLES[key]
 
@@ -124,7 +124,7 @@ def list_json_cells(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[st
     """Yield for each value of a JSON file its keys, joined with commas, its object or list, and its key there."""
     for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
         path = (*keys, str(key))
-        if isinstance(inner, dict | list) and len(path) < MOST_KEYS:
+        if isinstance(inner, dict | list) and len(path) < MAX_KEYS:
             yield from list_json_cells(inner, path)
         else:
             yield ", ".join(path), value, key

@@ -20,7 +20,7 @@ from oragent._base.errors import WorkspaceError
 
 FORMATS = (".docx", ".pdf", ".eml")
 # Maximum bytes of the text of a document.
-MOST_TEXT = 8 << 20
+MAX_TEXT = 8 << 20
 # Limits of the process that reads a PDF.
 CPU_S, MEMORY, WALL_S = 20, 1 << 30, 120
 BODY = "word/document.xml"
@@ -45,11 +45,11 @@ def _word_text(content: bytes) -> str:
     """Return the text of a Word document, one line per paragraph; tabs separate the cells of a table."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(BODY) as member:
-            body = member.read(MOST_TEXT + 1)
+            body = member.read(MAX_TEXT + 1)
     except (zipfile.BadZipFile, KeyError, RuntimeError, OSError, NotImplementedError, EOFError):
         raise WorkspaceError("cannot be read as a Word document; save it again as .docx, or as plain text") from None
-    if len(body) > MOST_TEXT:
-        raise WorkspaceError(f"has more than {MOST_TEXT >> 20} MiB of text; split it")
+    if len(body) > MAX_TEXT:
+        raise WorkspaceError(f"has more than {MAX_TEXT >> 20} MiB of text; split it")
     parts = []
     for token in TOKEN.finditer(body.decode("utf-8", "replace")):
         if token["text"] is not None:
@@ -61,7 +61,7 @@ def _word_text(content: bytes) -> str:
 
 def _mail_text(content: bytes) -> str:
     """Return the main headers of an e-mail, and its text."""
-    message = email.message_from_bytes(content[:MOST_TEXT], policy=email.policy.default)
+    message = email.message_from_bytes(content[:MAX_TEXT], policy=email.policy.default)
     body = message.get_body(("plain", "html"))
     try:
         text = "" if body is None else str(body.get_content())
@@ -91,7 +91,7 @@ def _pdf_text(content: bytes) -> str:
         raise WorkspaceError(f"is a PDF that takes more than {WALL_S} s to read; save its text") from None
     if ended.returncode:
         raise WorkspaceError("is a PDF that cannot be read; save its text")
-    return ended.stdout[:MOST_TEXT].decode("utf-8", "replace")
+    return ended.stdout[:MAX_TEXT].decode("utf-8", "replace")
 
 
 def print_pdf(cpu_s: int, memory: int) -> None:

@@ -28,14 +28,14 @@ HOLDS, FAILS, UNSOLVED = 0, 1, 3
 HIDDEN = {"verb", "ok", "warnings", "results", "limits"}
 
 # Maximum number of characters of a text with citations.
-LARGEST = 4 << 20
+MAX_CITING_CHARACTERS = 4 << 20
 # Fields of a citation that name a place.
 PLACE = ("path", "table", "line", "row", "column", "keys")
 
 
 def check_text(state: FolderState, path: Path) -> CiteResult:
     """Look up each citation of a text, or of a JSON list of objects."""
-    text = read_text(path, LARGEST)
+    text = read_text(path, MAX_CITING_CHARACTERS)
     is_list = path.suffix.casefold() == ".json"
     citations = read_citation_list(parse_json(text, path)) if is_list else find_citations(text)
     files = state.list_files()

@@ -18,9 +18,9 @@ from oragent.workspace.undoing import list_verbs_in_force
 from oragent.workspace.versions import SHORT, Versions
 
 # Maximum number of versions whose changes are shown; the last ones are kept.
-MOST_VERSIONS = 50
+MAX_VERSIONS = 50
 # Maximum number of rows of a table of decisions, and of rows of the model.
-MOST_ROWS = 60
+MAX_ROWS = 60
 WRITTEN, TAKEN_BACK = "written", "taken back"
 
 
@@ -35,7 +35,7 @@ def render_page(folder: Path) -> str:
     files, verbs = home.list_files(), finished_verbs(folder)
     versions = Versions(folder, readonly=True)
     records = versions.list_versions()
-    history = [(version, versions.describe_diff(version.id)) for version in records[-MOST_VERSIONS:]]
+    history = [(version, versions.describe_diff(version.id)) for version in records[-MAX_VERSIONS:]]
     in_force = list_verbs_in_force(versions.list_own())
     program = home.find_program()
     revisions = [verb for verb in verbs if verb.result["verb"] == "revise"]
@@ -62,7 +62,7 @@ def render_page(folder: Path) -> str:
             unplanned=last.get("unplanned_edits", ()),
             change=last.get("change", ""),
             decisions=_plan_tables(record),
-            most=MOST_ROWS,
+            most=MAX_ROWS,
             conflict=recorded_conflict(record),
             objective=_record_objective(record),
             standing=_record_standing(record, bool(program)),

@@ -19,7 +19,7 @@ from oragent.workspace.runner import ProgramRun
 RECORD = ".oragent/run.json"
 CONFLICT_S = 20.0
 # Maximum number of lines of a remedy and of a conflict.
-MOST_PARTS = 20
+MAX_PARTS = 20
 
 
 def hash_inputs(files: Mapping[str, Path], opened: Collection[str]) -> dict[str, str]:
@@ -88,6 +88,6 @@ def describe_conflict(milp: Milp) -> Iterator[str]:
     remedy = [remark.text for remark in remarks if remark.topic is Topic.NEAREST]
     parts = [remark.text for remark in remarks if remark.topic is not Topic.NEAREST]
     for texts, word in ((remedy, "changes"), (parts, "parts of the conflict")):
-        yield from (f"- {text}" for text in texts[:MOST_PARTS])
-        if len(texts) > MOST_PARTS:
-            yield f"- and {len(texts) - MOST_PARTS} more {word}"
+        yield from (f"- {text}" for text in texts[:MAX_PARTS])
+        if len(texts) > MAX_PARTS:
+            yield f"- and {len(texts) - MAX_PARTS} more {word}"

@@ -30,7 +30,7 @@ from oragent.workspace.settings import LIMITS, NO_ENTRY, ProgramEntry
 # Oragent's own files in a user's workspace.
 OURS = {".oragent", *RUN_FILES}
 # Minimum share of a program's time limit for the second solve of its models.
-LEAST_SHARE = 0.25
+MIN_SHARE = 0.25
 # Maximum number of variables and rows for which duals and ranges are computed.
 SENSITIVE = 4000
 OUT_OF_TIME = "not solved again: no time was left"
@@ -180,7 +180,7 @@ class ProgramRunner:
 
     def _solve_again(self, captured: tuple[CapturedModel, ...], used_s: float) -> tuple[SolvedModel, ...]:
         """Solve models, the last one first, in the time that the program left unused."""
-        until = time.monotonic() + max(LEAST_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
+        until = time.monotonic() + max(MIN_SHARE * self.limits.cpu_s, self.limits.cpu_s - used_s)
         solved = [solve_captured(model, until - time.monotonic(), self.gap) for model in reversed(captured)]
         return tuple(reversed(solved))
 

@@ -27,9 +27,9 @@ FILE = "workspace.yaml"
 # Roles in which models are called.
 MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
 # Maximum size of the file in bytes.
-LARGEST = 100_000
+MAX_BYTES = 100_000
 # Maximum number of threads that a program may start.
-MOST_THREADS = 256
+MAX_THREADS = 256
 PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 COMMAND_FORM = "expected 'python FILE.py WORDS' or 'python -m MODULE WORDS'"
@@ -38,7 +38,7 @@ LIMITS = Limits(
     memory_mb=4096,
     counts_used_memory=True,
     file_mb=256,
-    processes=MOST_THREADS,
+    processes=MAX_THREADS,
     output_kb=1024,
     idle_s=30.0,
 )
@@ -175,7 +175,7 @@ def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> Workspac
     tree: dict[str, Any] = {}
     if path.is_file() or path.is_symlink():
         try:
-            tree = parse_yaml(read_text(path, LARGEST)) or {}
+            tree = parse_yaml(read_text(path, MAX_BYTES)) or {}
         except yaml.YAMLError:
             raise ConfigError(f"{shorten_path(path)} is not YAML; expected lines such as 'time: 600'") from None
         if not isinstance(tree, dict):

@@ -23,7 +23,7 @@ from oragent.workspace.sources import FolderState, OpenedModel
 from oragent.workspace.tools import SubmissionFindings, describe_run
 
 # Maximum number of findings of one kind.
-MOST = 40
+MAX_FINDINGS = 40
 
 
 @dataclass
@@ -79,7 +79,7 @@ class RevisionCheck(BuildCheck):
         assert self.old is not None
         self.state = FolderState(self.state.revision, "", self.state.folder, self.state.settings, path)
         self._audit_data(self.old)
-        errors = [*findings.errors, *(f"a planned edit was not made: {text}" for text in self.missing[:MOST])]
+        errors = [*findings.errors, *(f"a planned edit was not made: {text}" for text in self.missing[:MAX_FINDINGS])]
         warnings = [*findings.warnings, *self._list_warnings(self.old)]
         return SubmissionFindings(tuple(errors), tuple(warnings))
 
@@ -116,7 +116,7 @@ class RevisionCheck(BuildCheck):
                 f"at former and neutral values the optimum is {format_figure(preservation.objective)}, and it was "
                 f"{format_figure(preservation.former)}: a former rule or figure was changed"
             )
-        yield from (f"an edit of data is not in the plan: {edit}" for edit in self.edits[1][:MOST])
+        yield from (f"an edit of data is not in the plan: {edit}" for edit in self.edits[1][:MAX_FINDINGS])
         yield from self.missing_rows()
         paths = [path for path in self.base if path.startswith("docs/")]
         if self.edits_documents and paths and not self._has_edited(paths, old):
@@ -164,7 +164,7 @@ class RevisionCheck(BuildCheck):
             return
         names = [_comparable_name(row.name) for row in last.milp.rows]
         rows = (row for row in self.plan.get("rows", ()) if isinstance(row, dict) and row.get("change") == "add")
-        for name in [str(row.get("name", "")) for row in rows][:MOST]:
+        for name in [str(row.get("name", "")) for row in rows][:MAX_FINDINGS]:
             if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names):
                 yield f"the plan adds {one_line(name, 60)!r}, and no row of the program has this name"
 

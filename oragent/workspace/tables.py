@@ -19,7 +19,7 @@ NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?", "k.a."}
 # Maximum number of characters of a text that are read; the table takes about 500 MB of memory.
-LARGEST = 16 << 20
+MAX_CHARACTERS = 16 << 20
 NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZUG!|WERT!|NV)")
 
 # A digit as in ``2:00`` and ``25 %``, but not in ``cm3``.
@@ -75,7 +75,7 @@ def parse_number(cell: str) -> float | None:
     return None
 
 
-def read_table(text: str, limit: int = LARGEST) -> TableReading:
+def read_table(text: str, limit: int = MAX_CHARACTERS) -> TableReading:
     """Read a table from CSV with any separator; from a workbook with several sheets, read the first one.
 
     Text after the first ``limit`` characters is dropped, and a note says so.
@@ -83,7 +83,7 @@ def read_table(text: str, limit: int = LARGEST) -> TableReading:
     return next(iter(read_sheets(text, limit).values()))
 
 
-def read_sheets(text: str, limit: int = LARGEST) -> dict[str, TableReading]:
+def read_sheets(text: str, limit: int = MAX_CHARACTERS) -> dict[str, TableReading]:
     """Read all tables of a text by the names of their sheets; the name is empty for a CSV file."""
     return {title: _read_sheet(body, limit) for title, body in split_sheets(text).items()}
 

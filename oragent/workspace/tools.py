@@ -47,12 +47,12 @@ from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 # Maximum number of tool calls in one task.
 CALLS = 40
 # Maximum size of one answer.
-MOST_LINES, MOST_CHARACTERS = 400, 16_000
-MOST_HITS = 40
+MAX_LINES, MAX_CHARACTERS = 400, 16_000
+MAX_HITS = 40
 # Maximum number of characters of one file.
-MOST_WRITTEN = 200_000
+MAX_WRITTEN = 200_000
 # Maximum bytes of a file that is searched.
-MOST_SEARCHED = 4 << 20
+MAX_SEARCHED = 4 << 20
 BINARY = (*WORKBOOKS, *DATABASES, ".parquet")
 PROMPTS = Path(__file__).parent / "prompts"
 # First private character of Unicode.
@@ -181,7 +181,7 @@ class ToolSession:
             return self._show_table(path)
         every = self._decode(path).split("\n")
         first, last = _line_span(lines, len(every))
-        chosen = every[first - 1 : min(last, first - 1 + MOST_LINES)]
+        chosen = every[first - 1 : min(last, first - 1 + MAX_LINES)]
         body = "\n".join(f"{first + index:5} {text}" for index, text in enumerate(chosen))
         remaining = len(every) - (first - 1) - len(chosen)
         if remaining > 0:
@@ -194,7 +194,7 @@ class ToolSession:
             return "search: the text is empty; give a word or a name"
         hits, large = [], []
         for path, file in self.list_files().items():
-            if file.stat().st_size > MOST_SEARCHED:
+            if file.stat().st_size > MAX_SEARCHED:
                 large.append(path)
                 continue
             try:
@@ -206,9 +206,9 @@ class ToolSession:
                 for number, content_line in enumerate(content.split("\n"), 1)
                 if folded in content_line.casefold()
             ]
-        lines = hits[:MOST_HITS] or [f"{shorten(text)!r} stands nowhere"]
-        if len(hits) > MOST_HITS:
-            lines.append(f"... {len(hits) - MOST_HITS} more")
+        lines = hits[:MAX_HITS] or [f"{shorten(text)!r} stands nowhere"]
+        if len(hits) > MAX_HITS:
+            lines.append(f"... {len(hits) - MAX_HITS} more")
         lines += [f"not searched, as it is large: {path}" for path in large]
         return "\n".join(lines)
 
@@ -233,8 +233,8 @@ class ToolSession:
         path = self._may_write(path)
         if "\0" in text:
             return "write_file: the text holds zero bytes; expected plain text"
-        if len(text) > MOST_WRITTEN:
-            return f"write_file: the text has {len(text)} characters; expected at most {MOST_WRITTEN}"
+        if len(text) > MAX_WRITTEN:
+            return f"write_file: the text has {len(text)} characters; expected at most {MAX_WRITTEN}"
         if path.casefold().endswith(BINARY):
             return f"write_file: {shorten_path(path)} is no text; change cells with set_cell, or write CSV"
         self._write_text(path, text if text.endswith("\n") else f"{text}\n")
@@ -319,7 +319,7 @@ class ToolSession:
         session = self._open_model()
         if session is None:
             return "query: no model was captured; run a program that builds and solves one first"
-        return brief_result(session.ask(line), MOST_CHARACTERS)
+        return brief_result(session.ask(line), MAX_CHARACTERS)
 
     def _open_model(self) -> ModelSession | None:
         """Return the operations on the model of the last run; without a run, run the workspace's program."""
@@ -430,9 +430,9 @@ def describe_run(ran: ProgramRun) -> str:
 
 def _bound_text(text: str) -> str:
     text = seen(text)
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    return f"{text[:MOST_CHARACTERS]}\n... {len(text) - MOST_CHARACTERS} more characters: ask for a part"
+    return f"{text[:MAX_CHARACTERS]}\n... {len(text) - MAX_CHARACTERS} more characters: ask for a part"
 
 
 def _line_span(lines: str, count: int) -> tuple[int, int]:

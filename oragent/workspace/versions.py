@@ -27,8 +27,8 @@ IGNORED_TEXT = "".join(f"/{name}\n" for name in LOCAL)
 # Journal of an unfinished write, below the workspace.
 PENDING_WRITE = Path(".oragent") / "writing"
 # Maximum number of lines of a diff, and of characters of a line.
-MOST_LINES = 400
-MOST_CHARACTERS = 2000
+MAX_LINES = 400
+MAX_CHARACTERS = 2000
 # Fields of a commit, between bytes that no name contains.
 FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
 FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
@@ -198,7 +198,7 @@ class Versions:
         return tuple(FileChange(path, before.get(path), after.get(path)) for path in sorted(paths))
 
     def describe_diff(self, version: str) -> str:
-        """Return the changes of a version as git's unified diff of at most ``MOST_LINES`` lines."""
+        """Return the changes of a version as git's unified diff of at most ``MAX_LINES`` lines."""
         options = (
             "--root",
             "--no-commit-id",
@@ -211,8 +211,8 @@ class Versions:
         )
         text = self.repository.git("diff-tree", *options, version).decode("utf-8", "replace")
         lines = text.rstrip("\n").split("\n")
-        more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-        return "".join(f"{line[:MOST_CHARACTERS]}\n" for line in [*lines[:MOST_LINES], *more])
+        more = [f"... {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
+        return "".join(f"{line[:MAX_CHARACTERS]}\n" for line in [*lines[:MAX_LINES], *more])
 
     def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
         """Store the contents of files of any folder without a commit, and return their blob ids by path."""

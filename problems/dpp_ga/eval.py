@@ -21,7 +21,7 @@ SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,), "fres
 GENERATIONS = {"train": 5, "val": 10, "test": 10, "fresh": 10}
 DATA = f"problems/{PROBLEM}/data"  # where official files are looked for, under the project root
 SITES_SEED = 20
-MOST_REPAIRED = 0.5  # share of the children's ports; more would be a random search of the solver's
+MAX_REPAIRED = 0.5  # share of the children's ports; more would be a random search of the solver's
 NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)  # share of a child's ports that no parent has
 LIKENESS_EDGES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95)  # share of its ports that the parent most like it has
 TWIN_EDGES = (0.25, 0.35, 0.45, 0.55, 0.7, 0.9)  # share of its ports that another child of the same call has
@@ -64,7 +64,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index]),
             generations=GENERATIONS[arguments.mode],
         )
-        if (repaired := float(np.mean(repairs))) > MOST_REPAIRED:
+        if (repaired := float(np.mean(repairs))) > MAX_REPAIRED:
             raise CandidateError(
                 f"{repaired:.0%} of the ports of its children were forbidden or repeated, and replaced by random ones; "
                 f"return children of {pdn.DECAPS} different allowed ports"

@@ -24,7 +24,7 @@ need("mcp")
 
 from mcp import Client, ClientSession, StdioServerParameters, stdio_client  # noqa: E402
 
-from oragent.api.mcp.answers import MOST_CHARACTERS, hide_secrets, write_answer  # noqa: E402
+from oragent.api.mcp.answers import MAX_CHARACTERS, hide_secrets, write_answer  # noqa: E402
 from oragent.api.mcp.server import make_server, require_token  # noqa: E402
 
 SECRET = "sk-a-secret-of-the-environment"
@@ -518,7 +518,7 @@ def test_a_probe_of_several_sizes_tells_each(root: Path) -> None:
 def test_answers_are_bounded_json(value: object) -> None:
     text = write_answer(value)
     json.loads(text)
-    assert len(text) <= MOST_CHARACTERS
+    assert len(text) <= MAX_CHARACTERS
 
 
 def test_answers_hold_no_keys_and_no_figures_that_json_lacks() -> None:

@@ -8,7 +8,7 @@ from oragent.converse.problems.programs import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.agents.model_agents import MOST_ROUNDS, Blank, Formulating, ToolsAgent
+from oragent.evals.converse.agents.model_agents import MAX_ROUNDS, Blank, Formulating, ToolsAgent
 from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.llm.model import Message, ToolCall
 from oragent.sandbox.sandbox import Sandbox
@@ -126,10 +126,10 @@ def test_a_wrong_call_of_a_program_is_one_line(programs) -> None:
 
 
 def test_after_fifteen_rounds_an_agent_has_to_answer() -> None:
-    calls = [Message("assistant", "", (ToolCall(f"c{n}", "call_solver", {}),)) for n in range(MOST_ROUNDS)]
+    calls = [Message("assistant", "", (ToolCall(f"c{n}", "call_solver", {}),)) for n in range(MAX_ROUNDS)]
     found = answered(ToolsAgent(asker([*calls, "at last"], []), Toolbox(StateSolver(PROBLEM))))
     assert found.text == "at last"
-    assert found.calls == MOST_ROUNDS
+    assert found.calls == MAX_ROUNDS
 
 
 def test_calls_that_a_server_leaves_in_the_text_are_made() -> None:

@@ -21,7 +21,7 @@ from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.evaluation.runner import DeviceScorer
 from oragent.harness.wire_format import HEAD, decode, encode
 from oragent.solvers.attention_bias import serving
-from oragent.solvers.attention_bias.serving import MOST_BYTES, Refused, frame_bytes, read
+from oragent.solvers.attention_bias.serving import MAX_BYTES, Refused, frame_bytes, read
 
 ROOT = Path(__file__).parents[2]
 NEURAL = load_problem(ROOT / "problems" / "tsp_pomo")
@@ -117,7 +117,7 @@ def ask_both(scorer: DeviceScorer, short: socket.socket, other: socket.socket, l
     "sent",
     [
         b"\xff" * 64,
-        HEAD.pack(10, MOST_BYTES + 1),
+        HEAD.pack(10, MAX_BYTES + 1),
         HEAD.pack(2, 0) + b"[]",
         HEAD.pack(6, 0) + b"[[" + b"[" * 4,
         encode(asked()) * 2,

@@ -10,7 +10,7 @@ import pytest
 from oragent.harness import Guest
 from oragent._base.errors import CandidateError
 from oragent.harness.answers import is_same_answer
-from oragent.harness.purity import LEAST_S, SAMPLE, SHARE, CallSample, check_purity
+from oragent.harness.purity import MIN_S, SAMPLE, SHARE, CallSample, check_purity
 
 NUMBERS = range(40)
 COUNTS = "calls = 0\ndef f(x):\n    global calls\n    calls += 1\n    return x + (calls % 3 == 0)"
@@ -111,7 +111,7 @@ def test_the_check_takes_a_small_share_of_the_cpu_time(guest_of: Callable[[str],
         guest(number)
     # 40 calls of 0.04 s and the scorer: a call more may take what a process needs to start
     count = check_purity(guest, guest.sample)
-    allowed = max(LEAST_S, SHARE * (time.process_time() + guest.cpu_s))
+    allowed = max(MIN_S, SHARE * (time.process_time() + guest.cpu_s))
     assert 1 <= count <= allowed / 0.04
     assert guest.check_s < 2 * allowed
 

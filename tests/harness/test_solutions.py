@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.harness.solutions import MOST, MOST_OF_SIZE, SolutionAlbum
+from oragent.harness.solutions import MAX_OF_SIZE, MAX_SOLUTIONS, SolutionAlbum
 
 EVALUATOR = """
 from oragent.harness import CandidateError, Result, each, figures, run
@@ -51,13 +51,13 @@ def test_nothing_is_drawn_of_a_program_that_fails_later(tmp_path: Path) -> None:
     assert names == []
 
 
-@pytest.mark.parametrize(("sizes", "each_size"), [(1, MOST_OF_SIZE), (2, 3), (3, 2), (6, 1), (9, 1)])
+@pytest.mark.parametrize(("sizes", "each_size"), [(1, MAX_OF_SIZE), (2, 3), (3, 2), (6, 1), (9, 1)])
 def test_there_are_at_most_six(tmp_path: Path, sizes: int, each_size: int) -> None:
     album = SolutionAlbum(lambda instance, solution: "", sizes)
     for size in range(sizes):
         for index in range(9):
             album.add(f"size {size}, instance {index}", None, None, index)
-    assert len(album.write(f"{tmp_path}/")) == min(MOST, sizes * each_size)
+    assert len(album.write(f"{tmp_path}/")) == min(MAX_SOLUTIONS, sizes * each_size)
 
 
 def test_instances_without_a_name_are_numbered(tmp_path: Path) -> None:

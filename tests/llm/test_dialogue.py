@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from oragent._base.errors import ReplyError
-from oragent.llm.dialogue import LONGEST, ToolRounds, ask_until_read, work_with_tools
+from oragent.llm.dialogue import MAX_REPLY_CHARACTERS, ToolRounds, ask_until_read, work_with_tools
 from oragent.llm.model import Message, Reply, Tool, ToolCall
 
 TOOL = Tool("look", "Look at a file.")
@@ -59,9 +59,9 @@ def test_an_empty_reply_is_no_message_and_a_long_one_is_cut():
     ask(model)
     assert [message.role for message in model.sent[1]] == ["user"]
     assert model.sent[1][0].content.startswith("How many?\n\nThis cannot be used")
-    model = Replies(reply_of("x" * (2 * LONGEST)), reply_of("1"))
+    model = Replies(reply_of("x" * (2 * MAX_REPLY_CHARACTERS)), reply_of("1"))
     ask(model)
-    assert LONGEST < len(model.sent[1][1].content) < LONGEST + 20
+    assert MAX_REPLY_CHARACTERS < len(model.sent[1][1].content) < MAX_REPLY_CHARACTERS + 20
 
 
 def work(model: Replies, limits: ToolRounds, **options):

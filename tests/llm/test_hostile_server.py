@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from oragent.llm import endpoint
 from oragent.llm.endpoint import AttemptFailed, Endpoint
-from oragent.llm.wire import MOST_CALLS, read_cached, read_calls, read_money, read_usage
+from oragent.llm.wire import MAX_CALLS, read_cached, read_calls, read_money, read_usage
 
 REPLY = json.dumps({"choices": [{"message": {"content": "grüße"}}]}, ensure_ascii=False).encode()
 
@@ -59,7 +59,7 @@ def sent(address: str) -> dict[str, object]:
 
 @pytest.mark.slow
 def test_a_compressed_body_is_not_unpacked_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST_BODY", 1_000_000)
+    monkeypatch.setattr(endpoint, "MAX_BODY_CHARACTERS", 1_000_000)
     unpacked = []
     loads = json.loads
     monkeypatch.setattr(endpoint.json, "loads", lambda body: unpacked.append(len(body)) or loads(body))
@@ -94,6 +94,6 @@ def test_a_cost_that_no_call_has_is_not_believed(cost: object) -> None:
 def test_many_calls_with_one_id_are_bounded_and_each_gets_its_own() -> None:
     call = {"id": "a" * 1000, "function": {"name": "f", "arguments": "{}"}}
     read = read_calls([call] * 8000, [f"call_{number}" for number in range(5000)])
-    assert len(read) == MOST_CALLS
-    assert len({one.id for one in read}) == MOST_CALLS
+    assert len(read) == MAX_CALLS
+    assert len({one.id for one in read}) == MAX_CALLS
     assert max(len(one.id) for one in read) < 300

@@ -80,7 +80,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "LARGEST", 10)
+    monkeypatch.setattr(model_files, "MAX_BYTES", 10)
     (tmp_path / "a.lp").write_text("max\n obj: x\nst\nend\n")
     with pytest.raises(ModellingError, match="19 bytes; expected at most 10"):
         read(tmp_path / "a.lp")

@@ -240,7 +240,7 @@ def test_a_packed_file_that_is_damaged_or_a_bomb_is_refused(tmp_path: Path, monk
     (tmp_path / "m.mps.gz").write_bytes(gzip.compress(b"NAME x\n" * 1000)[:-12])
     with pytest.raises(ModellingError, match="damaged"):
         read(tmp_path / "m.mps.gz")
-    monkeypatch.setattr("oragent.modelling.files.model_files.LARGEST", 1000)
+    monkeypatch.setattr("oragent.modelling.files.model_files.MAX_BYTES", 1000)
     (tmp_path / "b.mps.gz").write_bytes(gzip.compress(b"x" * 100_000))
     with pytest.raises(ModellingError, match="at most 1,000"):
         read(tmp_path / "b.mps.gz")

@@ -13,8 +13,8 @@ from oragent._base.errors import CandidateError
 from oragent.harness.kept_arrays import read_kept, write_arrays
 from oragent.programs.inspection import inspect_program, signature_of
 from oragent.programs.kept_arrays import (
-    MOST_BYTES,
-    MOST_LOADS,
+    MAX_BYTES,
+    MAX_LOADS,
     KeptArray,
     contract_references,
     expand_references,
@@ -75,7 +75,7 @@ def test_programs_that_differ_in_an_array_alone_are_different_programs() -> None
         'X = load_array("tabel")',
         "X = load_array(name)",
         'X = load_array("a" + "b")',
-        'X = load_array("table")\n' * (MOST_LOADS + 1),
+        'X = load_array("table")\n' * (MAX_LOADS + 1),
     ],
 )
 def test_a_reference_that_loads_nothing_is_refused_in_one_line(text: str) -> None:
@@ -97,8 +97,8 @@ def test_a_program_may_have_a_function_of_its_own_of_that_name() -> None:
 
 
 def test_arrays_of_a_program_are_limited_together() -> None:
-    noise = np.random.default_rng(0).integers(0, 255, MOST_BYTES, dtype=np.uint8)
-    assert len(written(noise)[1]) > MOST_BYTES
+    noise = np.random.default_rng(0).integers(0, 255, MAX_BYTES, dtype=np.uint8)
+    assert len(written(noise)[1]) > MAX_BYTES
     with pytest.raises(CandidateError):
         written(noise, PROGRAM + 'A = load_array("table")\nB = load_array("table")\n')
 
@@ -115,8 +115,8 @@ def test_arrays_of_a_program_are_limited_together() -> None:
         {"no name": np.ones(3)},
         {float("nan"): np.ones(3)},
         {"x" * 41: np.ones(3)},
-        {"x": np.ones(MOST_BYTES // 8 + 1)},
-        {"x": np.ones(MOST_BYTES // 16 + 1), "y": np.ones(MOST_BYTES // 16 + 1)},
+        {"x": np.ones(MAX_BYTES // 8 + 1)},
+        {"x": np.ones(MAX_BYTES // 16 + 1), "y": np.ones(MAX_BYTES // 16 + 1)},
         {f"x{number}": np.ones(1) for number in range(9)},
     ],
 )

@@ -73,7 +73,7 @@ def test_what_a_program_does_makes_a_difference_in_proportion() -> None:
 
 def test_a_text_that_is_no_python_and_one_that_takes_too_long_are_compared_by_their_words(monkeypatch) -> None:
     assert similarity.likeness("int f(int x) { return 1; }", "int f(int x) { return 2; }") == pytest.approx(1 - 1 / 11)
-    monkeypatch.setattr(similarity, "MOST_WORK", 10)
+    monkeypatch.setattr(similarity, "MAX_WORK", 10)
     assert similarity.likeness(PROGRAM, PROGRAM.replace("total", "sum")) < 1.0
 
 
@@ -85,6 +85,6 @@ def test_a_comparison_of_large_trees_takes_tokens_in_their_place() -> None:
     large = "\n".join(f"x{number} = {number} + y * (z - {number})" for number in range(60))
     other = large.replace("+", "-")
     trees = [similarity.postorder_tree(ast.parse(text)) for text in (large, other)]
-    assert similarity.comparison_steps(*trees) > similarity.MOST_WORK
-    tokens = [similarity.TOKEN.findall(text)[: similarity.MOST_TOKENS] for text in (large, other)]
+    assert similarity.comparison_steps(*trees) > similarity.MAX_WORK
+    tokens = [similarity.TOKEN.findall(text)[: similarity.MAX_TOKENS] for text in (large, other)]
     assert similarity.likeness(large, other) == 1.0 - similarity.token_distance(*tokens)

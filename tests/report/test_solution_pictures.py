@@ -14,7 +14,7 @@ from oragent.harness.drawing import draw_packing, draw_routes
 from oragent.report import solution_pictures
 from oragent.report.held_out import HeldOutScorer
 from oragent.report.live.offline import write_report
-from oragent.report.solution_pictures import FOLDER, MOST_SVG_BYTES, draw_pictures, is_plain_svg, read_pictures
+from oragent.report.solution_pictures import FOLDER, MAX_SVG_BYTES, draw_pictures, is_plain_svg, read_pictures
 from oragent.sandbox.messages import Command, CommandResult, EndReason
 from oragent.search.config import build_config
 from oragent.search.folder import RunFolder, make_folder
@@ -157,7 +157,7 @@ def test_a_metric_of_another_form_draws_nothing(offering: HeldOutScorer, drawn: 
         PLAIN.format("<g>"),
         '<!DOCTYPE svg [<!ENTITY a "b">]>' + PLAIN.format("&a;"),
         '<?xml-stylesheet href="x"?>' + PLAIN.format(""),
-        PLAIN.format(" " * MOST_SVG_BYTES),
+        PLAIN.format(" " * MAX_SVG_BYTES),
         PLAIN.format("<g>" * 3 + "\x00" + "</g>" * 3),
     ],
 )

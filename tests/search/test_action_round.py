@@ -27,7 +27,7 @@ from oragent.search.strategies.or_agent import STRATEGY
 from oragent.search.strategies.or_agent.action_round import _expected_seconds
 from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
 from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
-from oragent.search.strategies.or_agent.experiments import MOST_SETTINGS
+from oragent.search.strategies.or_agent.experiments import MAX_SETTINGS
 from oragent.search.strategies.or_agent.prompt_sections import head_and_tail
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
@@ -430,7 +430,7 @@ def test_an_amount_of_work_is_set_to_fit_the_time_limit_before_the_program_is_sc
 
 
 def test_the_setting_that_is_scored_is_listed_although_others_scored_better(begun) -> None:
-    values = ",".join(map(str, (25, *range(31, 31 + 2 * MOST_SETTINGS))))
+    values = ",".join(map(str, (25, *range(31, 31 + 2 * MAX_SETTINGS))))
     program = SCALED.replace("SCALE = 3", "SCALE = 30")
     reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE={values}\n```python\n{program}```"
     model = Players(idea=reply, experiment=part(50), code="no")

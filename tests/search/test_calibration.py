@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import FIRST_S, Status
 from oragent.programs.parameters import read_value
-from oragent.search.calibration import CLOSE, LARGEST_STEP, MOST_VALUES, SHARE, Calibration, calibrate, lower_work
+from oragent.search.calibration import CLOSE, MAX_STEP, MAX_VALUES, SHARE, Calibration, calibrate, lower_work
 from oragent.search.experiments import START_MARGIN, ProbeResult, SizeResult
 
 SOURCE = "ROUNDS = {}  # param: ROUNDS work\n\ndef f(x):\n    return x * ROUNDS\n"
@@ -45,7 +45,7 @@ def calibrated(clock: Clock, start: object = 100) -> Calibration:
 def test_a_scored_program_never_takes_more_than_the_limit(constant_s: float, each_s: float, start: int) -> None:
     clock = Clock(constant_s, each_s)
     result = calibrated(clock, start)
-    assert len(clock.values) <= MOST_VALUES
+    assert len(clock.values) <= MAX_VALUES
     if not result.problem:
         value = read_value(result.source, "ROUNDS")
         assert value in clock.values
@@ -65,7 +65,7 @@ def test_the_limit_is_used(start: int) -> None:
 def test_a_program_that_runs_out_of_time_gets_less_work() -> None:
     clock = Clock(0.0, 0.01, ends_s=2.0)
     result = calibrated(clock, 1000)
-    assert clock.values[1] == 1000 / LARGEST_STEP
+    assert clock.values[1] == 1000 / MAX_STEP
     assert not result.problem
     assert clock.seconds(read_value(result.source, "ROUNDS"), PLANNED) <= LIMIT_S
 

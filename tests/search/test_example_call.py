@@ -11,7 +11,7 @@ import pytest
 
 from oragent.evaluation import Evaluation, Job
 from oragent.search.core_speed import describe_core_speed
-from oragent.search.prompting.example_call import BEGIN, END, MOST_CHARACTERS, printing_copy
+from oragent.search.prompting.example_call import BEGIN, END, MAX_CHARACTERS, printing_copy
 from oragent.search.store import CORE, Store
 from tests.search.players import Players, guess, search
 from tests.search.test_engine import scored
@@ -39,7 +39,7 @@ def test_the_first_and_a_later_call_are_printed_and_results_stay() -> None:
 @pytest.mark.parametrize("value", [np.zeros((500, 500)), list(range(10_000)), {"a": "b" * 9999}, {1, 2}, None, "x"])
 def test_arguments_of_any_size_are_short(value: object) -> None:
     text, _ = printed_by("def f(x):\n    return 1\n", "f", 1, value)
-    assert len(text) < MOST_CHARACTERS
+    assert len(text) < MAX_CHARACTERS
     assert "x = " in text
 
 

@@ -110,7 +110,7 @@ def test_a_query_that_returns_more_than_its_file_can_hold_is_ended(
     with Store(tmp_path / "run.db") as store:
         for number in range(2000):
             store.note(f"key {number}", "x" * 100)
-    monkeypatch.setattr(databases, "MOST_BYTES", 0)
+    monkeypatch.setattr(databases, "MAX_BYTES", 0)
     with (
         databases.Database(tmp_path / "run.db", "", None, readonly=True) as database,
         pytest.raises(StoreError, match="more than the file can hold"),

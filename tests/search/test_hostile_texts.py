@@ -11,7 +11,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import load_problem
 from oragent.llm import wire
-from oragent.llm.dialogue import LONGEST
+from oragent.llm.dialogue import MAX_REPLY_CHARACTERS
 from oragent.llm.model import Message, Reply, Request, Tool
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
@@ -120,7 +120,7 @@ def test_of_a_reply_that_is_far_too_long_only_its_ends_go_back(begun) -> None:
     model = Long()
     search(begun("budget.model_calls=2", "strategy.window=1"), ask, model=model)
     assert len(model.prompts) == 2
-    assert LONGEST < len(model.prompts[1]) < LONGEST + 1_000
+    assert MAX_REPLY_CHARACTERS < len(model.prompts[1]) < MAX_REPLY_CHARACTERS + 1_000
     assert "at most 400,000 are read" in model.prompts[1]
 
 

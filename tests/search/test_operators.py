@@ -4,7 +4,7 @@ import pytest
 
 from oragent.search.candidate import Elite
 from oragent.search.prompting.prompt_templates import fill_template, system_prompt
-from oragent.search.strategies.operators import LONGEST, read_prose, read_thought, write_prompt
+from oragent.search.strategies.operators import MAX_THOUGHT_WORDS, read_prose, read_thought, write_prompt
 from tests.search.test_funsearch import opened, record
 
 CODE = "```python\ndef guess(x):\n    return {'a': 1}['a']\n```"
@@ -31,7 +31,7 @@ def test_a_thought_is_what_stands_in_braces_or_the_first_sentence_beside_the_cod
 def test_what_a_model_says_at_length_is_cut_and_loses_its_code() -> None:
     said = read_prose(f"One.\n{CODE}\n" + "word " * 500)
     assert "def " not in said
-    assert len(said.split()) == LONGEST + 1
+    assert len(said.split()) == MAX_THOUGHT_WORDS + 1
     assert said.endswith(" ...")
 
 

@@ -11,9 +11,9 @@ from oragent.search.strategies.constants import Constant, Range, find_constants
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategies.tuning import (
     COST,
-    FEW,
     GENERATION,
-    MOST,
+    MAX_TUNED,
+    MIN_TUNED,
     SPREAD,
     TUNED,
     _Optimiser,
@@ -137,7 +137,7 @@ def ranges(count: int) -> list[Range]:
 
 
 @pytest.mark.parametrize("generation", [GENERATION, 2 * GENERATION])
-@pytest.mark.parametrize("count", [1, 2, FEW, FEW + 1, MOST])
+@pytest.mark.parametrize("count", [1, 2, MIN_TUNED, MIN_TUNED + 1, MAX_TUNED])
 def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, generation: int) -> None:
     """A bowl whose least value lies at 1.3 times the constants, as many times as a tuning asks."""
     axes = ranges(count)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oragent.domains import tsp
 from oragent.solvers.gls import (
-    LEAST_GAIN,
+    MIN_GAIN,
     SLACK,
     best_relocation,
     best_two_opt,
@@ -83,7 +83,7 @@ def test_neighbour_lists_find_the_move_that_trying_all_pairs_finds(size: int, se
         for search, every in ((best_two_opt, two_opt_changes), (best_relocation, relocation_changes)):
             change, first, second = found(search, lengths, tour)
             expected = best_of(every(lengths, tour))
-            if expected[0] < -LEAST_GAIN or change < -LEAST_GAIN:  # the rest is rounding
+            if expected[0] < -MIN_GAIN or change < -MIN_GAIN:  # the rest is rounding
                 assert (change, first, second) == expected
 
 
@@ -111,14 +111,14 @@ def test_a_descent_ends_at_a_tour_that_no_single_move_improves(seed: int) -> Non
     assert sorted(tour[:-1]) == list(range(size))
     assert tour[0] == tour[-1]
     changes = [*two_opt_changes(lengths, tour).values(), *relocation_changes(lengths, tour).values()]
-    assert min(changes, default=0.0) >= -LEAST_GAIN
+    assert min(changes, default=0.0) >= -MIN_GAIN
 
 
 def test_a_descent_that_goes_in_circles_ends_all_the_same() -> None:
     lengths, tour = lengths_of(9, 12380986, grid=4), random_tour(9, 12380986)
     descend(lengths, sorted_neighbours(lengths), tour, slack_of(lengths))
     assert sorted(tour[:-1]) == list(range(9))
-    assert found(best_relocation, lengths, tour)[0] < -LEAST_GAIN  # it would go on for ever
+    assert found(best_relocation, lengths, tour)[0] < -MIN_GAIN  # it would go on for ever
 
 
 def test_a_descent_of_a_good_many_tours_never_ends_longer_than_it_began() -> None:

@@ -12,7 +12,7 @@ from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Se
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.pages import render_page
-from oragent.workspace.records import MOST_PARTS, describe_conflict
+from oragent.workspace.records import MAX_PARTS, describe_conflict
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
 
@@ -26,8 +26,8 @@ def test_a_long_conflict_names_the_remedy_first_and_counts_what_is_left_out():
     assert lines[0] == "- The least total change of right-hand sides that would do: 1 in all."
     heading = next(number for number, line in enumerate(lines) if line.startswith("- These 31 cannot hold together"))
     assert any("would have to be" in line for line in lines[:heading])
-    assert lines[-1] == f"- and {1 + 31 - MOST_PARTS} more parts of the conflict"
-    assert len(lines) <= 2 * (MOST_PARTS + 1)
+    assert lines[-1] == f"- and {1 + 31 - MAX_PARTS} more parts of the conflict"
+    assert len(lines) <= 2 * (MAX_PARTS + 1)
 
 
 @pytest.mark.slow

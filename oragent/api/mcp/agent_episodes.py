@@ -38,7 +38,7 @@ POLL_S = 0.5
 # Seconds that an agent has to end after the run has ended, so that it reports its tokens.
 GRACE_S = 30.0
 # Folder of the logs of episodes in a run, and the maximum number of characters of each output.
-LOGS, MOST_LOG = "episodes", 1 << 20
+LOGS, MAX_LOG = "episodes", 1 << 20
 
 
 class AgentEpisodes(SubmissionQueue):
@@ -205,7 +205,7 @@ class AgentEpisodes(SubmissionQueue):
     def _write_log(self, number: int, output: AgentOutput) -> None:
         assert self._run is not None
         folder = self._run.path / LOGS
-        text = f"{output.ended}\n\n# stdout\n{output.stdout[-MOST_LOG:]}\n\n# stderr\n{output.stderr[-MOST_LOG:]}\n"
+        text = f"{output.ended}\n\n# stdout\n{output.stdout[-MAX_LOG:]}\n\n# stderr\n{output.stderr[-MAX_LOG:]}\n"
         with contextlib.suppress(OSError):
             folder.mkdir(exist_ok=True)
             replace_file(folder / f"{number}.log", hide_secrets(text))

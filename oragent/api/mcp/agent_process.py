@@ -19,7 +19,7 @@ from oragent.search.strategies.agent import CodingAgentSettings
 TOKEN_VARIABLE = "ORAGENT_MCP_TOKEN"
 SERVER = "oragent"
 # Number of bytes of each output that are kept, the last ones.
-MOST_OUTPUT = 4 << 20
+MAX_OUTPUT = 4 << 20
 # Variables that every agent gets.
 VARIABLES = (
     "PATH",
@@ -187,7 +187,7 @@ async def _end_group(process: asyncio.subprocess.Process) -> None:
 async def _read_tail(stream: asyncio.StreamReader) -> bytes:
     data = b""
     while chunk := await stream.read(1 << 16):
-        data = (data + chunk)[-MOST_OUTPUT:]
+        data = (data + chunk)[-MAX_OUTPUT:]
     return data
 
 

@@ -22,7 +22,7 @@ from oragent.search.store import Store
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
 # Maximum number of submissions that wait for a round.
-MOST_WAITING = 64
+MAX_WAITING = 64
 ENDED = "the server ended"
 
 
@@ -74,8 +74,8 @@ class SubmissionQueue:
         """
         if self._is_closed:
             raise ConfigError("the run has ended: open_run with a larger budget continues it")
-        if self._waiting.qsize() >= MOST_WAITING:
-            raise ConfigError(f"{MOST_WAITING} submissions wait already: wait for their answers")
+        if self._waiting.qsize() >= MAX_WAITING:
+            raise ConfigError(f"{MAX_WAITING} submissions wait already: wait for their answers")
         waiting = _Waiting(submission)
         self._waiting.put_nowait(waiting)
         return await waiting.round

@@ -7,7 +7,7 @@ from typing import Any
 from oragent._base.safe_load import parse_json
 
 # Maximum number of characters of a line that is read.
-MOST_LINE = 1 << 20
+MAX_LINE = 1 << 20
 # Types of events with the usage of one turn.
 TURNS = ("turn.completed",)
 # Type of the event with the usage of the whole session.
@@ -61,10 +61,10 @@ def read_usage(output: str) -> AgentUsage | None:
 def _find_objects(output: str) -> Iterator[Mapping[str, Any]]:
     lines = [line for line in output.splitlines() if line.lstrip().startswith("{")]
     for text in [*lines, output.strip()] if output.lstrip().startswith("{") else lines:
-        if len(text) > MOST_LINE:
+        if len(text) > MAX_LINE:
             continue
         try:
-            tree = parse_json(text, MOST_LINE)
+            tree = parse_json(text, MAX_LINE)
         except ValueError:
             continue
         if isinstance(tree, dict):

@@ -9,7 +9,7 @@ from oragent._base.text_format import escape_text, shorten_middle
 from oragent.api.documents import JsonValue, dump_json, to_plain
 
 # Maximum number of characters of an answer.
-MOST_CHARACTERS = 9_000
+MAX_CHARACTERS = 9_000
 # Limits of list entries and of text characters, tried in this order until the answer is short enough.
 CUTS = ((100, 6000), (40, 2000), (20, 800), (10, 300), (5, 100), (2, 40))
 PAGE = 20
@@ -17,16 +17,16 @@ PAGE = 20
 TEXT_PAGE = 3_000
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 # Minimum number of characters of a secret key.
-SHORTEST_SECRET = 8
+MIN_SECRET_LENGTH = 8
 HIDDEN = "[hidden]"
 
 
 def write_answer(value: object) -> str:
-    """Write a value as JSON of at most ``MOST_CHARACTERS``; cut lists and texts are marked."""
+    """Write a value as JSON of at most ``MAX_CHARACTERS``; cut lists and texts are marked."""
     plain = to_plain(value)
     text = dump_json(plain)
     for items, characters in CUTS:
-        if len(text) <= MOST_CHARACTERS:
+        if len(text) <= MAX_CHARACTERS:
             break
         text = dump_json(_cut(plain, items, characters))
     return hide_secrets(text)
@@ -35,7 +35,7 @@ def write_answer(value: object) -> str:
 def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Replace values of environment variables that contain keys."""
     for name, secret in (os.environ if environment is None else environment).items():
-        if SECRET_NAME.search(name) and len(secret) >= SHORTEST_SECRET:
+        if SECRET_NAME.search(name) and len(secret) >= MIN_SECRET_LENGTH:
             text = text.replace(secret, HIDDEN)
     return text
 

@@ -19,8 +19,8 @@ from oragent.modelling.operations import ModelSession, SolveLimits, parse_line
 from oragent.modelling.operations import requests as ops
 
 # Maximum number of open models per server.
-MOST_MODELS = 16
-MOST_LINES = 20
+MAX_MODELS = 16
+MAX_LINES = 20
 # Seconds of a solve.
 SOLVE_S = 60.0
 OMITTED = {"request"}
@@ -52,7 +52,7 @@ def model_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         gap: Annotated[float, Field(ge=0, lt=1)] = 0.0,
     ) -> object:
         """Open an optimisation model and describe it. A program runs in the sandbox."""
-        if len(models) >= MOST_MODELS:
+        if len(models) >= MAX_MODELS:
             # Close the oldest model.
             models.pop(next(iter(models)))
         resolved = workplace.resolve(path)
@@ -70,7 +70,7 @@ def model_tools(workplace: Workplace) -> Sequence[ToolFunction]:
 
     async def model_ask(
         model: ModelHandle,
-        lines: Annotated[list[str], Field(min_length=1, max_length=MOST_LINES)],
+        lines: Annotated[list[str], Field(min_length=1, max_length=MAX_LINES)],
     ) -> object:
         """Run lines of operations in order, such as solve, why x[a], whatif demand[*] *= 1.1, keep, conflict.
 

@@ -18,7 +18,7 @@ from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
 from oragent.evaluation import Evaluation
-from oragent.evaluation.capabilities import HELD_OUT_PATIENCE
+from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.evaluation.problem import LimitSettings, Problem, list_problems
 from oragent.programs.inspection import find_unseeded
 from oragent.search.experiments import CPU_S
@@ -202,7 +202,7 @@ def _list_rules(problem: Problem) -> list[str]:
     rules = [
         "A function of its arguments alone: no clock, files, network or memory of earlier calls. Random numbers only "
         "from a generator with a fixed seed.",
-        f"{describe_time_limits(problem, LimitSettings())} final_report gives {HELD_OUT_PATIENCE:g} times as long.",
+        f"{describe_time_limits(problem, LimitSettings())} final_report gives {HELD_OUT_LIMIT_FACTOR:g} times as long.",
     ]
     if problem.signature.language == "python":
         rules.append(

@@ -10,7 +10,7 @@ from oragent.modelling.operations import schemas
 from oragent.report.run import load_run
 
 # Maximum number of characters.
-MOST_TEXT = 20_000
+MAX_TEXT = 20_000
 
 
 def read_problems(workplace: Workplace) -> str:
@@ -62,6 +62,6 @@ def describe_failure(problem: Exception) -> str:
 
 
 def _bound(text: str) -> str:
-    if len(text) <= MOST_TEXT:
+    if len(text) <= MAX_TEXT:
         return hide_secrets(text)
-    return hide_secrets(text[:MOST_TEXT] + "\n(cut: the tool describe_problem has all pages)\n")
+    return hide_secrets(text[:MAX_TEXT] + "\n(cut: the tool describe_problem has all pages)\n")

@@ -31,10 +31,10 @@ from oragent.search.folder import make_folder, reopen
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
 # Maximum number of open runs per server.
-MOST_RUNS = 8
+MAX_RUNS = 8
 # Log of the final report in the folder of a run.
 FINAL_LOG = "final_report.json"
-MOST_LOG = 1 << 20
+MAX_LOG = 1 << 20
 
 RunName = Annotated[str, Field(description="PROBLEM/NAME.")]
 CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
@@ -170,8 +170,8 @@ async def _continue_run(workplace: Workplace, run: str, evaluations: int) -> Age
 
 
 def _check_room(workplace: Workplace) -> None:
-    if sum(agent_run.is_open for agent_run in workplace.runs.values()) >= MOST_RUNS:
-        raise ConfigError(f"{MOST_RUNS} runs are open already: make the final report of one of them first")
+    if sum(agent_run.is_open for agent_run in workplace.runs.values()) >= MAX_RUNS:
+        raise ConfigError(f"{MAX_RUNS} runs are open already: make the final report of one of them first")
 
 
 def _find_record(data: RunData, name: str) -> Committed:
@@ -200,7 +200,7 @@ def _make_final_report(folder: Path) -> dict[str, object]:
     if log.is_symlink():
         raise ConfigError(f"{log.name} of this run is a link: it is not read")
     if log.exists():
-        recorded = json.loads(read_bounded(log, MOST_LOG))
+        recorded = json.loads(read_bounded(log, MAX_LOG))
         return {**recorded, "note": "made before; a run has one final report"}
     begun = datetime.now().isoformat(timespec="seconds")
     data = load_run(folder)

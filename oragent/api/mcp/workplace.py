@@ -12,7 +12,7 @@ from oragent.evaluation.problem import Problem, find_problem
 from oragent.sandbox.limits import count_processors
 
 # Maximum number of calls that wait for a worker.
-MOST_WAITING = 64
+MAX_WAITING = 64
 Result = TypeVar("Result")
 
 
@@ -101,8 +101,8 @@ class Workplace:
         Raises:
             ConfigError: Too many calls are waiting.
         """
-        if self._waiting >= MOST_WAITING:
-            raise ConfigError(f"{MOST_WAITING} calls wait for a free worker already: wait for their answers")
+        if self._waiting >= MAX_WAITING:
+            raise ConfigError(f"{MAX_WAITING} calls wait for a free worker already: wait for their answers")
         self._waiting += 1
         try:
             await self._workers.acquire()

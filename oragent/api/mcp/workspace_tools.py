@@ -13,8 +13,8 @@ from oragent.api.mcp.workplace import Workplace
 from oragent.api.workspaces import Workspace
 from oragent.workspace.sources import MODELS, WORKING
 
-MOST_LINES = 20
-MOST_CHANGES = 50
+MAX_LINES = 20
+MAX_CHANGES = 50
 # Requests repeat the arguments.
 OMITTED = {"request"}
 
@@ -37,7 +37,7 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
 
     async def workspace_ask(
         folder: Folder,
-        lines: Annotated[list[str], Field(min_length=1, max_length=MOST_LINES)],
+        lines: Annotated[list[str], Field(min_length=1, max_length=MAX_LINES)],
         at: Revision = WORKING,
         seconds: Seconds = None,
     ) -> object:
@@ -50,7 +50,7 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         changes: Annotated[
             list[str],
             Field(
-                min_length=1, max_length=MOST_CHANGES, description="data/d.csv[Paris, wk3]=120, or demand[Paris] *= 1.1"
+                min_length=1, max_length=MAX_CHANGES, description="data/d.csv[Paris, wk3]=120, or demand[Paris] *= 1.1"
             ),
         ],
         at: Revision = WORKING,

@@ -12,8 +12,8 @@ from oragent.modelling.data.indexed import Family, IndexedModel, ParameterFamily
 from oragent.modelling.references.reference_text import label_text, name_text
 
 # Maximum numbers of families and of labels that are enumerated; larger models get any text instead.
-MOST_FAMILIES, MOST_LABELS = 60, 200
-MOST_LINES, MOST_CHANGES = 3, 4
+MAX_FAMILIES, MAX_LABELS = 60, 200
+MAX_LINES, MAX_CHANGES = 3, 4
 ANY = "*"
 TEXT = {"type": "string", "maxLength": 120}
 # Operations without a reference, and with one.
@@ -40,19 +40,19 @@ def lines_schema(model: IndexedModel) -> dict[str, Any]:
         changes += [_object({**one, "sign": {"enum": list(verbs)}}) for one in some]
     limits = {"sign": {"enum": ["<=", ">="]}, **number}
     changes += [_object({"sum": _object(variable), **limits}) for variable in variables if "at" in variable]
-    several = {"type": "array", "items": {"anyOf": changes}, "minItems": 1, "maxItems": MOST_CHANGES}
+    several = {"type": "array", "items": {"anyOf": changes}, "minItems": 1, "maxItems": MAX_CHANGES}
     operations = [_object({"do": {"enum": list(PLAIN)}}), _object({"do": {"const": "whatif"}, "changes": several})]
     operations += [_object({"do": {"enum": list(READING)}, **reference}) for reference in references]
     operations += [
         _object({"do": {"enum": list(EXTREMES)}, **variable, "within": {"type": "number"}}) for variable in variables
     ]
-    lines = {"type": "array", "items": {"anyOf": operations}, "minItems": 1, "maxItems": MOST_LINES}
+    lines = {"type": "array", "items": {"anyOf": operations}, "minItems": 1, "maxItems": MAX_LINES}
     return _object({"lines": lines})
 
 
 def _references(model: IndexedModel, families: Sequence[Family]) -> list[dict[str, Any]]:
     """Return the properties that refer to members of families; any text if there are many families."""
-    if len(families) > MOST_FAMILIES:
+    if len(families) > MAX_FAMILIES:
         return [{"name": TEXT, "at": {"type": "array", "items": TEXT, "maxItems": 8}}]
     return [_reference(model, family) for family in families]
 
@@ -72,7 +72,7 @@ def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
         labels += index_set.labels
         if index_set.is_time or index_set.is_ordered:
             labels += [f"{first}..{index_set.labels[-1]}" for first in index_set.labels[1:-1]]
-    label = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MOST_LABELS else TEXT
+    label = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MAX_LABELS else TEXT
     count = len(family.sets)
     return {**name, "at": {"type": "array", "items": label, "minItems": count, "maxItems": count}}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from oragent._base.safe_load import parse_json
-from oragent.converse.models.line_schema import MOST_LINES, lines_schema, write_lines
+from oragent.converse.models.line_schema import MAX_LINES, lines_schema, write_lines
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import ROLE, LinesAgent
 from oragent.converse.models.model_prompt import describe_model
@@ -69,4 +69,4 @@ def read_lines(text: str, model: IndexedModel) -> list[str]:
         operations = parse_json(text[begin : end + 1])["lines"]
     except (ValueError, KeyError, TypeError):
         return []
-    return list(write_lines(operations, model))[:MOST_LINES]
+    return list(write_lines(operations, model))[:MAX_LINES]

@@ -27,11 +27,11 @@ from oragent.modelling.references.reference_text import quote
 
 ROLE = "agent"
 # Limits per message: replies with calls, lines, lines in one tool call.
-MOST_ROUNDS, MOST_LINES = 12, 60
+MAX_ROUNDS, MAX_LINES = 12, 60
 # Number of remaining lines from which the limit is announced.
-FEW_LINES = 15
+MAX_ANNOUNCED_LINES = 15
 # Maximum numbers of earlier messages in a prompt, and of results of each.
-MOST_EARLIER, MOST_EARLIER_RESULTS = 20, 30
+MAX_EARLIER, MAX_EARLIER_RESULTS = 20, 30
 # Maximum number of characters of the results of one call.
 CALL_ROOM = 12_000
 CLOSING = "The limit of calls for this message is reached: answer now, with the results that you have."
@@ -41,7 +41,7 @@ COMMANDS = {
     "scenarios": "scenarios: the named scenarios side by side",
     "export": "export FILE.csv|.xlsx|.html: write the scenarios into the folder of the conversation",
 }
-LINES = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_LINES}
+LINES = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_LINES}
 ASK = Tool(
     "ask",
     "Run lines of operations in order; returns the result of each line with its id, or why it was refused.",
@@ -92,8 +92,8 @@ class LinesAgent:
         self.pending = None
         line = ""
         try:
-            if len(lines) > MOST_LINES:
-                raise ModellingError(f"{len(lines)} lines in one message: expected at most {MOST_LINES}")
+            if len(lines) > MAX_LINES:
+                raise ModellingError(f"{len(lines)} lines in one message: expected at most {MAX_LINES}")
             with self.workbench.message():
                 for line in _join_changes(lines):
                     self._run_line(line, results, notes)
@@ -198,8 +198,8 @@ class OperationTools:
                 continue
             texts.append(self._run(line, max(300, CALL_ROOM - length)))
             length += len(texts[-1])
-        remaining = MOST_LINES - self.used
-        if 0 < remaining <= FEW_LINES:
+        remaining = MAX_LINES - self.used
+        if 0 < remaining <= MAX_ANNOUNCED_LINES:
             texts.append(f"({remaining} lines are left for this message)")
         return "\n".join(texts) or "error: no line to run"
 
@@ -209,8 +209,8 @@ class OperationTools:
         return describe_family(self.workbench.model, name)
 
     def _run(self, line: str, room: int) -> str:
-        if self.used >= MOST_LINES:
-            return f"not run, the limit of {MOST_LINES} lines for one message is reached: {one_line(line, 80)}"
+        if self.used >= MAX_LINES:
+            return f"not run, the limit of {MAX_LINES} lines for one message is reached: {one_line(line, 80)}"
         self.used += 1
         try:
             result = self.workbench.ask(line)
@@ -233,13 +233,13 @@ class OperationsAgent:
 
     def messages(self, message: str) -> list[Message]:
         """Return the prompt of a message: model, earlier messages with their operations, and the message."""
-        prompt = model_prompt(self.workbench.session.study.base, MOST_ROUNDS, MOST_LINES)
+        prompt = model_prompt(self.workbench.session.study.base, MAX_ROUNDS, MAX_LINES)
         opened = [result for record in self.earlier[:1] for result in record.results]
         opening = [f"{result.id}: {result.line}: {headline(result)}" for result in opened]
         messages = [Message("system", "\n\n".join([prompt, "# Known at the opening", *opening]))]
-        for record in self.earlier[1:][-MOST_EARLIER:]:
+        for record in self.earlier[1:][-MAX_EARLIER:]:
             results = [f"{result.id}: {result.line}: {headline(result)}" for result in record.results]
-            earlier = "\n".join(results[:MOST_EARLIER_RESULTS])
+            earlier = "\n".join(results[:MAX_EARLIER_RESULTS])
             messages.append(Message("user", record.said))
             messages.append(Message("assistant", f"{record.raw or record.note}\n\n(asked: {earlier or 'nothing'})"))
         lines = self.workbench.state.lines
@@ -254,7 +254,7 @@ class OperationsAgent:
         async def ask(sent: Sequence[Message], offered: Sequence[Tool]) -> Any:
             return await self.asker.ask(ROLE, sent, self.temperature, offered)
 
-        limits = ToolRounds(MOST_ROUNDS, closing=CLOSING)
+        limits = ToolRounds(MAX_ROUNDS, closing=CLOSING)
         with self.workbench.message():
             text = await work_with_tools(ask, messages, (ASK, DESCRIBE), tools, limits)
             results, model = self.workbench.results, self.workbench.model

@@ -29,7 +29,7 @@ TRANSCRIPT, PENDING = "transcript.md", "pending.txt"
 LINES, TOOLS, WRITER = "rules", "T-P-P", "lines"
 # Agents for conversations about a model.
 MODEL_AGENTS = (LINES, TOOLS, WRITER)
-MOST_SAID = 20_000
+MAX_MESSAGE_CHARACTERS = 20_000
 Value = TypeVar("Value")
 
 
@@ -82,7 +82,7 @@ class ModelConversation:
                 await self._add("")
             pending = self.folder / PENDING
             if pending.is_file():
-                await self.say(pending.read_text(encoding="utf-8", errors="replace")[:MOST_SAID])
+                await self.say(pending.read_text(encoding="utf-8", errors="replace")[:MAX_MESSAGE_CHARACTERS])
             yield self
 
     @asynccontextmanager
@@ -112,7 +112,7 @@ class ModelConversation:
         Raises:
             StoreError: Another message was answered after those that the sender has seen.
         """
-        text = text.strip()[:MOST_SAID]
+        text = text.strip()[:MAX_MESSAGE_CHARACTERS]
         async with self._busy:
             if seen is not None and seen != len(self.records):
                 raise StoreError("the conversation went on in another window: look at its new state, then send again")

@@ -22,7 +22,7 @@ from oragent.modelling.files.indexed_files import read_indexed, write_indexed
 # Names of model files in a folder.
 NAMES = ("model.json", "milp.json")
 # File with the replies of a formulation, its maximum size in bytes, and the maximum length of a unit.
-REPLIES, MOST_REPLIES, LONGEST_UNIT = "pool.jsonl", 16 << 20, 40
+REPLIES, MAX_REPLIES, MAX_UNIT_LENGTH = "pool.jsonl", 16 << 20, 40
 
 
 def read_conversation_model(argument: str) -> IndexedModel:
@@ -72,7 +72,7 @@ def begin_conversation(outputs: Path, request: ConversationRequest) -> Path:
 def _objective_unit(replies: Path) -> str:
     """Return the unit of the objective in the replies of a formulation; empty without one."""
     try:
-        if not replies.is_file() or replies.stat().st_size > MOST_REPLIES:
+        if not replies.is_file() or replies.stat().st_size > MAX_REPLIES:
             return ""
         entries = [parse_json(line) for line in replies.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, ValueError):
@@ -81,4 +81,4 @@ def _objective_unit(replies: Path) -> str:
         entry.get("parsed") for entry in entries if isinstance(entry, dict) and entry.get("module") == "formalization"
     ]
     unit = parsed[-1].get("UNIT") if parsed and isinstance(parsed[-1], dict) else None
-    return one_line(unit.strip(), LONGEST_UNIT) if isinstance(unit, str) else ""
+    return one_line(unit.strip(), MAX_UNIT_LENGTH) if isinstance(unit, str) else ""

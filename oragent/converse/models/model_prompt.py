@@ -19,11 +19,11 @@ FAMILY_ROOM = 1400
 SET_ROOM = 1300
 # Number of labels shown from the start of a set.
 SHOWN_LABELS = 12
-LONGEST_MEANING = 80
+MAX_MEANING_LENGTH = 80
 # Operations that need files.
 WITHOUT = {"verify", "inverse", "diff"}
 # Maximum number of hits of a search.
-MOST_HITS = 40
+MAX_HITS = 40
 
 
 def model_prompt(model: IndexedModel, rounds: int, lines: int) -> str:
@@ -72,8 +72,8 @@ def find_names(model: IndexedModel, text: str) -> str:
         hits += [f"{label_text(label)} of {index_set.name}" for label in index_set.labels if folded in fold(label)]
     if not hits:
         return f"no name or label has {plain(text, 60)!r} in it"
-    more = [f"and {len(hits) - MOST_HITS} more: use a longer text"] if len(hits) > MOST_HITS else []
-    return "\n".join([*hits[:MOST_HITS], *more])
+    more = [f"and {len(hits) - MAX_HITS} more: use a longer text"] if len(hits) > MAX_HITS else []
+    return "\n".join([*hits[:MAX_HITS], *more])
 
 
 def _cut(title: str, entries: Iterable[str], room: int) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _unit(unit: str) -> str:
 
 
 def _meaning(meaning: str) -> str:
-    return f" ({quote_line(meaning)[:LONGEST_MEANING]})" if meaning else ""
+    return f" ({quote_line(meaning)[:MAX_MEANING_LENGTH]})" if meaning else ""
 
 
 def describe_family(model: IndexedModel, name: str) -> str:

@@ -25,7 +25,7 @@ from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refu
 
 PAGE = Path(__file__).with_name("page.html")
 # Maximum size of a request, in bytes.
-MOST_BODY = 40_000
+MAX_BODY = 40_000
 COUNT = re.compile(r"\d{1,9}", re.ASCII)
 EXPORTS = {"csv": "text/csv", "html": "text/html"}
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -85,7 +85,7 @@ def make_application(conversation: ModelConversation, token: str) -> Any:
         try:
             async for piece in request.stream():
                 body += piece
-                if len(body) > MOST_BODY:
+                if len(body) > MAX_BODY:
                     return JSONResponse({"error": "the message is too long"}, 413, HEADERS)
         except ClientDisconnect:
             return JSONResponse({"error": "the message was not sent to its end"}, 400, HEADERS)

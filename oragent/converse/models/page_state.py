@@ -19,7 +19,7 @@ from oragent.modelling.references.figures import format_figure
 from oragent.modelling.references.reference_text import label_text, name_text
 
 # Limits: rows and columns of a pivot table, messages on the page, families in its lists, KPIs.
-MOST_ROWS, MOST_COLUMNS, MOST_MESSAGES, MOST_FAMILIES, MOST_KPIS = 60, 30, 50, 300, 7
+MAX_ROWS, MAX_COLUMNS, MAX_MESSAGES, MAX_FAMILIES, MAX_KPIS = 60, 30, 50, 300, 7
 SUM = "*"
 NOISE = 1e-9
 
@@ -41,8 +41,8 @@ def page_state(conversation: ModelConversation) -> dict[str, Any]:
         "trial": _trial(conversation),
         "scenarios": [[escape_text(cell) for cell in row] for row in table_cells(rows)],
         "present": now.name,
-        "families": [_family(model, family) for family in (*model.variables, *model.parameters)][:MOST_FAMILIES],
-        "messages": [_message(record) for record in conversation.records[-MOST_MESSAGES:]],
+        "families": [_family(model, family) for family in (*model.variables, *model.parameters)][:MAX_FAMILIES],
+        "messages": [_message(record) for record in conversation.records[-MAX_MESSAGES:]],
         "count": len(conversation.records),
     }
 
@@ -60,7 +60,7 @@ def _kpis(
     yield {"name": name, **figures}
     totals = {name for row in rows.values() for name in row.totals}
     order = sorted(totals, key=lambda name: (len({row.totals.get(name) for row in rows.values()}) == 1, name))
-    for name in order[: MOST_KPIS - 1]:
+    for name in order[: MAX_KPIS - 1]:
         figures = {
             key: format_figure(row.totals[name]) if name in row.totals else row.status for key, row in rows.items()
         }
@@ -114,7 +114,7 @@ def _message(record: MessageRecord) -> dict[str, Any]:
                     {
                         "title": table.title,
                         "header": list(table.header),
-                        "rows": [[escape_text(cell) for cell in row] for row in table.rows[:MOST_ROWS]],
+                        "rows": [[escape_text(cell) for cell in row] for row in table.rows[:MAX_ROWS]],
                     }
                     for table in view.tables
                 ],
@@ -169,13 +169,13 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
             "label": escape_text(_label(model, family, places[0], row)),
             "cells": [
                 _cell(model, family, cells.get((row, column), []), figures, bounds)
-                for column in column_keys[:MOST_COLUMNS]
+                for column in column_keys[:MAX_COLUMNS]
             ],
         }
-        for row in row_keys[:MOST_ROWS]
+        for row in row_keys[:MAX_ROWS]
     ]
-    hidden = [max(0, len(row_keys) - MOST_ROWS), max(0, len(column_keys) - MOST_COLUMNS)]
-    columns = [escape_text(_label(model, family, places[1], column)) for column in column_keys[:MOST_COLUMNS]]
+    hidden = [max(0, len(row_keys) - MAX_ROWS), max(0, len(column_keys) - MAX_COLUMNS)]
+    columns = [escape_text(_label(model, family, places[1], column)) for column in column_keys[:MAX_COLUMNS]]
     return {"columns": columns, "rows": rows, "hidden": hidden, "summed": summed, "note": note}
 
 

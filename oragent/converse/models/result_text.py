@@ -20,7 +20,7 @@ from oragent.modelling.operations.results import (
 from oragent.modelling.references.figures import format_figure
 
 # Maximum number of rows of a table.
-MOST_ROWS = 200
+MAX_ROWS = 200
 
 
 def headline(result: AnyResult) -> str:
@@ -72,7 +72,7 @@ def view_result(result: AnyResult) -> ResultView:
             continue
         title = name.replace("_", " ")
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
-            tables.append(make_table(title, value, MOST_ROWS))
+            tables.append(make_table(title, value, MAX_ROWS))
         elif isinstance(value, BaseModel) and not isinstance(value, Figure):
             facts += [(f"{title} {key}", text) for key, text in list_cells(value).items() if text]
         elif text := value_text(value):

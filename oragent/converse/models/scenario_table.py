@@ -17,7 +17,7 @@ from oragent.modelling.references.figures import format_figure
 from oragent.report.pages.html import make_environment
 
 # Maximum number of families with totals, the largest totals first.
-MOST_TOTALS = 6
+MAX_TOTALS = 6
 ENDINGS = (".csv", ".xlsx", ".html")
 # Spreadsheets read cells with these first characters as formulas.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -74,7 +74,7 @@ def table_cells(rows: Sequence[ScenarioRow]) -> list[list[str]]:
         values = [row.totals[name].value or 0.0 for row in rows if name in row.totals]
         return max(values) - min(values)
 
-    shown = sorted(names, key=lambda name: (-spread(name), name))[:MOST_TOTALS]
+    shown = sorted(names, key=lambda name: (-spread(name), name))[:MAX_TOTALS]
     header = ["scenario", "status", "objective", "gap", *(f"total {plain(name, 40)}" for name in shown), "changes"]
     cells = [header]
     for row in rows:

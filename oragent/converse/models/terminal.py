@@ -37,7 +37,7 @@ except ImportError:
 
 HISTORY = ".history"
 # Maximum numbers of history lines, and of completions of one word.
-MOST_HISTORY, MOST_COMPLETIONS = 1000, 100
+MAX_HISTORY, MAX_COMPLETIONS = 1000, 100
 DELIMITERS = " \t\n[](){},;:=<>*+"
 VERBS = ("forbid", "free", "drop", "relax", "row", "objective", "sum", "upper", "lower", "by", "within", "except")
 # Matches the name of a family, and the text after its opening bracket.
@@ -127,7 +127,7 @@ def complete(model: IndexedModel, typed: str, fragment: str) -> list[str]:
         words = iter([*(name_text(family.name) for family in model.families()), *VERBS])
     folded = fold(fragment.strip('"'))
     matching = (word for word in words if fold(word.strip('"')).startswith(folded))
-    return list(dict.fromkeys(word for word, _ in zip(matching, range(MOST_COMPLETIONS), strict=False)))
+    return list(dict.fromkeys(word for word, _ in zip(matching, range(MAX_COMPLETIONS), strict=False)))
 
 
 def _labels_at(model: IndexedModel, name: str, axis: int) -> Iterator[str]:
@@ -156,7 +156,7 @@ class _Completion:
     def __exit__(self, *exception: object) -> None:
         if sys.stdin.isatty() and readline is not None:
             with suppress(OSError):
-                readline.set_history_length(MOST_HISTORY)
+                readline.set_history_length(MAX_HISTORY)
                 readline.write_history_file(self._path)
                 readline.set_completer(None)
 

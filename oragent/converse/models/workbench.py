@@ -17,7 +17,7 @@ from oragent.modelling.operations.state import Changes, lines_of
 from oragent.modelling.operations.syntax import parse_line
 
 # Maximum number of states for undo; the oldest are removed first.
-MOST_UNDO = 1000
+MAX_UNDO = 1000
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Workbench:
             self.session.study.trial, self.session.results = trial, results
             raise
         if self.state != self._begun:
-            self._earlier = [*self._earlier, self._begun][-MOST_UNDO:]
+            self._earlier = [*self._earlier, self._begun][-MAX_UNDO:]
 
     def ask(self, line: str) -> AnyResult:
         """Run one line.

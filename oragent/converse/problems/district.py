@@ -14,13 +14,13 @@ from string import ascii_uppercase
 
 from oragent._base.errors import ProblemError
 
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 WORDS = re.compile(r"[^\W_]+")
 # 7:50, 8:40 and 9:30 in the morning, in minutes after midnight.
 EARLY, MIDDLE, LATE = 470, 520, 570
 # Opening schedule of a conversation; the optimum if both weights are 1.
 DEFAULT = "CCCABAABBC"
-LONGEST_QUOTE = 60
+MAX_QUOTE_LENGTH = 60
 CLOCK = re.compile(r"(?i)(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?")
 FIRST = re.compile(r"[^\W\d_]{3,}")
 # Words that do not distinguish schools.
@@ -63,10 +63,10 @@ class School:
 
     def __post_init__(self) -> None:
         for text in (self.name, self.grade):
-            if not (0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()):
+            if not (0 < len(text) <= MAX_NAME_LENGTH and text.isprintable() and text == text.strip()):
                 raise ProblemError(
-                    f"a school's name and grade must be one printable line of 1 to {LONGEST_NAME} characters, "
-                    f"not {text[:LONGEST_NAME]!r}"
+                    f"a school's name and grade must be one printable line of 1 to {MAX_NAME_LENGTH} characters, "
+                    f"not {text[:MAX_NAME_LENGTH]!r}"
                 )
         if self.students < 0 or not 0 <= self.current < 24 * 60:
             raise ProblemError(
@@ -122,7 +122,7 @@ class District:
         """
         if len(schedule) != len(self.schools) or not set(schedule) <= set(self.letters):
             expected = f"{len(self.schools)} letters of {self.letters}"
-            raise ProblemError(f"a schedule of {self.name} is {expected}, not {schedule[:LONGEST_NAME]!r}")
+            raise ProblemError(f"a schedule of {self.name} is {expected}, not {schedule[:MAX_NAME_LENGTH]!r}")
         return tuple(map(self.letters.index, schedule))
 
     def place(self, school: str, time: str) -> tuple[int, int]:
@@ -173,7 +173,7 @@ def format_clock(minutes: int) -> str:
 
 def quote_text(text: str) -> str:
     """Shorten and escape an untrusted text for a message, so that it is safe in a terminal."""
-    return repr(text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "...")
+    return repr(text if len(text) <= MAX_QUOTE_LENGTH else text[: MAX_QUOTE_LENGTH - 3] + "...")
 
 
 def find_school(district: District, text: str) -> int | None:
@@ -220,7 +220,7 @@ def find_time(district: District, text: str) -> int | None:
 def unknown_school(district: District, text: str) -> str:
     """Return one line with the known schools, the most similar first."""
     names = [school.name for school in district.schools]
-    near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
+    near = get_close_matches(text[:MAX_QUOTE_LENGTH], names, n=1, cutoff=0.5)
     if near:
         hint = f"did you mean {near[0]!r}?"
     else:

@@ -104,7 +104,7 @@ class ScheduleOracle(Protocol):
 
 
 # Maximum number of schedules whose table fits into memory.
-MOST = 2_000_000
+MAX_SCHEDULES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,13 +143,13 @@ def enumerate_schedules(district: District) -> Schedules:
     """List every schedule of a district with its load and deviation.
 
     Raises:
-        ProblemError: There are more than ``MOST`` schedules.
+        ProblemError: There are more than ``MAX_SCHEDULES`` schedules.
     """
     schools, choices = len(district.schools), len(district.times)
-    if choices**schools > MOST:
+    if choices**schools > MAX_SCHEDULES:
         raise ProblemError(
-            f"{district.name} has {choices}^{schools} schedules, too many to enumerate: expected {MOST:,} at most; "
-            "use a solver instead"
+            f"{district.name} has {choices}^{schools} schedules, too many to enumerate: "
+            f"expected {MAX_SCHEDULES:,} at most; use a solver instead"
         )
     moved = np.zeros(1, dtype=np.int64)
     carried = np.zeros((choices, 1), dtype=np.int64)

@@ -31,11 +31,11 @@ from oragent.modelling.solving.flat_solving import breaches
 LIMIT_S = 12.0
 NONZERO = 1e-9
 # Maximum numbers of variables in a table, and of rows below it.
-MOST_SHOWN, MOST_ROWS = 60, 12
+MAX_SHOWN, MAX_ROWS = 60, 12
 # Maximum number of variables that can be bounded by name.
-MOST_BOUNDED = 5000
+MAX_BOUNDED = 5000
 # Maximum numbers of rows and variables in a description, and of terms of one row.
-MOST_DESCRIBED, MOST_TERMS = 200, 40
+MAX_DESCRIBED, MAX_TERMS = 200, 40
 DIGITS = 9
 
 
@@ -65,7 +65,7 @@ class FormulatedProblem:
         taken |= {row.name for row in rows}
         variable_goals = tuple(
             Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
-            for variable in milp.variables[:MOST_BOUNDED]
+            for variable in milp.variables[:MAX_BOUNDED]
             if not variable.is_binary and variable.name not in taken
         )
         self.goals, self.expressions = len(first), (*first, *rows, *variable_goals)
@@ -196,11 +196,11 @@ class FormulatedProblem:
         """Return a table of the nonzero variables, and the objectives."""
         values, features = self.values(decision), self.features(decision)
         lines = ["| Variable | Value | Unit | Meaning |", "|---|---|---|---|"]
-        for name, value in list(values.items())[:MOST_SHOWN]:
+        for name, value in list(values.items())[:MAX_SHOWN]:
             variable = self._variables[name]
             unit, meaning = _escape_cell(variable.unit), _escape_cell(variable.meaning)
             lines.append(f"| {_escape_cell(name)} | {format_figure(value)} | {unit} | {meaning} |")
-        hidden = len(values) - MOST_SHOWN
+        hidden = len(values) - MAX_SHOWN
         if hidden > 0:
             lines += [f"({hidden} more variables are not 0.)"]
         rest = len(self.base.variables) - len(values)
@@ -222,13 +222,13 @@ class FormulatedProblem:
         ]
         # More informative limits come first.
         row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))
-        hidden = len(row_texts) - MOST_ROWS
+        hidden = len(row_texts) - MAX_ROWS
         if hidden > 0:
             more = f"; and {hidden} more"
         else:
             more = ""
         if row_texts:
-            return [f"Rows: {'; '.join(row_texts[:MOST_ROWS])}{more}."]
+            return [f"Rows: {'; '.join(row_texts[:MAX_ROWS])}{more}."]
         return []
 
     def read(self, text: str) -> ProposedDecisions:
@@ -323,11 +323,11 @@ def _objective_goal(milp: Milp) -> Goal:
 def _describe_model(milp: Milp) -> Iterator[str]:
     """Describe the rows and variables of a model; only the first ones of a large model."""
     yield f"Rows ({len(milp.rows)}):"
-    for row in milp.rows[:MOST_DESCRIBED]:
+    for row in milp.rows[:MAX_DESCRIBED]:
         meaning = f" ({quote_line(row.meaning)})" if row.meaning else ""
         yield f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(*row.limits)}{meaning}"
     yield f"Variables ({len(milp.variables)}):"
-    for variable in milp.variables[:MOST_DESCRIBED]:
+    for variable in milp.variables[:MAX_DESCRIBED]:
         whole = "whole number " if variable.is_integer else ""
         kind = "0 or 1" if variable.is_binary else f"{whole}{limits_in_words(variable.low, variable.high)}"
         unit = f", {quote_line(variable.unit)}" if variable.unit else ""
@@ -339,9 +339,9 @@ def linear_words(terms: Mapping[str, float]) -> str:
     """Write a linear expression such as ``4 tables + 6 chairs``; shorten a long one to its first terms."""
     parts = [
         f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quote_line(name)}"
-        for name, value in list(terms.items())[:MOST_TERMS]
+        for name, value in list(terms.items())[:MAX_TERMS]
     ]
-    more = f" + {len(terms) - MOST_TERMS} more terms" if len(terms) > MOST_TERMS else ""
+    more = f" + {len(terms) - MAX_TERMS} more terms" if len(terms) > MAX_TERMS else ""
     return f"{' '.join(parts).removeprefix('+ ') or '0'}{more}"
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-MOST_ROWS, MOST_COLUMNS = 1000, 16
+MAX_ROWS, MAX_COLUMNS = 1000, 16
 # Maximum numbers of characters; the time of the patterns below may be quadratic in them.
-LONGEST_LINE, LONGEST_CELL = 5000, 300
+MAX_LINE_LENGTH, MAX_CELL_LENGTH = 5000, 300
 CELL = re.compile(r"((?:[^|\\]|\\.)*)\|")
 RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(.+)\1")
@@ -16,8 +16,8 @@ ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 # Maximum number of opening brackets that are tried.
-MOST_ATTEMPTS = 200
-MOST_NUMBER = 1e15
+MAX_ATTEMPTS = 200
+MAX_NUMBER = 1e15
 NAME_KEYS = ("school", "school_name", "name")
 TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "proposed_start_time", "start", "time")
 
@@ -34,13 +34,13 @@ class MarkdownTable:
 
 def read_tables(text: str) -> Iterator[MarkdownTable]:
     """Return every table of a text, in order; short rows are filled with empty cells."""
-    lines = [text_line[:LONGEST_LINE] for text_line in text.split("\n")]
+    lines = [text_line[:MAX_LINE_LENGTH] for text_line in text.split("\n")]
     position = 1
     while position < len(lines):
         header = _split_cells(lines[position - 1])
-        if 2 <= len(header) <= MOST_COLUMNS and _is_rule(lines[position]):
+        if 2 <= len(header) <= MAX_COLUMNS and _is_rule(lines[position]):
             rows: list[tuple[str, ...]] = []
-            while (position := position + 1) < len(lines) and "|" in lines[position] and len(rows) < MOST_ROWS:
+            while (position := position + 1) < len(lines) and "|" in lines[position] and len(rows) < MAX_ROWS:
                 cells = _split_cells(lines[position])[: len(header)]
                 rows.append(cells + ("",) * (len(header) - len(cells)))
             yield MarkdownTable(header, tuple(rows))
@@ -58,7 +58,7 @@ def remove_escapes(text: str) -> str:
 
 
 def _is_rule(text: str) -> bool:
-    return "-" in text and len(text) <= LONGEST_CELL and bool(RULE.fullmatch(text.strip()))
+    return "-" in text and len(text) <= MAX_CELL_LENGTH and bool(RULE.fullmatch(text.strip()))
 
 
 def _split_cells(text: str) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def _split_cells(text: str) -> tuple[str, ...]:
     if not re.search(r"(?<!\\)(\\\\)*\|$", stripped):
         # The last border is optional.
         stripped += "|"
-    return tuple(_plain_text(cell[:LONGEST_CELL]) for cell in CELL.findall(stripped))
+    return tuple(_plain_text(cell[:MAX_CELL_LENGTH]) for cell in CELL.findall(stripped))
 
 
 def _plain_text(cell: str) -> str:
@@ -109,7 +109,7 @@ def _walk_containers(text: str) -> Iterator[list[Any]]:
 
 def _decode_values(text: str) -> Iterator[list[Any]]:
     decoder, position = json.JSONDecoder(object_pairs_hook=_Object), 0
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         starts = [start for start in (text.find("{", position), text.find("[", position)) if start >= 0]
         if not starts:
             return
@@ -147,7 +147,7 @@ def read_objects(text: str) -> Iterator[list[tuple[str, float]]]:
             numbers = [
                 (key, float(value))
                 for key, value in container
-                if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_NUMBER
+                if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
             ]
             if numbers:
                 yield numbers

@@ -17,7 +17,7 @@ from oragent.converse.problems.district import (
 )
 from oragent.converse.problems.exact import STUDENTS_A_UNIT
 from oragent.converse.problems.reply_formats import (
-    LONGEST_CELL,
+    MAX_CELL_LENGTH,
     MarkdownTable,
     escape_cell,
     read_proposals,
@@ -28,7 +28,7 @@ from oragent.modelling.data.flat_model import Sense
 
 fill_text = PromptFolder("oragent.converse", "problems/prompts").fill
 # Maximum number of characters; a longer reply is cut.
-LONGEST = 100_000
+MAX_REPLY_CHARACTERS = 100_000
 BEFORE = {
     "current",
     "now",
@@ -122,7 +122,7 @@ def read_schedules(district: District, text: str) -> ProposedDecisions:
     """
     schedules: dict[str, None] = {}
     problems: dict[str, None] = {}
-    for rows in _find_proposals(district, text[:LONGEST]):
+    for rows in _find_proposals(district, text[:MAX_REPLY_CHARACTERS]):
         schedule, problem = _build_schedule(district, rows)
         if problem:
             problems[problem] = None
@@ -192,7 +192,7 @@ def _build_schedule(district: District, rows: Iterable[SchoolTime]) -> tuple[str
 
 def _proposed_time(cell: str) -> str:
     """Return the proposed time of a cell, without an earlier time in the same cell."""
-    remainder = LEFT.sub("", cell[:LONGEST_CELL])
+    remainder = LEFT.sub("", cell[:MAX_CELL_LENGTH])
     bare = ASIDE.sub("", remainder)
     if CLOCK.search(bare):
         return bare

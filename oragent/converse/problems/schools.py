@@ -22,7 +22,7 @@ from oragent.converse.problems.district import (
     unknown_time,
 )
 from oragent.converse.problems.exact import (
-    MOST,
+    MAX_SCHEDULES,
     STUDENTS_A_UNIT,
     Exact,
     ObjectiveWeights,
@@ -38,10 +38,10 @@ from oragent.modelling import Milp, Relation, Row, Sense, SolveStatus
 
 # Seconds of a solve of a district that is too large to enumerate; such results state their gap.
 LIMIT_S = 12.0
-LONGEST_HEADLINE = 30
+MAX_HEADLINE_LENGTH = 30
 
 
-MOST_SCHOOLS, MOST_TIMES = 500, 12
+MAX_SCHOOLS, MAX_TIMES = 500, 12
 # 7:30 and 9:30 in the morning, in minutes after midnight.
 FIRST, LAST = 450, 570
 # Each grade with its minimum and maximum number of students.
@@ -127,7 +127,7 @@ class Schools:
     @cached_property
     def exact(self) -> Exact | None:
         """Enumerated schedules; None if there are too many."""
-        small = len(self.district.times) ** len(self.district.schools) <= MOST
+        small = len(self.district.times) ** len(self.district.schools) <= MAX_SCHEDULES
         if small:
             return Exact(enumerate_schedules(self.district))
         return None
@@ -183,7 +183,7 @@ class Schools:
 
     def headline(self, decision: str) -> str:
         """Return the letters if they fit on a line."""
-        if len(decision) <= LONGEST_HEADLINE:
+        if len(decision) <= MAX_HEADLINE_LENGTH:
             return decision
         return ""
 
@@ -275,10 +275,10 @@ def generate_district(schools: int, times: int, seed: int = 0, limit_s: float = 
     Raises:
         ConfigError: A number is out of range.
     """
-    if not (2 <= schools <= MOST_SCHOOLS and 2 <= times <= MOST_TIMES and seed >= 0):
+    if not (2 <= schools <= MAX_SCHOOLS and 2 <= times <= MAX_TIMES and seed >= 0):
         raise ConfigError(
-            f"a district of {schools} schools, {times} times and seed {seed}: expected 2 to {MOST_SCHOOLS} schools, "
-            f"2 to {MOST_TIMES} times, a seed of 0 or more, such as district:50:3 or district:200:6:0"
+            f"a district of {schools} schools, {times} times and seed {seed}: expected 2 to {MAX_SCHOOLS} schools, "
+            f"2 to {MAX_TIMES} times, a seed of 0 or more, such as district:50:3 or district:200:6:0"
         )
     rng = np.random.default_rng([seed, schools, times])
     starts = tuple(int(minutes) for minutes in np.round(np.linspace(FIRST, LAST, times)))

@@ -23,7 +23,7 @@ CASES = {2: "light", 3: "heavy"}
 # Letters of the types in files.
 LETTERS = {name[0]: name for name in TYPES}
 # Limits of a file: one day, and more rows than any road can take.
-MOST_SECONDS, MOST_ROWS = 86_400, 100_000
+MAX_SECONDS, MAX_ROWS = 86_400, 100_000
 # Simulated time in s.
 HORIZON = 600
 # Time in s without arrivals at the end.
@@ -94,8 +94,8 @@ def read(file: Path, routes: int) -> tuple[Departure, ...]:
         rows = file.read_text(encoding="utf-8").strip().strip(",").split(",")
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"the demand {file} cannot be read: {problem}") from None
-    if len(rows) > MOST_ROWS:
-        raise ProblemError(f"the demand {file} has {len(rows)} rows; expected at most {MOST_ROWS}")
+    if len(rows) > MAX_ROWS:
+        raise ProblemError(f"the demand {file} has {len(rows)} rows; expected at most {MAX_ROWS}")
     departures: list[Departure] = []
     for index, row in enumerate(rows):
         departure = _parse_departure(row.split(), index, routes)
@@ -110,7 +110,7 @@ def _parse_departure(parts: list[str], index: int, routes: int) -> Departure | N
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
         return None
     route, second, letter = int(parts[0]), int(parts[1]), parts[2]
-    if route >= routes or second > MOST_SECONDS or letter not in LETTERS:
+    if route >= routes or second > MAX_SECONDS or letter not in LETTERS:
         return None
     return Departure(f"v{index}", second, route, LETTERS[letter])
 

@@ -19,7 +19,7 @@ from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network, decap_magni
 DECAPS = 20
 # Parts of the hundred sites, as in ReEvo.
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}
-_SITES, _MOST_KEEPOUTS = 100, 15
+_SITES, _MAX_KEEPOUTS = 100, 15
 
 # Probed port, and the ports that must stay free.
 Site = tuple[int, NDArray[np.int64]]
@@ -63,7 +63,7 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
     sites = []
     for _ in range(_SITES):
         ports = rng.permutation(PORTS)
-        sites.append((int(ports[0]), ports[1 : 1 + rng.integers(_MOST_KEEPOUTS + 1)]))
+        sites.append((int(ports[0]), ports[1 : 1 + rng.integers(_MAX_KEEPOUTS + 1)]))
     return sites
 
 

@@ -33,7 +33,7 @@ from oragent.search.events import OnEvent, ignore_event
 # Number of evaluations and of model calls.
 BUDGET = 500
 # Minimum number of programs of a first population, at any scale.
-LEAST = 4
+MIN_POPULATION = 4
 PART_ONE = ("tsp_constructive", "tsp_pomo", "cvrp_aco", "cvrp_lehd", "bpp_offline_aco", "mkp_aco")
 PART_TWO = ("tsp_aco", "tsp_lehd", "cvrp_pomo", "bpp_online", "dpp_ga", "op_aco")
 TWELVE = (
@@ -188,7 +188,7 @@ def _make_variant(title: str, tree: dict[str, Any], scale: float) -> dict[str, A
     for section in (tree.get("or_agent", {}), tree["strategy"].get("options", {})):
         for key in OPENINGS:
             if scale < 1 and section.get(key):
-                section[key] = max(LEAST, round(section[key] * scale))
+                section[key] = max(MIN_POPULATION, round(section[key] * scale))
     return {"name": title, "strategy": strategy, "settings": tree}
 
 

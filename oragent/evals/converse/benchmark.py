@@ -56,7 +56,7 @@ TERMS = BenchTerms(
     noise="conversations",
 )
 # Maximum number of findings stored per conversation.
-MOST_FINDINGS = 40
+MAX_FINDINGS = 40
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": ranked_requests, "myopic": dropping_requests}
@@ -246,7 +246,7 @@ class ConverseBenchmark(CaseBenchmark):
             **description,
             "calls": outcome.calls,
             "audit": {name: getattr(counts, name) for name in COUNTS},
-            "findings": [asdict(finding) for finding in counts.findings[:MOST_FINDINGS]],
+            "findings": [asdict(finding) for finding in counts.findings[:MAX_FINDINGS]],
             "seconds": sum(reply.seconds for reply in case.replies),
             "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
         }

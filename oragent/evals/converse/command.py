@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
-MOST_DRAWN = 7
+MAX_DRAWN = 7
 CAPTIONS = {
     "scores": "Distribution of scores by contestant.",
     "lengths": "Distribution of lengths: messages of the decision agent.",
     "successes": "Share of conversations that reached the maximum by so many turns.",
     "styles": "Distribution of scores by style.",
 }
-MOST_LISTED = 2000
+MAX_LISTED = 2000
 BINS = 20
 
 
@@ -119,7 +119,7 @@ def _list_conversations(
         for contestant in contestants
         for case in contestant.cases
     ]
-    return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
+    return sorted(rows, key=lambda row: -len(row["found"]))[:MAX_LISTED]
 
 
 def _render_transcript(bench: ConverseBenchmark, contestant: tables.MeasuredContestant, case: FinishedCase) -> str:
@@ -136,7 +136,7 @@ def _render_transcript(bench: ConverseBenchmark, contestant: tables.MeasuredCont
 
 
 def _draw_figures(contestants: Sequence[tables.MeasuredContestant]) -> list[Drawing]:
-    shown = [contestant for contestant in contestants if contestant.cases][:MOST_DRAWN]
+    shown = [contestant for contestant in contestants if contestant.cases][:MAX_DRAWN]
     talking = [contestant for contestant in shown if any(case.result["turns"] for case in contestant.cases)]
     styles = {case.result["style"] for contestant in talking for case in contestant.cases} - {""}
     scores = {contestant.name: [case.result["score"] for case in contestant.cases] for contestant in shown}

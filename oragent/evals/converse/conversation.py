@@ -23,8 +23,8 @@ LIMIT = 20
 # Smallest gap that is mentioned, in percent.
 SHOWN = 1e-3
 # Maximum number of characters of a result in a transcript.
-MOST_RESULT = 6000
-MOST_TEXT = 40_000
+MAX_RESULT = 6000
+MAX_TEXT = 40_000
 
 
 class ConversationEnd(StrEnum):
@@ -237,8 +237,8 @@ def _make_turn(
     values: tuple[float, ...] = (),
 ) -> Turn:
     return Turn(
-        said=message.text.replace(END_WORD, "").strip()[:MOST_TEXT],
-        answer=answer.text[:MOST_TEXT],
+        said=message.text.replace(END_WORD, "").strip()[:MAX_TEXT],
+        answer=answer.text[:MAX_TEXT],
         checks=tuple(map(_plain_event, message.events)),
         events=tuple(map(_plain_event, answer.events)),
         solved=answer.solved,
@@ -253,13 +253,11 @@ def _make_turn(
 
 
 def _plain_event(event: AgentEvent) -> dict[str, Any]:
-    arguments = {
-        key: value[:MOST_RESULT] if isinstance(value, str) else value for key, value in event.arguments.items()
-    }
+    arguments = {key: value[:MAX_RESULT] if isinstance(value, str) else value for key, value in event.arguments.items()}
     return {
         "tool": event.tool,
         "arguments": arguments,
-        "result": event.result[:MOST_RESULT],
+        "result": event.result[:MAX_RESULT],
         "failed": event.failed,
         "note": dict(event.note),
     }

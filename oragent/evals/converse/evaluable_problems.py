@@ -23,7 +23,7 @@ from oragent.llm.callable import Scripted
 
 SCHEMA = 1
 # Maximum size of a file in bytes.
-LARGEST = 10_000_000
+MAX_BYTES = 10_000_000
 
 
 def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
@@ -110,7 +110,7 @@ def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
     """Read utilities from a file of oragent, or from a plain list of records in the problem's format."""
     stakeholders = stakeholders_of(problem)
     expected = "a file that `oragent converse utilities` wrote"
-    loaded_tree = load_json(path, LARGEST, "a file of utilities", expected)
+    loaded_tree = load_json(path, MAX_BYTES, "a file of utilities", expected)
     loaded, warnings = [], []
     for number, record in enumerate(_check_records(path, loaded_tree, problem.name), 1):
         try:

@@ -35,7 +35,7 @@ MANIFEST = Manifest("formulate-bench.yaml", benchmark.TERMS, free=("workers",))
 SOLVE_TIME = "solve seconds (reference)"
 ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds", SOLVE_TIME)
 # Maximum number of methods whose pairs are shown in a terminal; the page shows all.
-MOST_PAIRED = 3
+MAX_PAIRED = 3
 
 
 def rate_table(measured: Sequence[MeasuredCases]) -> TextTable:
@@ -239,7 +239,7 @@ def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator
         problems = bench.problems(subject)
         yield Line(f"\n{subject}: {problems.title}", "bold")
         yield rate_table(rows).drop_columns(*ON_THE_PAGE)
-        if 1 < len(rows) <= MOST_PAIRED:
+        if 1 < len(rows) <= MAX_PAIRED:
             yield success_differences(rows)
         for title, table in (
             ("properties that need no label", metamorphic_table(rows)),

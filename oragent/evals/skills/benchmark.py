@@ -41,7 +41,7 @@ TERMS = BenchTerms(
 WITH, WITHOUT = "with", "without"
 # Folders in which agents look for skills.
 PLACES = (".claude/skills", "skills")
-MOST_OUTPUT = 2000
+MAX_OUTPUT = 2000
 
 
 @dataclass
@@ -140,7 +140,7 @@ def run_task(task: SkillTask, skill: str, command: str, limit_s: float) -> dict[
             "end": end,
             "answer": describe_answer(folder),
             "seconds": seconds,
-            "output": output[-MOST_OUTPUT:],
+            "output": output[-MAX_OUTPUT:],
         }
 
 

@@ -21,7 +21,7 @@ from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.flat_solving import solve
 
 ANSWER = "answer.json"
-MOST_ANSWER = 1 << 20
+MAX_ANSWER = 1 << 20
 # Seconds of a check.
 CHECK_S = 300
 TOLERANCE = 1e-6
@@ -85,7 +85,7 @@ SHOP_FILES = {"shop/src/shop.py": SHOP, "shop/data/stock.csv": "material,amount\
 def read_answer(folder: Path) -> dict[str, Any]:
     """Return the answer of an agent; empty if it is not a JSON object."""
     try:
-        tree = parse_json(read_bounded(folder / ANSWER, MOST_ANSWER), MOST_ANSWER)
+        tree = parse_json(read_bounded(folder / ANSWER, MAX_ANSWER), MAX_ANSWER)
     except (OSError, ValueError):
         return {}
     if isinstance(tree, dict):
@@ -178,7 +178,7 @@ def _run(*words: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "oragent", *words]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_S, check=False)
-        tree = parse_json(ended.stdout, 8 * MOST_ANSWER)
+        tree = parse_json(ended.stdout, 8 * MAX_ANSWER)
     except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         raise OragentError(f"a check of a task failed: {type(problem).__name__}") from None
     if isinstance(tree, dict):

@@ -25,7 +25,7 @@ from oragent.workspace.runner import relative_error
 VAULT = "vault"
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
 # Minimum length of a sentence, in characters, whose occurrence counts as a leak.
-SHORTEST = 24
+MIN_LEAK_CHARACTERS = 24
 # Minimum number of significant digits of a number whose occurrence counts as a leak.
 DIGITS = 5
 NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
@@ -119,7 +119,7 @@ def labels_of(
 def search_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
     """Search the files below a folder for labels."""
     sentences = {label: normalise_text(text) for label, text in labels.sentences.items()}
-    sentences = {label: text for label, text in sentences.items() if len(text) >= SHORTEST}
+    sentences = {label: text for label, text in sentences.items() if len(text) >= MIN_LEAK_CHARACTERS}
     leaks: list[Leak] = []
     for path, file in list_files(folder).items():
         content = read_bytes(file)

@@ -18,7 +18,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
 
 FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, slurm, pbs, lsf, or a file (.yaml, or a scheduler's .json)"
-MOST_LOCAL = 512
+MAX_LOCAL = 512
 
 
 NAME = "oragent cluster"
@@ -91,8 +91,8 @@ class ClusterSettings:
             raise ValueError("give an address if and only if kind is address")
         if self.address is not None:
             _require_encryption(self.address)
-        if self.kind is ClusterKind.LOCAL and self.workers > MOST_LOCAL:
-            raise ValueError(f"{self.workers} workers on one machine are too many: at most {MOST_LOCAL}")
+        if self.kind is ClusterKind.LOCAL and self.workers > MAX_LOCAL:
+            raise ValueError(f"{self.workers} workers on one machine are too many: at most {MAX_LOCAL}")
         for text in (self.memory, self.walltime, self.queue or "", self.account or "", *self.directives):
             if not text.isprintable():
                 raise ValueError(f"{text!r} has characters that a job's script cannot contain")

@@ -23,8 +23,8 @@ ROOT, APART = "home", "problem"
 # Folders of a root that an evaluator may read in addition to the problem's folder.
 DATA = ("checkpoints", "data")
 PART_BYTES = 4 << 20
-MOST_BYTES = 4 << 30
-MOST_FILES = 20_000
+MAX_BYTES = 4 << 30
+MAX_FILES = 20_000
 # Age after which unused content is removed.
 OLD_S = 14 * 86_400
 
@@ -105,10 +105,10 @@ def gather_content(problem: Problem, root: Path) -> Content:
         if (root / name).is_dir():
             paths |= {f"{ROOT}/{path.relative_to(root).as_posix()}": path for path in walk_files(root / name)}
     size = sum(path.stat().st_size for path in paths.values())
-    if size > MOST_BYTES or len(paths) > MOST_FILES:
+    if size > MAX_BYTES or len(paths) > MAX_FILES:
         raise ConfigError(
             f"{folder} with {' and '.join(DATA)} of {root} is too large to be sent to every worker: {len(paths):,} "
-            f"files of {size / (1 << 30):.1f} GiB, at most {MOST_FILES:,} of {MOST_BYTES >> 30} GiB"
+            f"files of {size / (1 << 30):.1f} GiB, at most {MAX_FILES:,} of {MAX_BYTES >> 30} GiB"
         )
     pieces = tuple(Piece(name, path.stat().st_size, _hash_file(path)) for name, path in sorted(paths.items()))
     return Content(pieces, f"{home}/{problem.evaluator.name}", paths)

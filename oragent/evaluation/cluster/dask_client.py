@@ -22,8 +22,8 @@ from oragent.sandbox.limits import server_environment
 
 # Maximum number of restarts of the Dask process in one run.
 RESTARTS = 5
-MOST_PLACES = 100_000
-MOST_WORKERS = 20_000
+MAX_PLACES = 100_000
+MAX_WORKERS = 20_000
 
 
 class KnownWorkers:
@@ -45,7 +45,7 @@ class KnownWorkers:
     @property
     def places(self) -> int:
         """Number of concurrent evaluations of all workers."""
-        return min(sum(places for _, places in list(self.workers.values())), MOST_PLACES)
+        return min(sum(places for _, places in list(self.workers.values())), MAX_PLACES)
 
 
 class DaskClient:
@@ -190,7 +190,7 @@ class DaskClient:
                 self._event(f"worker {_one_line(message['left'])} is gone or paused")
                 self._changed()
         elif "refused" in message:
-            if len(self.workers.refused) < MOST_WORKERS:
+            if len(self.workers.refused) < MAX_WORKERS:
                 host, reason = _one_line(message["host"]), _one_line(message["why"])
                 self.workers.refused[_one_line(message["refused"])] = host, reason
             self._changed()
@@ -215,7 +215,7 @@ class DaskClient:
             self._changed()
 
     def _add_worker(self, address: str, places: int, tree: object) -> None:
-        if not 1 <= places <= MOST_PLACES or len(self.workers.workers) >= MOST_WORKERS:
+        if not 1 <= places <= MAX_PLACES or len(self.workers.workers) >= MAX_WORKERS:
             raise ValueError("too many places")
         handshake = read_handshake(tree)
         self.workers.workers[_one_line(address)] = handshake, places

@@ -30,7 +30,13 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.evaluation.cluster.worker_entry import LONGEST, content_missing, handle_request, pack_line, unpack_line
+from oragent.evaluation.cluster.worker_entry import (
+    MAX_LINE_BYTES,
+    content_missing,
+    handle_request,
+    pack_line,
+    unpack_line,
+)
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.environment import interpreter_paths
 
@@ -272,7 +278,7 @@ class ClusterBridge:
         )
         try:
             answer = await future
-            if not isinstance(answer, str) or len(answer) >= LONGEST:
+            if not isinstance(answer, str) or len(answer) >= MAX_LINE_BYTES:
                 raise SandboxError("the answer is not a text, or too long")
             return answer
         finally:
@@ -341,7 +347,7 @@ def confine_process(readable: list[Path]) -> None:
 
 
 async def _serve_engine(connection: socket.socket) -> None:
-    reader, writer = await asyncio.open_connection(sock=connection, limit=LONGEST)
+    reader, writer = await asyncio.open_connection(sock=connection, limit=MAX_LINE_BYTES)
     order = unpack_line(await reader.readline())
     if order is None:
         return

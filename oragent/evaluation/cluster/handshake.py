@@ -26,7 +26,7 @@ from oragent.sandbox.limits import count_processors, server_environment
 
 # Packages whose version can change a score.
 SCORING = ("numpy", "scipy", "numba", "torch")
-LEAST_ROOM_MB = 256
+MIN_ROOM_MB = 256
 # Clock error from which it is reported; nothing depends on it.
 CLOCK_S = 60.0
 PATIENCE_S = 120.0
@@ -130,8 +130,8 @@ def reason_to_refuse(worker: Handshake, engine: Handshake) -> str:
     for name, needed in engine.packages.items():
         if (worker_version := worker.packages.get(name, "none")) != needed:
             return f"it has {name} {worker_version}, and the engine {needed}: scores may differ"
-    if worker.room_mb < LEAST_ROOM_MB:
-        return f"it has {worker.room_mb:.0f} MiB for temporary files, and at least {LEAST_ROOM_MB} are needed"
+    if worker.room_mb < MIN_ROOM_MB:
+        return f"it has {worker.room_mb:.0f} MiB for temporary files, and at least {MIN_ROOM_MB} are needed"
     return ""
 
 
@@ -220,7 +220,7 @@ class WorkerRegistry:
 
     # Pause after a problem; doubled after each further one.
     REST_S = 15.0
-    LONGEST_REST_S = 300.0
+    MAX_REST_S = 300.0
 
     def __init__(self) -> None:
         self.workers: dict[str, WorkerEntry] = {}
@@ -278,7 +278,7 @@ class WorkerRegistry:
         """Pause a worker whose machine had a problem."""
         if worker := self.workers.get(address):
             worker.standing = WorkerStatus.RESTING
-            worker.until = now + min(self.REST_S * 2.0**worker.troubles, self.LONGEST_REST_S)
+            worker.until = now + min(self.REST_S * 2.0**worker.troubles, self.MAX_REST_S)
             worker.troubles += 1
             self._free.pop(address, None)
 

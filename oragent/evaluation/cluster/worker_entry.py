@@ -30,7 +30,7 @@ from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import EndReason, Limits
 
 # Maximum length of an answer. The output of an evaluator is limited to 1 MiB, and JSON escapes lengthen it.
-MOST_CHARACTERS = 16 << 20
+MAX_CHARACTERS = 16 << 20
 TEXTS = ("message", "traceback", "log", "output")
 TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
 OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
@@ -38,7 +38,7 @@ ENDS = frozenset(map(str, EndReason)) | {""}
 
 
 # Maximum size of a line in bytes: an answer inside another JSON text.
-LONGEST = 2 * MOST_CHARACTERS
+MAX_LINE_BYTES = 2 * MAX_CHARACTERS
 # Free disk space below which a failure may be caused by the disk.
 FULL_MB = 16
 _LOCK = threading.Lock()
@@ -108,7 +108,7 @@ def read_answer(text: object) -> Evaluation:
         WorkerTrouble: The worker reports that it could not evaluate.
         MalformedAnswer: It is not an answer of our workers.
     """
-    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+    if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
         raise MalformedAnswer(f"an answer that is {'too long' if isinstance(text, str) else 'not a text'}")
     try:
         plain = json.loads(text)
@@ -171,7 +171,7 @@ def pack_line(message: dict[str, Any]) -> bytes:
 
 def unpack_line(received: bytes) -> dict[str, Any] | None:
     """Decode a line; None if the other side is gone or the line is invalid."""
-    if not received.endswith(b"\n") or len(received) > LONGEST:
+    if not received.endswith(b"\n") or len(received) > MAX_LINE_BYTES:
         return None
     try:
         message = json.loads(received)
@@ -197,7 +197,7 @@ class LineConnection:
     def receive(self) -> dict[str, Any] | None:
         """Wait for a message; None at the end or after an invalid message."""
         try:
-            return unpack_line(self._lines.readline(LONGEST))
+            return unpack_line(self._lines.readline(MAX_LINE_BYTES))
         except OSError:
             return None
 

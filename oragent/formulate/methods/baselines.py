@@ -21,8 +21,8 @@ from oragent.formulate.session import FormulationAttempt, FormulationSession, em
 from oragent.llm.model import Message
 from oragent.modelling.data.solution import TOLERANCES
 
-MOST_HINTS = 5
-MOST_TRIALS = 3
+MAX_HINTS = 5
+MAX_TRIALS = 3
 STEPS = ("variables", "constraints", "objective")
 PROPOSED, KEPT = 3, 2
 PATTERNS: Mapping[str, str] = {
@@ -45,9 +45,9 @@ PATTERNS: Mapping[str, str] = {
     "integer": "people, trips, machines and pills come in whole numbers: cat='Integer'; litres and hours do not",
     "piecewise": "a cost with falling steps needs binaries; one with rising steps in a minimisation does not",
 }
-MOST_ACTIONS = 8
+MAX_ACTIONS = 8
 # Maximum number of characters of values in a prompt.
-MOST_VALUE_CHARACTERS = 2000
+MAX_VALUE_CHARACTERS = 2000
 LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 EXPERTS = {
     "terminology": "explains the terms of the business",
@@ -60,7 +60,7 @@ EXPERTS = {
     "reviewer": "looks for mistakes in what was said",
 }
 ASKED, TRIALS = 4, 3
-DEBUGS, MOST_CLAUSES = 3, 30
+DEBUGS, MAX_CLAUSES = 3, 30
 
 
 async def standard(session: FormulationSession) -> FormulationAttempt:
@@ -81,7 +81,7 @@ async def spp(session: FormulationSession) -> FormulationAttempt:
 async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
     """Ask with the previous objectives as hints."""
     hints: list[float] = []
-    for _ in range(MOST_HINTS):
+    for _ in range(MAX_HINTS):
         hint_text = ", ".join(f"{hint:.10g}" for hint in hints)
         prompt = session.fill_prompt("standard") + (
             f"\n\n{session.fill_prompt('hint', hints=hint_text)}" if hints else ""
@@ -97,14 +97,14 @@ async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
 async def reflexion(session: FormulationSession) -> FormulationAttempt:
     """Write, run, reflect, and repeat."""
     memory: list[str] = []
-    for trial in range(MOST_TRIALS):
+    for trial in range(MAX_TRIALS):
         lessons = "\n".join(f"- {lesson}" for lesson in memory)
         if memory:
             memory_text = session.fill_prompt("reflexion", memory=lessons)
         else:
             memory_text = ""
         now = await session.ask_and_run("reflexion", f"{session.fill_prompt('standard')}\n\n{memory_text}".strip())
-        if trial == MOST_TRIALS - 1:
+        if trial == MAX_TRIALS - 1:
             break
         prompt = session.fill_prompt("reflection", program=now.source.strip() or "(none)", outcome=outcome_text(now))
         remark = await session.ask_words("reflection", prompt)
@@ -169,9 +169,9 @@ def look_up_pattern(term: str) -> str:
 
 async def react(session: FormulationSession) -> FormulationAttempt:
     """Alternate actions and observations until an action is repeated or missing."""
-    instructions = session.fill_prompt("react", terms=", ".join(PATTERNS), most=MOST_ACTIONS)
+    instructions = session.fill_prompt("react", terms=", ".join(PATTERNS), most=MAX_ACTIONS)
     messages = [Message("user", f"{session.fill_prompt('standard')}\n\n{instructions}")]
-    for _ in range(MOST_ACTIONS):
+    for _ in range(MAX_ACTIONS):
         reply = await session.case.ask("react", messages, session.options.temperature)
         observed = await _act(session, reply.text)
         if not observed:
@@ -204,10 +204,10 @@ def outcome_text(attempt: FormulationAttempt) -> str:
     if attempt.has_failed:
         return attempt.error
     values = str(attempt.ran.values)
-    if len(values) <= MOST_VALUE_CHARACTERS:
+    if len(values) <= MAX_VALUE_CHARACTERS:
         shown = values
     else:
-        shown = f"{values[:MOST_VALUE_CHARACTERS]}..."
+        shown = f"{values[:MAX_VALUE_CHARACTERS]}..."
     return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {shown}"
 
 
@@ -261,7 +261,7 @@ async def optimus(session: FormulationSession) -> FormulationAttempt:
     variables = (
         "\n".join(f"- {name}" for name in _as_texts(parts_found.get("variables"))) or "- as the problem needs them"
     )
-    clauses = [*_as_texts(parts_found.get("constraints")), *_as_texts(parts_found.get("objective"))][:MOST_CLAUSES]
+    clauses = [*_as_texts(parts_found.get("constraints")), *_as_texts(parts_found.get("objective"))][:MAX_CLAUSES]
     parts = [await _write_part(session, variables, clause) for clause in clauses]
     parts_text = session.fill_prompt("optimus_parts", parts="\n\n".join([variables, *parts]))
     await session.ask_and_run("optimus_assemble", f"{session.fill_prompt('standard')}\n\n{parts_text}")

@@ -11,7 +11,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.capture.families import CapturedGroup, SetPool, group_members
 from oragent.modelling.capture.matching import MatchedFigures, Matcher
 from oragent.modelling.capture.reading import ReadLinks, ReadModel
-from oragent.modelling.data.flat_model import LARGEST, NO_BOUND, Sense
+from oragent.modelling.data.flat_model import MAX_FIGURE, NO_BOUND, Sense
 from oragent.modelling.data.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
 from oragent.modelling.data.links import LinkedVector, Links
 from oragent.modelling.files.lp_reader import UNNAMED
@@ -41,8 +41,8 @@ def assemble(read: ReadModel) -> AssembledModel:
     if not read.columns:
         raise ModellingError("not captured: the model has no variable")
     figures = np.concatenate([read.cost, read.values, [read.constant]])
-    if (np.abs(figures) > LARGEST).any():
-        raise ModellingError(f"not captured: a coefficient is beyond {LARGEST:g} in size")
+    if (np.abs(figures) > MAX_FIGURE).any():
+        raise ModellingError(f"not captured: a coefficient is beyond {MAX_FIGURE:g} in size")
     read = _split_ranges(read)
     columns = group_members(read.columns, read.column_keys, read.variable_sets, "x")
     rows = group_members(read.rows, read.row_keys, read.row_sets, "row", drops_counters=True)

@@ -13,7 +13,7 @@ from oragent.modelling.capture.tables import flat_key, is_label, label_text
 
 # Maximum depth of nested containers.
 DEEPEST = 6
-MOST_MEMBERS = 2_000_000
+MAX_MEMBERS = 2_000_000
 BRACKETED = re.compile(r"(?P<family>[^\[\](){}]+?)[_ ]*[\[(](?P<labels>[^\[\](){}]+)[\])]\Z")
 # Characters that PuLP replaces in names.
 CLEANED_BY_PULP = re.compile(r"[-+\[\] >/]")

@@ -16,9 +16,9 @@ from oragent.modelling.capture.reading import ReadModel
 from oragent.modelling.data.indexed import Family, RowFamily, VariableFamily
 
 # Minimum number of different values, because constant figures would match too many tables.
-LEAST_DIFFERENT = 2
+MIN_DIFFERENT = 2
 SAME = 1e-12
-MOST_FAMILIES = 200
+MAX_FAMILIES = 200
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class Matcher:
         return self._pool.find(table.keys)
 
     def _targets(self) -> Iterator[_Target]:
-        for family in self._variables[:MOST_FAMILIES]:
+        for family in self._variables[:MAX_FAMILIES]:
             for name in ("cost", "low", "high"):
                 yield self._family_target(name, family)
-        for row_family in self._rows[:MOST_FAMILIES]:
+        for row_family in self._rows[:MAX_FAMILIES]:
             yield self._family_target("rhs", row_family)
         yield from self._entry_targets()
 
@@ -135,7 +135,7 @@ class Matcher:
 
     def _compare(self, target: _Target) -> Iterator[MatchedFigures]:
         different = len(np.unique(target.values))
-        if different < LEAST_DIFFERENT or not np.isfinite(target.values).all():
+        if different < MIN_DIFFERENT or not np.isfinite(target.values).all():
             return
         for number, sets in enumerate(self._sets):
             if not sets or not _is_clear(sets, target.sets):

@@ -10,10 +10,10 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 # Maximum number of frames whose variables are kept until the next solve.
-MOST_FRAMES = 2000
+MAX_FRAMES = 2000
 # Maximum number of frames above a call that are inspected.
 DEEPEST = 40
-MOST_CHARACTERS = 4 << 20
+MAX_CHARACTERS = 4 << 20
 
 
 class Place(NamedTuple):
@@ -88,7 +88,7 @@ class PlaceLog:
         values: list[Any] = []
         innermost: tuple[str, int] | None = None
         for frame in frames:
-            if len(self.frames) < MOST_FRAMES:
+            if len(self.frames) < MAX_FRAMES:
                 self.frames[id(frame)] = frame
             file, line = frame.f_code.co_filename, frame.f_lineno
             innermost = (file, line)
@@ -128,7 +128,7 @@ class PlaceLog:
 def _loops_of_file(file: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
     """Return first line, last line and variables of each loop of a file, outer ones first."""
     try:
-        if os.path.getsize(file) > MOST_CHARACTERS:
+        if os.path.getsize(file) > MAX_CHARACTERS:
             return ()
         with open(file, "rb") as source:
             tree = ast.parse(source.read())

@@ -28,17 +28,17 @@ STAGE_NAME = ".oragent_stage.py"
 # Files of a program with values by variable.
 SOLUTION_FILES = ("solution.json", "solution.csv")
 # Maximum size of a program, in bytes.
-LARGEST_PROGRAM = 4 << 20
+MAX_PROGRAM_BYTES = 4 << 20
 # Maximum bytes of the list of opened files.
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 # Maximum number of threads. Solvers start one per processor.
-MOST_THREADS = 256
+MAX_THREADS = 256
 PROGRAM_LIMITS = Limits(
     cpu_s=120.0,
     memory_mb=4096,
     counts_used_memory=True,
     file_mb=256,
-    processes=MOST_THREADS,
+    processes=MAX_THREADS,
     output_kb=256,
     idle_s=30.0,
 )
@@ -201,15 +201,15 @@ def capture_program(
 
 
 def _read_opened(ended: CommandResult) -> tuple[str, ...]:
-    text = ended.files.get(f"{SOLVES}/{OPENED}", b"")[:MOST_BYTES].decode("utf-8", "surrogateescape")
+    text = ended.files.get(f"{SOLVES}/{OPENED}", b"")[:MAX_BYTES].decode("utf-8", "surrogateescape")
     return tuple(dict.fromkeys(line for line in text.splitlines() if not line.startswith(SOLVES)))
 
 
 def _read_program(path: Path) -> str:
     shown = plain(str(path), 200)
     try:
-        if path.stat().st_size > LARGEST_PROGRAM:
-            raise ModellingError(f"{shown}: larger than {LARGEST_PROGRAM:,} bytes; expected a Python program")
+        if path.stat().st_size > MAX_PROGRAM_BYTES:
+            raise ModellingError(f"{shown}: larger than {MAX_PROGRAM_BYTES:,} bytes; expected a Python program")
         return path.read_text(encoding="utf-8")
     except OSError as problem:
         raise ModellingError(f"{shown}: {problem.strerror}; expected a Python program") from None

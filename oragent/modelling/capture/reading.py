@@ -15,16 +15,16 @@ from oragent.modelling.capture.snapshot import FORMAT, MemberKey
 from oragent.modelling.data.features import ModelFeatures
 from oragent.modelling.files.flat_json import validation_line
 
-MOST_BYTES = 64 << 20
-MOST_MEMBERS = 3_000_000
-MOST_ENTRIES = 20_000_000
-MOST_TABLES = 1000
+MAX_BYTES = 64 << 20
+MAX_MEMBERS = 3_000_000
+MAX_ENTRIES = 20_000_000
+MAX_TABLES = 1000
 # Maximum number of nonlinear parts, and maximum number of terms in them.
-MOST_PARTS = 1_000_000
-LONGEST = 500
-LONGEST_UNIT = 20
+MAX_PARTS = 1_000_000
+MAX_TEXT_LENGTH = 500
+MAX_UNIT_LENGTH = 20
 # Maximum number of labels of a key.
-WIDEST = 12
+MAX_KEY_LABELS = 12
 TARGETS = ("cost", "rhs", "entry", "low", "high")
 FEATURES = TypeAdapter(ModelFeatures[int])
 
@@ -110,7 +110,7 @@ def read_model(content: bytes) -> ReadModel:
             raise ModellingError(f"format {str(data['format'])[:20]}; expected {FORMAT}")
         count, rows = len(data["columns"]), len(data["rows"])
         entries = len(data["indices"])
-        if count > MOST_MEMBERS or rows > MOST_MEMBERS or entries > MOST_ENTRIES:
+        if count > MAX_MEMBERS or rows > MAX_MEMBERS or entries > MAX_ENTRIES:
             raise ModellingError(f"{count:,} columns, {rows:,} rows, {entries:,} entries: too many")
         starts, indices = _whole(data["starts"], rows + 1), _whole(data["indices"], entries)
         if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
@@ -139,9 +139,9 @@ def read_model(content: bytes) -> ReadModel:
             sets={_text(name): _labels(labels) for name, labels in data["sets"].items()},
             variable_sets={_text(name): _labels(sets) for name, sets in data["family_sets"]["variables"].items()},
             row_sets={_text(name): _labels(sets) for name, sets in data["family_sets"]["rows"].items()},
-            tables=[_table(table) for table in data["tables"][:MOST_TABLES]],
+            tables=[_table(table) for table in data["tables"][:MAX_TABLES]],
             links=_links(data["links"]),
-            units={_text(name): _text(unit)[:LONGEST_UNIT] for name, unit in data["units"].items()},
+            units={_text(name): _text(unit)[:MAX_UNIT_LENGTH] for name, unit in data["units"].items()},
             missing=tuple(_text(reason) for reason in data["missing"][:20]),
             features=_features(data["features"], count),
             is_schedule=data["is_schedule"] is True,
@@ -152,7 +152,7 @@ def read_model(content: bytes) -> ReadModel:
 
 def _features(data: Any, count: int) -> ModelFeatures[int]:
     """Read nonlinear parts. Their columns must exist; soft rows are not read."""
-    if not isinstance(data, Mapping) or _size(data, MOST_PARTS) < 0:
+    if not isinstance(data, Mapping) or _size(data, MAX_PARTS) < 0:
         raise ValueError("too many parts")
     try:
         features = FEATURES.validate_python(data)
@@ -162,7 +162,7 @@ def _features(data: Any, count: int) -> ModelFeatures[int]:
     if features.soft_rows or any(not 0 <= column < count for column in named):
         raise ValueError("a part names a column that does not exist")
     names = [*(part.name for part in features.parts), *(goal.name for goal in features.goals)]
-    if any(len(name) > LONGEST for name in names):
+    if any(len(name) > MAX_TEXT_LENGTH for name in names):
         raise ValueError("a name is too long")
     return features
 
@@ -192,8 +192,8 @@ def read_point(content: bytes, count: int) -> ReadPoint:
 
 
 def _load(content: bytes) -> Mapping[str, Any]:
-    if len(content) > MOST_BYTES:
-        raise ModellingError(f"{len(content):,} bytes; at most {MOST_BYTES:,} are allowed")
+    if len(content) > MAX_BYTES:
+        raise ModellingError(f"{len(content):,} bytes; at most {MAX_BYTES:,} are allowed")
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
@@ -207,11 +207,11 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("not a text")
     # A lone surrogate cannot be written to a file.
-    return value[:LONGEST].encode("utf-8", "replace").decode()
+    return value[:MAX_TEXT_LENGTH].encode("utf-8", "replace").decode()
 
 
 def _labels(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or len(values) > MOST_MEMBERS:
+    if not isinstance(values, list) or len(values) > MAX_MEMBERS:
         raise TypeError("not labels")
     return tuple(_text(value) for value in values)
 
@@ -249,7 +249,7 @@ def _keys(values: Any, count: int) -> list[MemberKey | None]:
             keys.append(None)
             continue
         family, labels, source = value
-        if len(labels) > WIDEST:
+        if len(labels) > MAX_KEY_LABELS:
             raise ValueError("a key with too many labels")
         keys.append((_text(family), [_text(label) for label in labels], _text(source)))
     return keys + [None] * (count - len(keys))
@@ -257,7 +257,7 @@ def _keys(values: Any, count: int) -> list[MemberKey | None]:
 
 def _table(data: Mapping[str, Any]) -> ReadTable:
     keys = [_labels(key) for key in data["keys"]]
-    if any(len(key) > WIDEST for key in keys):
+    if any(len(key) > MAX_KEY_LABELS for key in keys):
         raise ValueError("a key with too many labels")
     values = _numbers(data["values"], len(keys))
     return ReadTable(_text(data["name"]), keys, values, _labels(data["sets"]), data["is_linked"] is True)

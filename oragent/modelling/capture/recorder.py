@@ -18,9 +18,9 @@ from oragent.modelling.capture.snapshot import MemberKey, Snapshot
 from oragent.modelling.capture.tables import find_sets, find_tables
 
 # Maximum number of models; the last ones are kept.
-MOST_MODELS = 20
+MAX_MODELS = 20
 # Maximum size of all kept models, in bytes.
-MOST_BYTES = 120 << 20
+MAX_BYTES = 120 << 20
 # Suffix of the file with a claimed point.
 POINT = ".point.json"
 
@@ -107,11 +107,11 @@ class Recorder:
         except Exception as problem:
             reason = f"it cannot be read: {type(problem).__name__}: {str(problem)[:300]}"
             text = Snapshot(framework, missing=[reason]).to_text()
-        if len(text) > MOST_BYTES // 2:
+        if len(text) > MAX_BYTES // 2:
             text = Snapshot(framework, missing=[f"it takes {len(text):,} bytes, more than are read"]).to_text()
         self._write(f"{self.count:06}.json", text)
         self._sizes[self.count] = len(text)
-        while len(self._sizes) > MOST_MODELS or sum(self._sizes.values()) > MOST_BYTES:
+        while len(self._sizes) > MAX_MODELS or sum(self._sizes.values()) > MAX_BYTES:
             oldest = min(self._sizes)
             del self._sizes[oldest]
             for ending in (".json", POINT):

@@ -21,7 +21,7 @@ from oragent.sandbox.isolation import seccomp
 SOLVES = ".oragent_solves"
 # File in that folder with the names of opened files, and their maximum number.
 OPENED = "opened.log"
-MOST_OPENED = 2000
+MAX_OPENED = 2000
 CAPTURE = "oragent.modelling.capture"
 # Modelling libraries: the module whose import installs a recorder, by the module of ``recorders``.
 LIBRARIES = {
@@ -71,7 +71,7 @@ def _record_opened_files(folder: Path) -> None:
         if isinstance(name, str | bytes | os.PathLike):
             text = os.fsdecode(name).removeprefix("file:").partition("?")[0]
             path = os.path.normpath(os.path.join(os.getcwd(), text))
-            if path.startswith(prefix) and path not in seen and len(seen) < MOST_OPENED:
+            if path.startswith(prefix) and path not in seen and len(seen) < MAX_OPENED:
                 seen.add(path)
                 os.write(target, f"{path.removeprefix(prefix)}\n".encode(errors="surrogateescape"))
 

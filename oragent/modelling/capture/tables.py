@@ -6,10 +6,10 @@ from typing import Any
 
 from oragent.modelling.capture.snapshot import DataTable
 
-MOST_SETS = 300
-MOST_LABELS = 100_000
-MOST_TABLES = 300
-MOST_VALUES = 300_000
+MAX_SETS = 300
+MAX_LABELS = 100_000
+MAX_TABLES = 300
+MAX_VALUES = 300_000
 # Maximum depth of nested dicts and lists.
 DEEPEST = 5
 PLAIN_LABELS = (str, int, datetime.date)
@@ -45,7 +45,7 @@ def find_sets(scopes: list[dict[str, Any]]) -> dict[str, list[str]]:
     sets: dict[str, list[str]] = {}
     for scope in scopes:
         for name, value in list(scope.items()):
-            if name.startswith("_") or name in sets or len(sets) >= MOST_SETS:
+            if name.startswith("_") or name in sets or len(sets) >= MAX_SETS:
                 continue
             labels = _labels_of(value)
             if labels:
@@ -59,7 +59,7 @@ def _labels_of(value: Any) -> list[str]:
         labels = list(value)
     else:
         return []
-    if not 0 < len(labels) <= MOST_LABELS or not all(map(is_label, labels)):
+    if not 0 < len(labels) <= MAX_LABELS or not all(map(is_label, labels)):
         return []
     texts = [label_text(label) for label in labels]
     if len(set(texts)) < len(texts):
@@ -70,7 +70,7 @@ def _labels_of(value: Any) -> list[str]:
 def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
     """Return numbers by key from the program's dicts, lists, arrays, series and data frames."""
     tables: dict[tuple[str, tuple[str, ...]], DataTable] = {}
-    room = MOST_VALUES
+    room = MAX_VALUES
     for scope in scopes:
         for name, value in list(scope.items()):
             if name.startswith("_"):
@@ -78,7 +78,7 @@ def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
             for table in _tables_of(name, value):
                 # Data frames under several names may have columns of the same name.
                 identity = table.name, tuple(table.keys[0])
-                if identity in tables or len(tables) >= MOST_TABLES or len(table.values) > room:
+                if identity in tables or len(tables) >= MAX_TABLES or len(table.values) > room:
                     continue
                 room -= len(table.values)
                 tables[identity] = table
@@ -94,7 +94,7 @@ def _tables_of(name: str, value: Any) -> Iterator[DataTable]:
     try:
         for key, number in _numbers(value, (), DEEPEST):
             members[key] = number
-            if len(members) > MOST_VALUES:
+            if len(members) > MAX_VALUES:
                 return
     except ValueError:
         return

@@ -16,9 +16,9 @@ from oragent.modelling.data.links import LinkedVector
 
 Positions = NDArray[np.int64]
 # Maximum number of terms between a family of rows and one of variables. More entries are written as a table.
-MOST_TERMS = 4
+MAX_TERMS = 4
 # Maximum number of offsets in an ordered set, such as the week before.
-MOST_OFFSETS = 3
+MAX_OFFSETS = 3
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ class StructureReader:
         chosen = np.flatnonzero((row_member[self._row_of] >= 0) & (column_member[self._model.columns] >= 0))
         remaining = _Entries(chosen, row_member[self._row_of[chosen]], column_member[self._model.columns[chosen]])
         terms: list[Term | TableTerm] = []
-        while len(remaining.places) and len(terms) < MOST_TERMS:
+        while len(remaining.places) and len(terms) < MAX_TERMS:
             best = self._best_cover(rows, family, members, variables, remaining)
             if best is None:
                 break
@@ -361,7 +361,7 @@ class StructureReader:
                     continue
                 distances = variables.keys[entries.columns, at] - family.keys[entries.rows, position]
                 different, counts = np.unique(distances, return_counts=True)
-                common = different[np.argsort(-counts)][:MOST_OFFSETS].tolist()
+                common = different[np.argsort(-counts)][:MAX_OFFSETS].tolist()
                 choices += [BoundPart(dim.variable, name, int(offset)) for offset in dict.fromkeys([0, *common])]
             options.append(choices)
         for parts in itertools.product(*options):

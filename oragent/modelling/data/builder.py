@@ -28,7 +28,7 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.flat_model import (
-    LARGEST,
+    MAX_FIGURE,
     NO_BOUND,
     Relation,
     Sense,
@@ -382,8 +382,8 @@ class IndexedModelBuilder:
             )
         if is_bound:
             values = np.where(np.abs(values) >= NO_BOUND, np.copysign(np.inf, values), values)
-        if np.isnan(values).any() or (np.isfinite(values) & (np.abs(values) > LARGEST)).any():
-            raise ModellingError(f"{quoted(name)}: a figure is not a number, or beyond {LARGEST:g} in size")
+        if np.isnan(values).any() or (np.isfinite(values) & (np.abs(values) > MAX_FIGURE)).any():
+            raise ModellingError(f"{quoted(name)}: a figure is not a number, or beyond {MAX_FIGURE:g} in size")
         return LinkedVector.of_numbers(values)
 
 

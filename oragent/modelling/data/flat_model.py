@@ -13,7 +13,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import number, quoted
 from oragent.modelling.data.features import ModelFeatures
 from oragent.modelling.data.model_values import INFINITY as INFINITY
-from oragent.modelling.data.model_values import LARGEST as LARGEST
+from oragent.modelling.data.model_values import MAX_FIGURE as MAX_FIGURE
 from oragent.modelling.data.model_values import NO_BOUND as NO_BOUND
 from oragent.modelling.data.model_values import Relation as Relation
 from oragent.modelling.data.model_values import Sense as Sense

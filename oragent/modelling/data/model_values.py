@@ -11,7 +11,7 @@ from oragent.modelling.data.display import number, quoted
 
 INFINITY = math.inf
 # Largest coefficient that HiGHS accepts.
-LARGEST = 1e15
+MAX_FIGURE = 1e15
 # HiGHS treats a bound of this size as infinite.
 NO_BOUND = 1e20
 
@@ -21,8 +21,10 @@ Option = TypeVar("Option", bound=StrEnum)
 def check_finite(value: object, what: str) -> float:
     """Return the number. If it is not finite, raise an error with its name."""
     number_value = _to_float(value, what)
-    if not abs(number_value) <= LARGEST:
-        raise ModellingError(f"{what} is {number(number_value)}: expected a finite number, at most {LARGEST:g} in size")
+    if not abs(number_value) <= MAX_FIGURE:
+        raise ModellingError(
+            f"{what} is {number(number_value)}: expected a finite number, at most {MAX_FIGURE:g} in size"
+        )
     return number_value
 
 
@@ -51,7 +53,7 @@ def check_terms(terms: object, where: str) -> dict[str, float]:
 
 def is_plain_figure(value: object) -> bool:
     """Return True for a finite float of permitted size, which needs no further check."""
-    return type(value) is float and -LARGEST <= value <= LARGEST
+    return type(value) is float and -MAX_FIGURE <= value <= MAX_FIGURE
 
 
 def is_plain_text(text: object) -> bool:

@@ -42,7 +42,7 @@ GROUPS = re.compile(r"[\])}][\[({]|,")
 SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
 SUFFIX = ".families.yaml"
 # Maximum size of a file of corrections, in bytes.
-LARGEST_FILE = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 
 
 class SetCorrection(BaseModel):
@@ -74,8 +74,8 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
     if not path.is_file():
         return FamilyCorrections()
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ModellingError(f"{plain(str(path), 200)}: larger than {LARGEST_FILE:,} bytes")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ModellingError(f"{plain(str(path), 200)}: larger than {MAX_FILE_BYTES:,} bytes")
         return FamilyCorrections.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except (ValidationError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
         first = plain(str(problem).splitlines()[0], 120)

@@ -17,7 +17,7 @@ from oragent.modelling.data.flat_model import Variable
 # Smaller absolute values are shown as 0.
 NOISE = 1e-9
 # Maximum number of parts and characters of a name that is split. Longer names are not split.
-MOST_PARTS, MOST_CHARACTERS = 60, 400
+MAX_PARTS, MAX_CHARACTERS = 60, 400
 # Characters that PuLP replaces in names.
 PULP = str.maketrans("-+[] ->/", "________")
 BRACKETS = re.compile(r"(?P<family>[^\[(]*?)[_ ]*[\[(](?P<inside>.*)[\])]", re.DOTALL)
@@ -26,11 +26,11 @@ NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 
 Index = tuple[str, ...]
 # Minimum number of lines of a table in a terminal: title, heads, two values, and the note about omitted values.
-LEAST_LINES = 5
+MIN_LINES = 5
 # Maximum number of columns of a table that is not transposed.
 HANDY = 6
 # Maximum number of characters of a label in a terminal.
-MOST_CELL = 24
+MAX_CELL = 24
 
 
 class DecisionMember(NamedTuple):
@@ -158,7 +158,7 @@ def _unique_labels(labels: Iterable[str]) -> dict[str, str]:
 
 def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | None:
     """Return the common name and the indices of a name; None if no index is recognised."""
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         return None
     # Labels are tried first, because they may contain brackets and commas.
     labelled = _split_by_labels(_split_parts(text), label_of)
@@ -185,12 +185,12 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
 
 def _split_parts(text: str) -> list[str]:
     """Split a name at underscores, or without underscores at points, as in ``stock.Pils.1``."""
-    return text.split("_" if "_" in text or len(text) > MOST_CHARACTERS else ".")
+    return text.split("_" if "_" in text or len(text) > MAX_CHARACTERS else ".")
 
 
 def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str, Index] | None:
     """Read the end of a name as labels and numbers. The name is the shortest beginning that leaves only these."""
-    if len(parts) > MOST_PARTS:
+    if len(parts) > MAX_PARTS:
         return None
     ends: dict[int, Index] = {len(parts): ()}
     for start in range(len(parts) - 1, 0, -1):
@@ -282,8 +282,8 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
             room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1)
         else:
             room = lines - len(out)
-        room = max(room, min(LEAST_LINES, lines - len(out) - (1 if waiting else 0)))
-        if room < min(LEAST_LINES, 2 + len(table.rows)):
+        room = max(room, min(MIN_LINES, lines - len(out) - (1 if waiting else 0)))
+        if room < min(MIN_LINES, 2 + len(table.rows)):
             return [*out, f"and {waiting + 1:,} more table{'s' if waiting else ''}"][:lines]
         out += _block_lines(table, width, room)
     return out
@@ -349,7 +349,7 @@ def _family_title(family: DecisionFamily) -> str:
 
 def _block_lines(table: Block, width: int, room: int) -> list[str]:
     """Return a table within a number of lines. A table that is too wide becomes a list."""
-    sizes = [min(MOST_CELL, max(map(cell_len, column))) for column in zip(table.heads, *table.rows, strict=True)]
+    sizes = [min(MAX_CELL, max(map(cell_len, column))) for column in zip(table.heads, *table.rows, strict=True)]
     if sum(sizes) + 2 * len(sizes) > width and table.labels == 1 and len(table.heads) > 3:
         return _block_lines(_unfold(table), width, room)
     while sum(sizes) + 2 * len(sizes) > width and max(sizes) > 4:

@@ -25,7 +25,7 @@ from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.files.text_forms import FORMS, from_text, to_text
 
 # Maximum size of a file, in bytes.
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 CHILD = (
     "import sys; from oragent.modelling.files.model_files import read_stdin; "
     "sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
@@ -96,8 +96,8 @@ def read_bytes(path: Path, what: str) -> bytes:
             # Reading a pipe may never end.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise ModellingError("not a regular file; expected a file to read")
-            if path.stat().st_size > LARGEST:
-                raise ModellingError(f"{path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
+            if path.stat().st_size > MAX_BYTES:
+                raise ModellingError(f"{path.stat().st_size:,} bytes; expected at most {MAX_BYTES:,}")
             content = path.read_bytes()
             if path.name.lower().endswith(PACKED):
                 content = _unpack(content)
@@ -114,11 +114,11 @@ def _unpack(content: bytes) -> bytes:
     """Decompress a gzip file, up to the maximum size of a model."""
     unpacker = zlib.decompressobj(wbits=GZIP)
     try:
-        text = unpacker.decompress(content, LARGEST + 1)
+        text = unpacker.decompress(content, MAX_BYTES + 1)
     except zlib.error as problem:
         raise ModellingError(f"damaged, or not packed by gzip: {plain(str(problem))}") from None
-    if len(text) > LARGEST:
-        raise ModellingError(f"too large once unpacked; expected at most {LARGEST:,} bytes")
+    if len(text) > MAX_BYTES:
+        raise ModellingError(f"too large once unpacked; expected at most {MAX_BYTES:,} bytes")
     if not unpacker.eof:
         raise ModellingError("damaged: the packed file ends early")
     return text

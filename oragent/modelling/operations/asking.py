@@ -11,7 +11,7 @@ from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.conflicting import SMALL_ENOUGH, conflict_families
+from oragent.modelling.operations.conflicting import MAX_CONFLICT_ENTRIES, conflict_families
 from oragent.modelling.operations.expressions import evaluate_expression
 from oragent.modelling.operations.outcomes import Outcome, ScenarioModel, with_row
 from oragent.modelling.operations.pricing import price_members
@@ -53,11 +53,11 @@ from oragent.modelling.operations.state import (
 from oragent.modelling.solving.optimal_face import optimal_points
 
 # Maximum number of figures in one sweep.
-MOST_FIGURES = 200
+MAX_FIGURES = 200
 # Two points differ if their relative distance exceeds this.
 APART = 1e-4
 # Maximum number of members that the search for other optima tries one by one.
-MOST_DIRECTIONS = 50
+MAX_DIRECTIONS = 50
 
 
 def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
@@ -135,7 +135,7 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
         warnings.append("the two have different objectives, so the difference means nothing")
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
     conflict: tuple[ConflictFamily, ...] = ()
-    is_small = len(after.model.columns) <= SMALL_ENOUGH and not after.model.features
+    is_small = len(after.model.columns) <= MAX_CONFLICT_ENTRIES and not after.model.features
     if second.status is SolveStatus.INFEASIBLE and is_small:
         conflict = conflict_families(after, study.limits)[1]
     moves: tuple[Moved, ...] = ()
@@ -197,8 +197,8 @@ def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
 
 def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
     """Solve for several figures. The state does not change."""
-    if len(request.numbers) > MOST_FIGURES:
-        raise ModellingError(f"{len(request.numbers)} figures; expected at most {MOST_FIGURES}")
+    if len(request.numbers) > MAX_FIGURES:
+        raise ModellingError(f"{len(request.numbers)} figures; expected at most {MAX_FIGURES}")
     present = study.present
     scenarios = []
     for figure in request.numbers:
@@ -351,7 +351,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
         face = optimal_points(arrays, outcome.row_duals)
     mean = np.mean(points, axis=0)
     free = face.low < face.high
-    unused = np.flatnonzero(free & (mean <= SAME))[:MOST_DIRECTIONS]
+    unused = np.flatnonzero(free & (mean <= SAME))[:MAX_DIRECTIONS]
     directions = [
         (np.where(free & (mean > SAME), 1.0, 0.0), Sense.MINIMIZE),
         (np.where(free & (mean <= SAME), 1.0, 0.0), Sense.MAXIMIZE),

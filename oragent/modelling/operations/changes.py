@@ -7,7 +7,7 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import number, quoted
-from oragent.modelling.data.flat_model import LARGEST, Relation
+from oragent.modelling.data.flat_model import MAX_FIGURE, Relation
 from oragent.modelling.data.indexed import RELATION_CODES, RELATIONS, IndexedModel, IndexedObjective, RowFamily
 from oragent.modelling.data.links import Positions, Vector
 from oragent.modelling.operations import requests as ops
@@ -88,7 +88,7 @@ def _new_figures(present: Vector, change: ops.AssignChange, may_be_infinite: boo
     else:
         amount = present * share if change.percent else np.full(len(present), change.number)
         values = {"=": amount, "+=": present + amount, "-=": present - amount}[change.operator]
-    is_wrong = np.isnan(values) | (np.isfinite(values) & (np.abs(values) > LARGEST))
+    is_wrong = np.isnan(values) | (np.isfinite(values) & (np.abs(values) > MAX_FIGURE))
     if is_wrong.any() or (not may_be_infinite and not np.isfinite(values).all()):
         raise ModellingError(f"the new figure would be {number(float(values[0]))}: expected a finite number")
     return np.asarray(values + 0.0)
@@ -119,7 +119,7 @@ def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
     if chosen.kind == "parameters":
         raise ModellingError(f"{quoted(chosen.family.name)} are data: set them with '=', '+=' or '*='")
     if chosen.kind == "variables":
-        if not abs(change.number) <= LARGEST:
+        if not abs(change.number) <= MAX_FIGURE:
             raise ModellingError(
                 f"a bound of {number(change.number)}: expected a finite number; upper(...) = inf removes one"
             )
@@ -138,7 +138,7 @@ def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
 
 def _relax(model: IndexedModel, change: ops.RelaxChange) -> IndexedModel:
     chosen = find_slice(model, change.reference, ["rows"])
-    if not 0 <= change.number <= LARGEST:
+    if not 0 <= change.number <= MAX_FIGURE:
         raise ModellingError(f"relax by {number(change.number)}: expected a number from 0 on")
     positions = chosen.positions
     codes = model.relations[positions]

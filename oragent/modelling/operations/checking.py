@@ -24,7 +24,7 @@ from oragent.modelling.operations.state import ModelScenario, ModelStudy, object
 SHOWN = 100
 SHOWN_DIFFERENCES = 5
 # Time limit of an inverse problem, in seconds.
-CAP_S = 60.0
+MAX_SECONDS = 60.0
 
 
 def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
@@ -34,7 +34,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
     point = read_solution(scenario.model, path).values
     limits = study.limits
-    solution = find_inverse(milp, point, limits.seconds or CAP_S, solver=limits.solver, options=limits.options())
+    solution = find_inverse(milp, point, limits.seconds or MAX_SECONDS, solver=limits.solver, options=limits.options())
     unit = scenario.model.objective.unit
     if solution.change is None:
         raise ModellingError("not proven within the limit: allow a longer solve with --time")

@@ -29,11 +29,11 @@ from oragent.modelling.operations.state import ModelScenario, ModelStudy, solved
 from oragent.modelling.solving.back_ends import SolverOptions, find_solver
 
 # Maximum number of nonzero coefficients at which a comparison also searches for a conflict.
-SMALL_ENOUGH = 20_000
+MAX_CONFLICT_ENTRIES = 20_000
 # Maximum number of names per family of a conflict, and of multipliers of its sum.
 SHOWN = 20
 # Maximum seconds for all checks of a conflict.
-CAP_S = 60.0
+MAX_SECONDS = 60.0
 PARTS = {Side.ROW: "rows", Side.LOW: "lower bounds", Side.HIGH: "upper bounds"}
 
 
@@ -73,7 +73,7 @@ def conflict_families(
 ) -> tuple[InfeasibleSubset, tuple[ConflictFamily, ...]]:
     """Return a conflict of an infeasible scenario by family. Changed families come first, the last change first."""
     milp = to_milp(scenario.model.with_first_stage(), flat=False)
-    subset = find_conflict(milp, CAP_S, solver=limits.solver, options=limits.options())
+    subset = find_conflict(milp, MAX_SECONDS, solver=limits.solver, options=limits.options())
     model = scenario.model
     columns = {name: position for position, name in enumerate(model.column_names)}
     rows = {name: position for position, name in enumerate(model.row_names)}
@@ -234,7 +234,7 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
     milp = to_milp(model.with_first_stage(), flat=False)
     limits = study.limits
     repaired = nearest(
-        milp, names and list(dict.fromkeys(names)), CAP_S, solver=limits.solver, options=limits.options()
+        milp, names and list(dict.fromkeys(names)), MAX_SECONDS, solver=limits.solver, options=limits.options()
     )
     if repaired.total is None:
         raise ModellingError(

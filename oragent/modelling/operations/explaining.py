@@ -26,7 +26,7 @@ from oragent.modelling.solving.highs import SolverClaim, run_highs
 from oragent.modelling.solving.optimal_face import OptimalFace, is_same
 
 # Maximum number of members in one result.
-MOST = 1000
+MAX_MEMBERS = 1000
 
 
 def ranges(study: ModelStudy, request: ops.RangeRequest) -> RangeResult:
@@ -39,7 +39,7 @@ def ranges(study: ModelStudy, request: ops.RangeRequest) -> RangeResult:
     chosen = find_slice(model, request.reference)
     face = _require_face(study, scenario)
     entries: list[RangeEntry] = []
-    for label, position in zip(chosen.names[:MOST], chosen.positions.tolist(), strict=False):
+    for label, position in zip(chosen.names[:MAX_MEMBERS], chosen.positions.tolist(), strict=False):
         if chosen.kind == "variables":
             entries.append(_cost_entry(scenario, face, label, position))
         else:

@@ -12,7 +12,7 @@ from oragent.modelling.operations.slices import Slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference
 
 # Maximum number of members that one operation prices.
-MOST = 200
+MAX_PRICED = 200
 
 
 def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[MemberFigures, ...]:
@@ -23,10 +23,10 @@ def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[Member
     """
     if not 0 < step < float("inf"):
         raise ModellingError(f"a step of {number(step)}: expected a number above 0")
-    if len(chosen) > MOST:
+    if len(chosen) > MAX_PRICED:
         raise ModellingError(
             f"{quoted(chosen.family.name)} has {len(chosen)} members there, each of which is solved twice: name at "
-            f"most {MOST}"
+            f"most {MAX_PRICED}"
         )
     scenario = study.present
     study.solve(scenario)

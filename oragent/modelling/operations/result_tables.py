@@ -14,7 +14,7 @@ HEADER = set(OperationResult.model_fields)
 # Fields without own columns; the labels of a member are in its name.
 HIDDEN = {"kind", "labels"}
 # Maximum number of entries of a list within a cell.
-MOST_ENTRIES = 200
+MAX_ENTRIES = 200
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def value_text(value: object) -> str:
 
 
 def _entries(values: Sequence[object]) -> Iterator[str]:
-    for value in values[:MOST_ENTRIES]:
+    for value in values[:MAX_ENTRIES]:
         if isinstance(value, tuple):
             # A name with its figures before and after.
             yield " ".join(value_text(item) or "-" for item in value)

@@ -16,7 +16,7 @@ from oragent.modelling.references.reference_text import KEYWORDS, KINDS
 Item = TypeVar("Item")
 ASSIGNS = ("=", "+=", "-=", "*=")
 COMPARISONS = ("<=", ">=")
-MOST_TRIALS = 1000
+MAX_TRIALS = 1000
 
 
 def parse_line(line: str) -> ops.AnyRequest:
@@ -348,8 +348,8 @@ class _Parser:
         if self._is_end():
             return ops.VerifyRequest(file=file)
         count = self._count()
-        if count > MOST_TRIALS:
-            raise ModellingError(f"{count} trials: expected at most {MOST_TRIALS}")
+        if count > MAX_TRIALS:
+            raise ModellingError(f"{count} trials: expected at most {MAX_TRIALS}")
         return ops.VerifyRequest(file=file, trials=count)
 
     def _optional_reference(self) -> ops.MemberReference | None:

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain
 
-LARGEST_LINE = 20_000
+MAX_LINE_CHARACTERS = 20_000
 TOKEN = re.compile(
     r"""(?P<space>\s+)
     |(?P<string>"(?:[^"\\]|\\.)*")
@@ -58,8 +58,8 @@ def split_tokens(line: str) -> Sequence[Token]:
     Raises:
         ModellingError: The line is too long, or a character does not belong to any token.
     """
-    if len(line) > LARGEST_LINE:
-        raise ModellingError(f"the line has {len(line):,} characters; expected at most {LARGEST_LINE:,}")
+    if len(line) > MAX_LINE_CHARACTERS:
+        raise ModellingError(f"the line has {len(line):,} characters; expected at most {MAX_LINE_CHARACTERS:,}")
     tokens, position = [], 0
     while position < len(line):
         match = TOKEN.match(line, position)

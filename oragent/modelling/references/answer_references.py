@@ -24,7 +24,7 @@ from oragent.modelling.operations.slices import find_one, fold, nearest_names
 from oragent.modelling.operations.syntax import parse_line
 from oragent.modelling.references.figures import format_part
 
-LONGEST_REFERENCE, DEEPEST = 600, 20
+MAX_REFERENCE_LENGTH, DEEPEST = 600, 20
 ID = re.compile(r"r\d{1,9}(?!\w)")
 NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -62,8 +62,8 @@ class _Reader:
     """Parser of a reference with its current position."""
 
     def __init__(self, text: str, results: Mapping[str, AnyResult], model: IndexedModel) -> None:
-        if len(text) > LONGEST_REFERENCE:
-            raise ModellingError(f"a reference of {len(text)} characters: expected at most {LONGEST_REFERENCE}")
+        if len(text) > MAX_REFERENCE_LENGTH:
+            raise ModellingError(f"a reference of {len(text)} characters: expected at most {MAX_REFERENCE_LENGTH}")
         self._text, self._results, self._model, self._at = text, results, model, 0
         self.sources: list[str] = []
 

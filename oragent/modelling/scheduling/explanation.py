@@ -15,7 +15,7 @@ from oragent.modelling.scheduling.schedule_model import (
 from oragent.modelling.solving.back_ends.protocol import SolverOptions
 
 # Maximum number of solves to find conflicting deadlines.
-MOST_SOLVES = 60
+MAX_SOLVES = 60
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver:
         yield "There is no schedule even without deadlines: a precedence leads back to its own start, or a demand is"
         yield "above its resource's capacity."
         return
-    if len(timed) > MOST_SOLVES:
+    if len(timed) > MAX_SOLVES:
         yield f"Some of the {len(timed)} deadlines contradict each other; too many to reduce to a smallest set."
         return
     remaining = list(timed)

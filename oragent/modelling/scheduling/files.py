@@ -27,7 +27,7 @@ from oragent.modelling.scheduling.schedule_model import (
 # Endings of job shops as text.
 TEXTS = (".jsp", ".jss", ".txt")
 # Maximum number of operations of a job shop.
-MOST_OPERATIONS = 100_000
+MAX_OPERATIONS = 100_000
 PLANS = (".csv", ".json")
 
 
@@ -90,9 +90,9 @@ def _header(line: int, words: list[str]) -> tuple[int, int]:
     if len(figures) != 2:
         raise ModellingError(f"line {line}: {len(figures)} numbers; expected the numbers of jobs and machines")
     jobs, machines = figures
-    if not jobs or not machines or jobs * machines > MOST_OPERATIONS:
+    if not jobs or not machines or jobs * machines > MAX_OPERATIONS:
         raise ModellingError(
-            f"line {line}: {jobs} jobs, {machines} machines; expected 1 to {MOST_OPERATIONS:,} operations"
+            f"line {line}: {jobs} jobs, {machines} machines; expected 1 to {MAX_OPERATIONS:,} operations"
         )
     return jobs, machines
 

@@ -31,7 +31,7 @@ from oragent.modelling.solving.flat_solving import solve
 INSTALL = 'pip install "operations-research-agents[solvers]"'
 STRICT = ConfigDict(extra="forbid", strict=False)
 # Largest time in time units. CP-SAT adds such figures without overflow.
-LARGEST_TIME = 1_000_000_000
+MAX_TIME = 1_000_000_000
 # Scale of weights, because CP-SAT's objective has integer coefficients.
 WEIGHT_SCALE = 1_000
 
@@ -63,8 +63,8 @@ class Interval:
 
     def __post_init__(self) -> None:
         times = (self.duration, self.release, self.deadline or 0, self.due or 0)
-        if any(not 0 <= value <= LARGEST_TIME for value in times):
-            raise ModellingError(f"interval {quoted(self.name)}: expected times from 0 to {LARGEST_TIME:,}")
+        if any(not 0 <= value <= MAX_TIME for value in times):
+            raise ModellingError(f"interval {quoted(self.name)}: expected times from 0 to {MAX_TIME:,}")
         if not 0 <= self.weight < 1e6 or round(self.weight * WEIGHT_SCALE) != self.weight * WEIGHT_SCALE:
             raise ModellingError(f"interval {quoted(self.name)}: expected a weight from 0 to 1e6 with three decimals")
 

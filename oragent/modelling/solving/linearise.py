@@ -29,7 +29,7 @@ from oragent.modelling.solving.tightening import implied_bounds
 
 Terms = Mapping[int, float]
 # Larger bounds give constants that are too large for solvers.
-LARGEST_CONSTANT = 1e9
+MAX_CONSTANT = 1e9
 # Tolerance for negative eigenvalues, relative to the largest eigenvalue.
 CURVATURE = 1e-9
 
@@ -268,7 +268,7 @@ class _Builder:
             return
         name = self.name_of(column)
         largest, least = (high, low) if low > 0 else (low, high)
-        if not abs(largest) <= LARGEST_CONSTANT:
+        if not abs(largest) <= MAX_CONSTANT:
             raise self._no_bound(f"semi-continuous variable {quoted(name)}", [column], Ability.SEMI_CONTINUOUS)
         used = self.add_binary(f"{name} is used")
         self.low[column] = self.tight_low[column] = min(0.0, low)
@@ -290,7 +290,7 @@ class _Builder:
         for index, member in enumerate(members):
             allowed = places[max(0, index - part.kind + 1) : index + 1]
             low, high = self.tight_low[member], self.tight_high[member]
-            if not max(-low, high) <= LARGEST_CONSTANT:
+            if not max(-low, high) <= MAX_CONSTANT:
                 raise self._no_bound(what, [member], Ability.ORDERED_SETS)
             name = f"{part.name} member {index + 1}"
             if high > 0:
@@ -318,7 +318,7 @@ class _Builder:
                 end = self.tight_high[column] if sign * value > 0 else self.tight_low[column]
                 largest += sign * value * end
         constant = largest - sign * part.rhs
-        if not constant <= LARGEST_CONSTANT:
+        if not constant <= MAX_CONSTANT:
             raise self._no_bound(f"indicator {quoted(part.name)}", part.terms, Ability.INDICATORS)
         # The row always holds.
         if constant <= 0:
@@ -381,7 +381,7 @@ class _Builder:
     def _product_column(self, binary: int, column: int, where: str, ability: Ability | None) -> int:
         """Return a column that is the product of a binary one and a bounded one."""
         low, high = self.tight_low[column], self.tight_high[column]
-        if not max(-low, high) <= LARGEST_CONSTANT:
+        if not max(-low, high) <= MAX_CONSTANT:
             raise self._no_bound(where, [column], ability or Ability.QUADRATIC_OBJECTIVE)
         name = f"{self.name_of(binary)} * {self.name_of(column)}"
         product = self.add_column(name, min(low, 0.0), max(high, 0.0))
@@ -398,11 +398,11 @@ class _Builder:
         wide = [
             quoted(self.name_of(column))
             for column in columns
-            if not max(-self.tight_low[column], self.tight_high[column]) <= LARGEST_CONSTANT
+            if not max(-self.tight_low[column], self.tight_high[column]) <= MAX_CONSTANT
         ]
         names = ", ".join(wide[:3]) or "its variables"
         return ModellingError(
-            f"{what} needs bounds of at most {number(LARGEST_CONSTANT)} on {names}: add them, or choose a solver with "
+            f"{what} needs bounds of at most {number(MAX_CONSTANT)} on {names}: add them, or choose a solver with "
             f"{ability}: {_able(ability)}"
         )
 

@@ -9,7 +9,7 @@ PASSES = 4
 # Relative safety margin, so that rounding never excludes a point.
 ROOM = 1e-7
 # Larger implied bounds are ignored, because they may consist of rounding errors.
-LARGEST = 1e12
+MAX_BOUND = 1e12
 
 
 def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
@@ -51,7 +51,7 @@ def _one_pass(
     with np.errstate(invalid="ignore"):
         ends = (limits[rows] - rest) / values
     ends += np.sign(values) * ROOM * np.maximum(1.0, np.abs(ends))
-    usable &= np.abs(ends) < LARGEST
+    usable &= np.abs(ends) < MAX_BOUND
     new_low, new_high = low.copy(), high.copy()
     above = usable & (values > 0)
     np.minimum.at(new_high, columns[above], ends[above])

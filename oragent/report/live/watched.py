@@ -32,7 +32,7 @@ POLL_S = 0.5
 LIST_S = 5.0
 # First line of a best program, with problem and score.
 BEST_LINE = re.compile(r"(?:#|//) ([\w.-]{1,100}: [-+.\w]{1,40}) by ")
-MOST_LINE = 400
+MAX_LINE = 400
 # Maximum share of time for repeated summaries, so that a watched run does not become slower.
 SHARE = 0.01
 # Maximum number of cached rows of candidates for other clients.
@@ -71,7 +71,7 @@ def read_first_line(folder: Path) -> str:
     """Return problem and best score from the first line of a run's best program; empty without one."""
     try:
         with best_file(folder).open(encoding="utf-8", errors="replace") as file:
-            match = BEST_LINE.match(file.readline(MOST_LINE))
+            match = BEST_LINE.match(file.readline(MAX_LINE))
     except OSError:
         return ""
     if match:

@@ -10,7 +10,7 @@ from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
 from oragent.search.events import RunEvent
 
 # Maximum length of a parameter.
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 TAG = "oragent.folder"
 
 
@@ -46,7 +46,7 @@ class MlflowTracker:
             return
         self._run = self._client.create_run(number, run_name=run.folder.name, tags={TAG: folder}).info.run_id
         for key, value in run.settings.items():
-            self._client.log_param(self._run, key, value[:MOST_CHARACTERS])
+            self._client.log_param(self._run, key, value[:MAX_CHARACTERS])
 
     def log(self, figures: Mapping[str, float], step: int) -> None:
         """Log metrics."""

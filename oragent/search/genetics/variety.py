@@ -8,7 +8,7 @@ from oragent.programs.parameters import read_parameters
 from oragent.search.genetics.variation import vary_unit
 
 # Maximum number of children to breed, and minimum number of them that must change the inside of the seed.
-MOST_CHILDREN, LEAST_CHANGED = 40, 2
+MAX_CHILDREN, MIN_CHANGED = 40, 2
 # Operator that wraps the whole result in arithmetic.
 AROUND = "wrap"
 
@@ -17,13 +17,13 @@ def has_place(problem: Problem) -> bool:
     """Return True if children change the inside of the seed, and do not only wrap its result in arithmetic."""
     signature, rng = problem.signature, np.random.default_rng(0)
     changed = 0
-    for _ in range(MOST_CHILDREN):
+    for _ in range(MAX_CHILDREN):
         try:
             child = vary_unit(problem.seed, None, signature, problem.seed, primitives=problem.about.primitives, rng=rng)
         except CandidateError:
             continue
         changed += child.operator.partition("+")[0] != AROUND
-        if changed >= LEAST_CHANGED:
+        if changed >= MIN_CHANGED:
             return True
     return False
 

@@ -12,7 +12,7 @@ from oragent.search.experiments import Subset
 from oragent.search.round_context import RoundContext
 
 # Largest number of characters of the text.
-MOST_CHARACTERS = 1800
+MAX_CHARACTERS = 1800
 # Marks of the printed text.
 BEGIN, END = "<<example>>", "<</example>>"
 _PRINTER = """
@@ -67,6 +67,6 @@ async def describe_example(run: RoundContext) -> str:
         printed = (await run.experiments.probe_train(text, Subset((min(sizes),), "1"))).output
         calls = [part.partition(END)[0].strip() for part in printed.split(BEGIN)[1:]]
         if calls:
-            text = shorten("\n".join(calls), MOST_CHARACTERS)
+            text = shorten("\n".join(calls), MAX_CHARACTERS)
             return f"What the function gets on a training instance of size {min(sizes)}, in numbers:\n{text}"
     return ""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from oragent._base.racing import read_instance_values
-from oragent.evaluation.capabilities import HELD_OUT_PATIENCE
+from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.search.candidate import Elite
 from oragent.search.prompting.search_summary import best_elites
 from oragent.search.round_context import RoundContext
@@ -26,7 +26,7 @@ def describe_sizes(run: RoundContext) -> str:
         return ""
     return (
         f"Scored are instances of size {_join(scored)}; the best program is measured later on other instances of these "
-        f"sizes, and of size {_join(later)}. All time limits are {HELD_OUT_PATIENCE:g} times as long there."
+        f"sizes, and of size {_join(later)}. All time limits are {HELD_OUT_LIMIT_FACTOR:g} times as long there."
     )
 
 

@@ -16,7 +16,7 @@ from oragent.search.prompting.search_summary import program_titles, shorter_of_t
 from oragent.search.round_context import RoundContext
 
 # Maximum number of characters of a metric that is not a number.
-LONGEST = 160
+MAX_METRIC_CHARACTERS = 160
 # Metrics that are shown with the time.
 TIMED = (
     prompt_templates.CALLS,
@@ -29,9 +29,9 @@ TIMED = (
 
 
 # Maximum number of ancestors that are shown, the latest ones.
-MOST = 6
+MAX_ANCESTORS = 6
 # Maximum number of characters of an ancestor's line.
-LONGEST_STEP = 160
+MAX_STEP_CHARACTERS = 160
 # Maximum number of lines of each compared program.
 COMPARED_STEPS = 400
 
@@ -112,13 +112,13 @@ def format_figure(value: Any) -> str:
         return f"{{{_join_whole([f'{key}: {format_figure(part)}' for key, part in value.items()])}}}"
     if isinstance(value, list | tuple) and value:
         return f"[{_join_whole([format_figure(part) for part in value])}]"
-    return shorten(str(value), LONGEST)
+    return shorten(str(value), MAX_METRIC_CHARACTERS)
 
 
 def _join_whole(parts: Sequence[str]) -> str:
     shown = [parts[0]]
     for part in parts[1:]:
-        if sum(map(len, shown)) + 2 * len(shown) + len(part) > LONGEST:
+        if sum(map(len, shown)) + 2 * len(shown) + len(part) > MAX_METRIC_CHARACTERS:
             return f"{', '.join(shown)}, and {len(parts) - len(shown)} more"
         shown.append(part)
     return ", ".join(shown)
@@ -133,7 +133,7 @@ def _figure_rows(elite: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
         if not name.endswith("seconds") and name not in TIMED
     ]
     # Long values come last.
-    timeless.sort(key=lambda row: len(row[1]) > LONGEST // 2)
+    timeless.sort(key=lambda row: len(row[1]) > MAX_METRIC_CHARACTERS // 2)
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, format_figure(value))
         for name, value in zip(bins, elite.features or (), strict=False)
@@ -156,11 +156,11 @@ def describe_lineage(run: RoundContext, elite: Elite) -> str:
         return ""
     named = program_titles(run, run.moment)
     steps = []
-    for parent, after in list(pairwise(steps_taken))[-MOST:]:
+    for parent, after in list(pairwise(steps_taken))[-MAX_ANCESTORS:]:
         what = title_of(after.source, named) or _describe_change(parent.source, after.source)
-        steps.append(f"- {parent.score:.6g} -> {after.score:.6g}: {what[:LONGEST_STEP]}")
-    if len(steps_taken) - 1 > MOST:
-        older = f" (its latest {MOST} steps)"
+        steps.append(f"- {parent.score:.6g} -> {after.score:.6g}: {what[:MAX_STEP_CHARACTERS]}")
+    if len(steps_taken) - 1 > MAX_ANCESTORS:
+        older = f" (its latest {MAX_ANCESTORS} steps)"
     else:
         older = ""
     return "\n".join([f"How it came about{older}:", *steps])

@@ -25,7 +25,7 @@ from oragent.search.round_context import RoundContext
 # Metric of the harness: CPU seconds of all calls.
 TOTAL = "heuristic_seconds"
 # Shorter times, in seconds, are shown as "less than" this.
-LEAST_S = 0.1
+MIN_S = 0.1
 # Times from this many seconds are not rounded to steps.
 EXACT_S = 1.0
 # Metrics of the harness that are shown with the time.
@@ -35,7 +35,7 @@ PLANNED = "instances_planned"
 # Metrics of the harness about instances that advance in step and were unfinished at the time limit.
 IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_planned"
 # A size is shown as the slowest if it takes at least this share of the time.
-MOST_SHARE = 0.5
+MIN_DOMINANT_SHARE = 0.5
 
 
 fill_template = PromptFolder("oragent.search").fill
@@ -43,7 +43,7 @@ LANGUAGES = {"python": "Python", "cpp": "C++"}
 # A program with this multiple of the seed's nodes counts as far from the seed.
 LEFT_BEHIND = 3.0
 # A seed counts as having at least this many nodes.
-LEAST = 40
+MIN_SEED_NODES = 40
 
 
 def describe_times(metrics: Mapping[str, Any]) -> str:
@@ -51,8 +51,8 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
     total = metrics.get(TOTAL)
     if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
         return ""
-    if total < LEAST_S:
-        return f"less than {LEAST_S:g} s{_describe_calls(metrics)}"
+    if total < MIN_S:
+        return f"less than {MIN_S:g} s{_describe_calls(metrics)}"
     if total < EXACT_S:
         longest = _describe_longest(metrics.get(PLACES), total)
         return f"about {round_one_two_five(total):g} s{_describe_calls(metrics)}{longest}"
@@ -110,7 +110,7 @@ def _describe_longest(places: Any, total: float) -> str:
         times = {}
     spent = {str(name): value for name, value in times.items() if isinstance(value, int | float)}
     name = max(spent, key=lambda part: spent[part], default="")
-    if spent and spent[name] > MOST_SHARE * total:
+    if spent and spent[name] > MIN_DOMINANT_SHARE * total:
         return f", most of it at {name[:40]}"
     return ""
 
@@ -121,7 +121,7 @@ def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
     They are not shown if the parent is much longer than the seed.
     """
     if parent is not None and parent.length > LEFT_BEHIND * max(
-        inspect_program(run.problem.seed, run.problem.signature).length, LEAST
+        inspect_program(run.problem.seed, run.problem.signature).length, MIN_SEED_NODES
     ):
         return ""
     named = ", ".join(f"`{block}`" for block in run.blocks())

@@ -17,7 +17,7 @@ TITLE = "title"
 # Number of programs in the table.
 ROWS = 6
 # Maximum number of characters of a title in the table.
-LONGEST = 120
+MAX_TITLE_CHARACTERS = 120
 # Kind of notes that hold the lesson of an experiment. Other rounds can read it at once.
 LESSON = "lesson"
 # Maximum number of latest programs outside the table that are listed.
@@ -25,7 +25,7 @@ TRIED = 12
 # Maximum number of latest failed programs and of lessons.
 FAILURES, LESSONS = 4, 4
 # Maximum number of characters about a failure.
-MOST_FAILURE = 240
+MAX_FAILURE = 240
 # Changes are shown instead of a program if they have less than this share of its characters.
 SHORTER = 0.7
 # Context lines around a change.
@@ -111,7 +111,7 @@ def describe_tried(run: RoundContext) -> str:
 
 def _failure_line(candidate: Candidate, named: dict[str, str]) -> str:
     title, evaluation = title_of(candidate.source, named), candidate.evaluation
-    message = " ".join(evaluation.message.split())[:MOST_FAILURE]
+    message = " ".join(evaluation.message.split())[:MAX_FAILURE]
     times = prompt_templates.describe_places(evaluation.metrics)
     return f"- {title or 'a program'}: {evaluation.status}: {message}{times}"
 
@@ -161,7 +161,7 @@ def set_title(run: RoundContext, source: str, title: str) -> None:
     """Store the title of a program for later prompts."""
     words = " ".join(title.split())
     if words:
-        run.note(TITLE, f"{program_mark(source)} {words[:LONGEST]}")
+        run.note(TITLE, f"{program_mark(source)} {words[:MAX_TITLE_CHARACTERS]}")
 
 
 def program_titles(run: RoundContext, moment: Moment) -> dict[str, str]:
@@ -188,7 +188,7 @@ def best_elites(run: RoundContext) -> list[Elite]:
 
 
 def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
-    last_line = elite.source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
+    last_line = elite.source.strip().rsplit("\n", 1)[-1].strip()[:MAX_TITLE_CHARACTERS]
     if elite.source == run.problem.seed:
         plain = "the seed heuristic"
     else:

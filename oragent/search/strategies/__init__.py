@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import ConfigError
-from oragent._base.files import LONGEST_ARGUMENT
+from oragent._base.files import MAX_ARGUMENT_BYTES
 from oragent.search.config import Config, register_section
 from oragent.search.strategies import agent, portfolio, submitted
 from oragent.search.strategy import Strategy
@@ -73,8 +73,8 @@ def load_strategy(path: Path) -> Strategy:
     """Run a Python file and return the strategy that it exports. A file without one raises ConfigError."""
     if not path.is_file():
         raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
-    if path.stat().st_size > LONGEST_ARGUMENT:
-        raise ConfigError(f"{path} has more than {LONGEST_ARGUMENT:,} bytes; expected a shorter Python file")
+    if path.stat().st_size > MAX_ARGUMENT_BYTES:
+        raise ConfigError(f"{path} has more than {MAX_ARGUMENT_BYTES:,} bytes; expected a shorter Python file")
     spec = importlib.util.spec_from_file_location(f"oragent_strategy_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None

@@ -26,7 +26,7 @@ from oragent.search.strategy import Strategy
 AGENT = "agent"
 # Kind of notes about episodes that ended.
 EPISODE = "agent episode"
-MOST_END = 10_000
+MAX_END = 10_000
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -75,10 +75,10 @@ class EpisodeEnd:
 
 def parse_end(text: str) -> EpisodeEnd | None:
     """Read the end of an episode from JSON; None for a submission."""
-    if len(text) > MOST_END:
+    if len(text) > MAX_END:
         return None
     try:
-        tree = parse_json(text, MOST_END)
+        tree = parse_json(text, MAX_END)
         return EpisodeEnd(int(tree["episode"]), str(tree["ended"]), int(tree["submissions"]), tree["has_usage"] is True)
     except (ValueError, KeyError, TypeError):
         return None

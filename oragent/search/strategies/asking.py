@@ -22,8 +22,8 @@ T = TypeVar("T")
 HOTTEST = 2.0
 
 
-# A first population takes at most 1/PART of a small budget, and at least LEAST programs.
-PART, LEAST = 5, 4
+# A first population takes at most 1/PART of a small budget, and at least MIN_PROGRAMS programs.
+PART, MIN_PROGRAMS = 5, 4
 
 
 async def ask_and_read(
@@ -122,4 +122,4 @@ def first_population(run: RoundContext, configured: int | None, published: int) 
         return 0
     budget = run.settings.budget
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
-    return max(LEAST, min([published, *(bound // PART for bound in bounds)]))
+    return max(MIN_PROGRAMS, min([published, *(bound // PART for bound in bounds)]))

@@ -15,7 +15,7 @@ from oragent.search.genetics.sites import find_sites
 # Without a range from the model, a constant c ranges from c / WIDTH to c * WIDTH.
 WIDTH = 4.0
 # Maximum number of constants that a prompt offers.
-MOST = 30
+MAX_CONSTANTS = 30
 # Maximum absolute value of the ends of a range.
 BOUND = 1e9
 # Numbers above SENTINEL stand for infinity, and numbers below EPSILON for zero.
@@ -77,7 +77,7 @@ class Range:
 
 
 def find_constants(source: str, function: str) -> list[Constant]:
-    """Find the numbers that a program computes with, most influential first, at most ``MOST``.
+    """Find the numbers that a program computes with, most influential first, at most ``MAX_CONSTANTS``.
 
     If the program declares parameters in comments, only these are returned. Counters, sentinels, epsilons and seeds of
     generators are not.
@@ -97,7 +97,7 @@ def find_constants(source: str, function: str) -> list[Constant]:
         (site.rank, Constant(number, site.value, site.whole, lines[row - 1].strip()))
         for number, ((row, _), site) in enumerate(places.items())
     ]
-    return [constant for _, constant in sorted(ranked, key=lambda pair: (pair[0], pair[1].number))][:MOST]
+    return [constant for _, constant in sorted(ranked, key=lambda pair: (pair[0], pair[1].number))][:MAX_CONSTANTS]
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:

@@ -50,7 +50,7 @@ from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategy import Strategy
 
 # Minimum standard deviation of a count, and maximum absolute z-score.
-LEAST_DEVIATION, FARTHEST = 0.1, 10.0
+MIN_DEVIATION, FARTHEST = 0.1, 10.0
 # Iterations of Lloyd's method.
 STEPS = 20
 # Patterns of loops, branches and operators in languages other than Python.
@@ -110,7 +110,7 @@ class Cells:
             spread = raw.std(axis=0, ddof=1)
         else:
             spread = np.ones(raw.shape[1])
-        unclustered = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
+        unclustered = cls(raw.mean(axis=0), np.maximum(spread, MIN_DEVIATION), np.empty((0, raw.shape[1])))
         points = np.array([unclustered.place(source) for source in sources])
         return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
 

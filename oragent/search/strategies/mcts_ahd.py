@@ -53,7 +53,7 @@ EXPLORATION = 0.1
 # Number of best programs from which e2 draws its second parent.
 ELITES = 10
 # Minimum and maximum number of programs that e1 draws.
-FEWEST, MOST = 2, 5
+MIN_MEMBERS, MAX_MEMBERS = 2, 5
 # Kind of notes that hold the fingerprint of a program that i1 or e1 made.
 ROOT = "child of the root"
 
@@ -243,7 +243,7 @@ def _draw_strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:
     """Draw two to five times, with replacement, one random program of a subtree of the root; drop repetitions."""
     members = [list(child.below()) for child in root.children]
     members_drawn = [family[int(run.rng.integers(len(family)))].record for family in members]
-    count = min(int(run.rng.integers(FEWEST, MOST + 1)), len(members_drawn))
+    count = min(int(run.rng.integers(MIN_MEMBERS, MAX_MEMBERS + 1)), len(members_drawn))
     drawn = [members_drawn[int(index)] for index in run.rng.integers(len(members_drawn), size=count)]
     return sorted({record.id: record for record in drawn if record}.values(), key=run.fitness)
 

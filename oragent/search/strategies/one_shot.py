@@ -34,7 +34,7 @@ from oragent.search.strategy import Strategy
 DONE = re.compile(r"^\W*DONE\W*$", re.MULTILINE)
 PROBE_LINE = re.compile(r"^\W*PROBE\W*$", re.MULTILINE)
 # Maximum number of characters of the output of a probe, or of a failure, that the prompt shows.
-MOST_OUTPUT = 3000
+MAX_OUTPUT = 3000
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -131,11 +131,11 @@ async def _perform(run: RoundContext, talk: ToolDialogue, call: ToolReply, reply
         printed = probed.log.strip() or "(nothing)"
         if probed.score is None:
             printed = f"{describe_failure(probed)}\n{printed}"
-        return f"The program printed:\n{fence_text(head_and_tail(printed, MOST_OUTPUT))}"
+        return f"The program printed:\n{fence_text(head_and_tail(printed, MAX_OUTPUT))}"
     candidate = await run.evaluate(call.program, talk.parents, "code", reply)
     talk.parents = [candidate.fingerprint]
     if candidate.score is None:
-        return f"The program failed:\n{fence_text(head_and_tail(describe_failure(candidate.evaluation), MOST_OUTPUT))}"
+        return f"The program failed:\n{fence_text(head_and_tail(describe_failure(candidate.evaluation), MAX_OUTPUT))}"
     if talk.best is None or run.archive.fitness(candidate.score) > run.archive.fitness(_score(talk.best)):
         talk.best = candidate
     return f"The program is scored: {list_figures(Elite.of(candidate))}."

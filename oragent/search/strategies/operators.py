@@ -36,7 +36,7 @@ SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
 ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}
 EVOLVE = partial(fill_template, "evolve")
 # Maximum number of words of a thought or advice in later prompts. Models may exceed the requested length.
-LONGEST = 80
+MAX_THOUGHT_WORDS = 80
 
 
 async def apply_operator(
@@ -174,7 +174,7 @@ def compose_prompt(
 
 
 async def ask_reflector(
-    run: RoundContext, template: str, parts: Sequence[PromptPart], preface: str = "", longest: int = LONGEST
+    run: RoundContext, template: str, parts: Sequence[PromptPart], preface: str = "", longest: int = MAX_THOUGHT_WORDS
 ) -> str:
     """Ask the reflector for advice of at most ``longest`` words. Names of the parts are those in the template."""
     prompt = fit_prompt(
@@ -207,7 +207,7 @@ def read_thought(reply: str) -> str:
     return ""
 
 
-def read_prose(reply: str, longest: int = LONGEST) -> str:
+def read_prose(reply: str, longest: int = MAX_THOUGHT_WORDS) -> str:
     """Return the prose of a reply without code, cut to ``longest`` words."""
     return _shorten(fenced_blocks(drop_thoughts(reply))[1], longest)
 
@@ -229,6 +229,6 @@ def recall_thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str
     return {ids[fingerprint]: words for fingerprint, _, words in noted if fingerprint in ids}
 
 
-def _shorten(text: str, longest: int = LONGEST) -> str:
+def _shorten(text: str, longest: int = MAX_THOUGHT_WORDS) -> str:
     words = text.split()
     return " ".join(words[:longest]) + (" ..." if len(words) > longest else "")

@@ -36,7 +36,7 @@ MEMBERS = {strategy.name: strategy for strategy in sorted([*PUBLISHED, *BASELINE
 # Shares of the budget after which the better half continues.
 MARKS = (0.25, 0.5, 0.75)
 # Smallest number of rounds of a member for an estimate of its noise.
-ENOUGH = 3
+MIN_NOISE_ROUNDS = 3
 # Kinds of notes.
 PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"
 
@@ -93,7 +93,7 @@ class MemberGain(NamedTuple):
 
     # Gain per evaluation, as a share of the gain from the seed to the best so far.
     mean: float
-    # Standard error of the mean over the member's rounds; infinite below ``ENOUGH`` rounds.
+    # Standard error of the mean over the member's rounds; infinite below ``MIN_NOISE_ROUNDS`` rounds.
     error: float
 
 
@@ -120,7 +120,7 @@ def member_gains(run: RoundContext) -> dict[str, MemberGain]:
 
 def _gain_with_noise(rounds: Sequence[float], way: float, evaluations: int) -> MemberGain:
     each = way * max(evaluations, 1)
-    error = stdev(rounds) * math.sqrt(len(rounds)) / each if len(rounds) >= ENOUGH else math.inf
+    error = stdev(rounds) * math.sqrt(len(rounds)) / each if len(rounds) >= MIN_NOISE_ROUNDS else math.inf
     return MemberGain(sum(rounds) / each, error)
 
 

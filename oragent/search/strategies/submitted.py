@@ -24,9 +24,9 @@ ROLE = "code"
 PROMPT = "Submit a program as JSON: program, parents, idea."
 CANDIDATE_ID = re.compile(r"\d{1,9}\.\d{1,9}")
 # Largest numbers of characters.
-MOST_PROGRAM = 200_000
-MOST_IDEA = 600
-MOST_PARENTS = 8
+MAX_PROGRAM = 200_000
+MAX_IDEA = 600
+MAX_PARENTS = 8
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Submission:
     def __post_init__(self) -> None:
         if not self.program.strip():
             raise ConfigError("the program is empty: submit its whole text")
-        if len(self.program) > MOST_PROGRAM:
+        if len(self.program) > MAX_PROGRAM:
             raise ConfigError(
-                f"the program has {len(self.program):,} characters; at most {MOST_PROGRAM:,} are allowed: shorten it"
+                f"the program has {len(self.program):,} characters; at most {MAX_PROGRAM:,} are allowed: shorten it"
             )
-        if len(self.idea) > MOST_IDEA:
-            raise ConfigError(f"the idea has {len(self.idea):,} characters; at most {MOST_IDEA} are allowed")
-        if len(self.parents) > MOST_PARENTS:
-            raise ConfigError(f"{len(self.parents)} parents; at most {MOST_PARENTS} are allowed")
+        if len(self.idea) > MAX_IDEA:
+            raise ConfigError(f"the idea has {len(self.idea):,} characters; at most {MAX_IDEA} are allowed")
+        if len(self.parents) > MAX_PARENTS:
+            raise ConfigError(f"{len(self.parents)} parents; at most {MAX_PARENTS} are allowed")
         for parent in self.parents:
             if not CANDIDATE_ID.fullmatch(parent):
                 raise ConfigError(f"{parent[:40]!r} is not the id of a candidate: expected an id such as 12.0")
@@ -70,7 +70,7 @@ def parse_submission(text: str) -> Submission:
         ConfigError: The JSON has the wrong form.
     """
     try:
-        tree = parse_json(text, 8 * MOST_PROGRAM)
+        tree = parse_json(text, 8 * MAX_PROGRAM)
         return Submission(str(tree["program"]), tuple(map(str, tree["parents"])), str(tree["idea"]))
     except (ValueError, KeyError, TypeError):
         raise ConfigError("a submission is an object with program, parents and idea") from None

@@ -34,20 +34,20 @@ from oragent.search.strategies.constants import Constant, Range, find_constants,
 from oragent.search.strategy import Round
 
 # Number of constants of one tuning if evaluations are scarce.
-FEW = 5
+MIN_TUNED = 5
 # First step size as a share of a range: for ranges around present values, and for given ranges.
 SPREAD, WIDE_SPREAD = 0.1, 0.3
 # Minimum number of programs in a generation.
 GENERATION = 6
 
 # Smallest period of reserved rounds.
-LEAST_PERIOD = 3
-# Evaluations of one tuning of FEW constants.
+MIN_PERIOD = 3
+# Evaluations of one tuning of MIN_TUNED constants.
 COST = 12
 # Evaluations per constant, if there are many.
 EACH = 6
 # Largest number of constants that are tuned at once.
-MOST = 12
+MAX_TUNED = 12
 # Number of best elites that are considered.
 LOOKED_AT = 20
 # Kind of notes that hold the mark of a tuned program and the maximum number of evaluations of its tuning.
@@ -55,7 +55,7 @@ TUNED = "tuned"
 # Origin of the programs.
 EVOLVED = "tide_tuned"
 # Number of most influential constants that differential evolution tunes at once.
-MOST_EVOLVED = 8
+MAX_EVOLVED = 8
 # F and CR; the paper gives no values.
 FACTOR, CROSSOVER = 0.5, 0.9
 # Half-width of the box and standard deviation of the noise, as shares of a constant.
@@ -161,7 +161,7 @@ def tuning_period(window: int) -> int:
     window, so that the time between tunings is similar. The period is odd, so that it takes rounds from each island in
     turn.
     """
-    return max(LEAST_PERIOD, 2 * window - 1)
+    return max(MIN_PERIOD, 2 * window - 1)
 
 
 def is_worth(share: float, budget: Budget) -> bool:
@@ -175,7 +175,7 @@ def is_worth(share: float, budget: Budget) -> bool:
 
 def tuning_cost(count: int) -> int:
     """Return the number of evaluations of a tuning of ``count`` constants."""
-    if count <= FEW:
+    if count <= MIN_TUNED:
         return COST
     return EACH * count
 
@@ -189,10 +189,10 @@ async def _tune_best(run: RoundContext, share: float) -> None:
     elite, numbers = chosen
     limit = run.settings.budget.evaluations
     if limit is None:
-        groups = [numbers[at : at + FEW] for at in range(0, len(numbers), FEW)]
+        groups = [numbers[at : at + MIN_TUNED] for at in range(0, len(numbers), MIN_TUNED)]
         numbers = groups[len(had) % len(groups)]
     elif tuning_cost(len(numbers)) > share * limit:
-        numbers = numbers[:FEW]
+        numbers = numbers[:MIN_TUNED]
     evaluations = tuning_cost(len(numbers))
     taken = sum(int(words[1]) if len(words) > 1 else COST for words in had)
     if share * (run.spent.evaluations + evaluations) - taken < evaluations:
@@ -203,7 +203,7 @@ async def _tune_best(run: RoundContext, share: float) -> None:
 
 def _find_untuned(run: RoundContext, marks: set[str]) -> tuple[Elite, list[Constant]] | None:
     for elite in run.archive.elites()[:LOOKED_AT]:
-        numbers = find_constants(elite.source, run.problem.about.function)[:MOST]
+        numbers = find_constants(elite.source, run.problem.about.function)[:MAX_TUNED]
         if numbers and _elite_mark(elite) not in marks:
             return elite, numbers
     return None
@@ -248,7 +248,7 @@ def make_trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, 
 
 async def evolve_constants(run: RoundContext, solution: Elite, evaluations: int, batch: int) -> list[Candidate]:
     """Evaluate a program with other constants, with ``batch`` parallel trials of a member, as the budget allows."""
-    numbers = find_constants(solution.source, run.problem.about.function)[:MOST_EVOLVED]
+    numbers = find_constants(solution.source, run.problem.about.function)[:MAX_EVOLVED]
     if not numbers or evaluations < MEMBERS - 1 + batch:
         return []
     box, tried = Box.around(numbers), list[Candidate]()

@@ -37,22 +37,22 @@ from oragent.sandbox.isolation import kernel, process_usage
 from oragent.solvers.neural.solve import ALL, solve, spread
 from oragent.solvers.neural.weights import NETWORKS, NetworkWeights, load
 
-MOST_HEADER, MOST_BYTES = 1 << 12, 96 << 20
-MOST_INSTANCES, MOST_NODES, MOST_ENTRIES = 64, 2048, 1 << 24
-MOST_REBUILDS = 1000
+MAX_HEADER, MAX_BYTES = 1 << 12, 96 << 20
+MAX_INSTANCES, MAX_NODES, MAX_ENTRIES = 64, 2048, 1 << 24
+MAX_REBUILDS = 1000
 # Limit of a bias: sums stay finite in single precision.
 LIMIT = 1e30
 STARTS = frozenset((1, 8, ALL))
 WORDS = frozenset(("network", "points", "demands", "bias", "starts", "augment", "bfloat16", "rebuilds"))
 Floats = NDArray[np.float32]
-MOST_LINES = 256
+MAX_LINES = 256
 CHUNK = 1 << 20
 # Limit of the instances kept on the device, in bytes.
 KEPT_BYTES = 256 << 20
 # Number of evaluations served at once, by type of device; processors gain nothing from sharing.
 SHARED = {"cuda": 4}
 # Maximum number of nodes in all instances of a request that is computed with others; a larger one fills the device.
-MOST_SHARED = 5_000
+MAX_SHARED = 5_000
 HELLO = b"ready"
 # Message prefix on the control socket, before the number of seconds; the new socket is attached to it.
 NEW = b"line "
@@ -101,7 +101,7 @@ def frame_bytes(buffer: bytes | bytearray) -> int:
         Refused: if the frame is longer than any that oragent sends.
     """
     try:
-        return frame_length(buffer, MOST_HEADER, MOST_BYTES)
+        return frame_length(buffer, MAX_HEADER, MAX_BYTES)
     except FrameError as problem:
         raise Refused(str(problem)) from None
 
@@ -130,7 +130,7 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
     if type(fields["augment"]) is not bool or type(fields["bfloat16"]) is not bool:
         raise Refused("a flag that is not a boolean")
     if network.endswith("lehd"):
-        most_rebuilds = MOST_REBUILDS
+        most_rebuilds = MAX_REBUILDS
     else:
         most_rebuilds = 0
     if type(fields["rebuilds"]) is not int or not 0 <= fields["rebuilds"] <= most_rebuilds:
@@ -142,7 +142,7 @@ def _check_points(points: Any) -> tuple[int, int]:
     if not isinstance(points, np.ndarray) or points.ndim != 3:
         raise Refused("invalid points")
     batch, size, _ = points.shape
-    if not (1 <= batch <= MOST_INSTANCES and 2 <= size <= MOST_NODES and batch * size * size <= MOST_ENTRIES):
+    if not (1 <= batch <= MAX_INSTANCES and 2 <= size <= MAX_NODES and batch * size * size <= MAX_ENTRIES):
         raise Refused(f"{batch} instances of {size} nodes")
     return batch, size
 
@@ -211,7 +211,7 @@ class Server:
         message, files, _, _ = socket.recv_fds(self._control, 64, 1)
         if message and files:
             client = _Client(socket.socket(fileno=files[0]), float(message.removeprefix(NEW)))
-            if len(self._lines) >= MOST_LINES:
+            if len(self._lines) >= MAX_LINES:
                 client.wire.close()
                 return True
             client.wire.setblocking(False)
@@ -309,7 +309,7 @@ class Server:
 
     def _can_share(self, request: NetworkRequest) -> bool:
         batch, size = request.points.shape[:2]
-        return self._slots > 1 and request.bias is not None and not request.rebuilds and batch * size <= MOST_SHARED
+        return self._slots > 1 and request.bias is not None and not request.rebuilds and batch * size <= MAX_SHARED
 
     def _compute_answers(self, requests: list[NetworkRequest]) -> list[dict[str, Any]]:
         """Return replies to similar requests.

@@ -18,7 +18,7 @@ LAYERS, CLIP = 6, 10.0
 SLACK = 1e-5
 CLOSED = -torch.inf
 # Steps between two tests whether all routes are complete, by type of device; each test waits for the device.
-PATIENCE = {"cpu": 1}
+STEPS_BETWEEN_TESTS = {"cpu": 1}
 # The same for other devices.
 RARELY = 16
 
@@ -120,7 +120,7 @@ class Pomo(nn.Module):
         """
         walks = encoded.begin(starts)
         taken = list(walks.begun)
-        every, least = PATIENCE.get(starts.device.type, RARELY), walks.least
+        every, least = STEPS_BETWEEN_TESTS.get(starts.device.type, RARELY), walks.least
         while len(taken) < least or (len(taken) - least) % every or not walks.is_complete(len(taken)):
             if bias is None:
                 row = None

@@ -17,13 +17,13 @@ from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
 
 # Minimum number of nodes of a part; fewer nodes have only one order.
-LEAST = 4
+MIN_PART_NODES = 4
 # Rounding error of a length in single precision.
 NOISE = 1e-6
 # Number of starts that means all starts.
 ALL = 1 << 30
 # Maximum number of entries of walks by nodes in memory at once, 64 MiB in single precision.
-MOST_ENTRIES = 1 << 24
+MAX_ENTRIES = 1 << 24
 
 
 def lengths(coordinates: Tensor, paths: Tensor) -> Tensor:
@@ -77,10 +77,10 @@ def reconstruct(
 def _tours(model: TspLehd, coordinates: Tensor, tours: Tensor, bias: Tensor | None, rng: np.random.Generator) -> Tensor:
     """Rebuild one segment of each tour, of equal length for all, at a random position, in either direction."""
     batch, size = tours.shape
-    if size < LEAST:
+    if size < MIN_PART_NODES:
         return tours
     # The longest segment is the whole tour, including the return to its first city.
-    length = int(rng.integers(LEAST, size + 1, endpoint=True))
+    length = int(rng.integers(MIN_PART_NODES, size + 1, endpoint=True))
     begin, way = rng.integers(size, size=(batch, 1)), rng.choice((-1, 1), size=(batch, 1))
     places = torch.from_numpy((begin + way * np.arange(length)) % size).to(tours.device)
     old = tours.gather(1, places)
@@ -100,9 +100,9 @@ def _ends(
 ) -> None:
     """Serve the last customers of each solution again, equally many in each, after its routes were reordered."""
     customers = demands.shape[1] - 1
-    if customers < LEAST:
+    if customers < MIN_PART_NODES:
         return
-    count = int(rng.integers(LEAST, customers, endpoint=True))
+    count = int(rng.integers(MIN_PART_NODES, customers, endpoint=True))
     begun, parts = [], []
     for number, route_parts in enumerate(routes):
         routes[number] = [
@@ -237,7 +237,7 @@ def _solutions(
         case TspPomo() | CvrpPomo():
             # Customers begin at 1.
             begun = (first + len(inputs) - 1).expand(len(coordinates), -1)
-            few = max(1, MOST_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
+            few = max(1, MAX_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
             parts = [_walked(model, inputs, begun, bias, slice(i, i + few)) for i in range(0, len(begun), few)]
             if len(parts) == 1:
                 return parts

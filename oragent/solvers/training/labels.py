@@ -21,7 +21,7 @@ from oragent._base.distribution import package_install_command
 from oragent._base.errors import ProblemError
 from oragent._base.files import open_replacement
 
-LARGEST_DEMAND = 9
+MAX_DEMAND = 9
 # Share of the instances whose capacity differs from the usual one for their size.
 OTHER_SHARE = 0.25
 OTHER_CAPACITIES = (30, 100)
@@ -46,7 +46,7 @@ def cvrp_batch(
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
     """Draw ``(count, size + 1, 2)`` coordinates, ``(count, size + 1)`` demands and ``(count,)`` capacities."""
     coordinates = rng.random((count, size + 1, 2), dtype=np.float32)
-    demands = rng.integers(1, LARGEST_DEMAND + 1, (count, size + 1))
+    demands = rng.integers(1, MAX_DEMAND + 1, (count, size + 1))
     demands[:, 0] = 0
     is_other = (rng.random(count) < OTHER_SHARE) & (not usual)
     return (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oragent._base.errors import ConfigError
 
-MOST_BATCH = 256
+MAX_BATCH = 256
 PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 
 
@@ -44,5 +44,5 @@ class TrainRequest:
             raise ConfigError("only tsp_pomo can begin by imitation: leave out --imitate")
         if not re.fullmatch(r"auto|cpu|cuda(:\d{1,2})?", self.device):
             raise ConfigError(f"unknown device {self.device!r}: choose auto, cpu, cuda or cuda:1 (and so on)")
-        if self.batch is not None and not 1 <= self.batch <= MOST_BATCH:
-            raise ConfigError(f"--batch is a factor from 1 to {MOST_BATCH}, not {self.batch}")
+        if self.batch is not None and not 1 <= self.batch <= MAX_BATCH:
+            raise ConfigError(f"--batch is a factor from 1 to {MAX_BATCH}, not {self.batch}")

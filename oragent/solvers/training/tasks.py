@@ -28,7 +28,7 @@ from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
 from oragent.solvers.neural.solve import lengths
 from oragent.solvers.training.labels import (
-    LARGEST_DEMAND,
+    MAX_DEMAND,
     OTHER_CAPACITIES,
     OTHER_SHARE,
     TrainingLabels,
@@ -70,7 +70,7 @@ def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -
     points = torch.rand(count, size + (not tsp), 2, generator=generator, device=where)
     if tsp:
         return (points,)
-    demands = torch.randint(1, LARGEST_DEMAND + 1, (count, size + 1), generator=generator, device=where)
+    demands = torch.randint(1, MAX_DEMAND + 1, (count, size + 1), generator=generator, device=where)
     demands[:, 0] = 0
     least, largest = OTHER_CAPACITIES
     others = torch.randint(least, largest + 1, (count, 1), generator=generator, device=where)

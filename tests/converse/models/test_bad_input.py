@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.errors import OragentError
 from oragent.converse.conversation_request import ConversationRequest, read_request
-from oragent.converse.models.model_agents import MOST_LINES, LinesAgent
+from oragent.converse.models.model_agents import MAX_LINES, LinesAgent
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import begin_conversation
 from oragent.converse.models.workbench import Workbench
@@ -65,8 +65,8 @@ def test_a_reference_to_nothing_is_returned_once_and_then_shown_as_missing(tmp_p
 def test_two_hundred_calls_of_one_reply_are_run_up_to_the_limit_and_the_rest_is_named(tmp_path: Path) -> None:
     record, prompts = talk(tmp_path, call(*["value tables"] * 200), "Done.")
     told = prompts[1][-1]["content"]
-    assert len(record.results) == MOST_LINES
-    assert told.count("not run") == 200 - MOST_LINES
+    assert len(record.results) == MAX_LINES
+    assert told.count("not run") == 200 - MAX_LINES
     assert record.changes == ()
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.command import converse, go_on, page, show
 from oragent.converse.conversation_request import ConversationRequest, read_request
-from oragent.converse.models.model_agents import MOST_LINES, OperationTools
+from oragent.converse.models.model_agents import MAX_LINES, OperationTools
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import begin_conversation, read_conversation_model
 from oragent.converse.models.terminal import complete
@@ -131,10 +131,10 @@ def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
 def test_limits_are_told_before_they_bind(tmp_path: Path) -> None:
     tools = OperationTools(Workbench(read_conversation_model(str(write_workshop(tmp_path)))))
     texts = [tools(ToolCall("", "ask", {"lines": ["solve"]})) for _ in range(200)]
-    assert "lines are left" in texts[MOST_LINES - 3]
-    assert "not run" not in texts[MOST_LINES - 1]
-    assert all("not run" in text for text in texts[MOST_LINES:])
-    assert len(tools.results) == MOST_LINES
+    assert "lines are left" in texts[MAX_LINES - 3]
+    assert "not run" not in texts[MAX_LINES - 1]
+    assert all("not run" in text for text in texts[MAX_LINES:])
+    assert len(tools.results) == MAX_LINES
     for wrong in ({}, {"lines": 3}, {"lines": [3]}, {"lines": []}):
         assert tools(ToolCall("", "ask", wrong)).startswith(("error", "not run"))
     assert "error" in tools(ToolCall("", "delete", {}))

@@ -13,10 +13,10 @@ from oragent._base.errors import SandboxError
 from oragent.evaluation.cluster.cluster_settings import ClusterKind, ClusterSettings
 from oragent.evaluation.cluster.connect import Cluster
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.dask_client import MOST_PLACES, DaskClient
+from oragent.evaluation.cluster.dask_client import MAX_PLACES, DaskClient
 from oragent.evaluation.cluster.dispatch import EvaluationLost, LatenessRule
 from oragent.evaluation.cluster.handshake import Handshake, handshake_to_json
-from oragent.evaluation.cluster.worker_entry import LONGEST, handle_request, unpack_line
+from oragent.evaluation.cluster.worker_entry import MAX_LINE_BYTES, handle_request, unpack_line
 from tests.extras import need
 from tests.unseen import unseen
 
@@ -70,7 +70,7 @@ def test_an_answer_goes_to_who_asked_and_once(dask_client: Unstarted) -> None:
         first.result()
 
 
-@pytest.mark.parametrize("places", [0, -1, MOST_PLACES + 1, 10**400, "many", None])
+@pytest.mark.parametrize("places", [0, -1, MAX_PLACES + 1, 10**400, "many", None])
 def test_no_worker_has_more_places_than_a_machine_can(dask_client: Unstarted, places: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         dask_client._handle_message({"joined": "tls://a:1", "places": places, "handshake": WORKER})
@@ -93,7 +93,15 @@ def test_whatever_it_says_is_taken_or_refused(message) -> None:
 
 def test_what_is_no_line_ends_it() -> None:
     assert unpack_line(b'{"a": 1}\n') == {"a": 1}
-    for line in (b"", b"{}", b"[]\n", b"nonsense\n", b"[" * 100_000 + b"\n", b"\xff\n", b" " * LONGEST + b"{}\n"):
+    for line in (
+        b"",
+        b"{}",
+        b"[]\n",
+        b"nonsense\n",
+        b"[" * 100_000 + b"\n",
+        b"\xff\n",
+        b" " * MAX_LINE_BYTES + b"{}\n",
+    ):
         assert unpack_line(line) is None
 
 

@@ -61,7 +61,7 @@ def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the way of a GPU, on the processor."""
     monkeypatch.setattr(lehd, "WIDTHS", {"cpu": 8})
     monkeypatch.setattr(lehd, "WAITING", set())
-    monkeypatch.setattr(pomo, "PATIENCE", {"cpu": 16})
+    monkeypatch.setattr(pomo, "STEPS_BETWEEN_TESTS", {"cpu": 16})
 
 
 @pytest.mark.usefixtures("as_on_a_gpu")
@@ -167,5 +167,5 @@ def test_all_starts_are_the_best_of_each_alone_and_memory_is_bounded(
         walked = model.walk(model.encode(*inputs), torch.full((3, 1), start), bias=bias)[:, 0]
         singles.append(lengths(points, walked))
     assert torch.allclose(lengths(points, whole), torch.stack(singles).min(0).values, atol=1e-6)
-    monkeypatch.setattr("oragent.solvers.neural.solve.MOST_ENTRIES", 11 * 11)
+    monkeypatch.setattr("oragent.solvers.neural.solve.MAX_ENTRIES", 11 * 11)
     assert torch.allclose(lengths(points, solve(model, points, demands, bias, starts=ALL)), lengths(points, whole))

@@ -12,7 +12,7 @@ from oragent._base.errors import ConfigError
 from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
 from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.converse.problems.registry import PUBLISHED
-from oragent.converse.prompting import MOST_CALLS, blank_prompt, program_prompt, tools_prompt
+from oragent.converse.prompting import MAX_CALLS, blank_prompt, program_prompt, tools_prompt
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 from oragent.evals.converse.agents.rules import RulesAgent
@@ -25,8 +25,8 @@ from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
 ROLE = "agent"
 # Maximum number of rounds of tool calls in one turn.
-MOST_ROUNDS = 15
-LIMITS = ToolRounds(MOST_ROUNDS, calls=MOST_CALLS, closing=OUT_OF_ROUNDS)
+MAX_ROUNDS = 15
+LIMITS = ToolRounds(MAX_ROUNDS, calls=MAX_CALLS, closing=OUT_OF_ROUNDS)
 
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
@@ -74,7 +74,7 @@ class ToolsAgent:
 SOLVE_S = 20.0
 PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
 # Maximum number of lines of raw values.
-MOST_RAW = 400
+MAX_RAW = 400
 PROGRAM = {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]}
 SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).", PROGRAM)
 RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", PROGRAM)
@@ -189,7 +189,7 @@ class Formulating(Blank):
             status = f"feasible, gap {100 * (solution.gap or 0):.2g} %"
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
-        lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
+        lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MAX_RAW]
         return "\n".join([f"status: {status}", *lines])
 
 

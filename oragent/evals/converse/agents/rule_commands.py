@@ -26,7 +26,7 @@ FIGURE = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+)(?:e[
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 HELP = f"Commands, several with ';' between: {', '.join([*FORMS.values(), BOUND_FORM])}"
 # Maximum number of characters of a quoted text in a message.
-LONGEST = 60
+MAX_QUOTE_CHARACTERS = 60
 
 
 def parse_figure(text: str) -> float:
@@ -40,7 +40,7 @@ def parse_figure(text: str) -> float:
         return float(text.replace(",", ""))
     if DECIMAL_COMMA.fullmatch(text):
         return float(text.replace(",", "."))
-    raise ValueError(f"{text[:LONGEST]!r} is not a number")
+    raise ValueError(f"{text[:MAX_QUOTE_CHARACTERS]!r} is not a number")
 
 
 def no_command_error(line: str) -> ConfigError:

@@ -25,7 +25,7 @@ SENSES = {
     "best": None,
 }
 NO_CHANGE = "nothing changed"
-MOST_COMMANDS = 50
+MAX_COMMANDS = 50
 
 
 @dataclass
@@ -272,7 +272,7 @@ class RulesAgent:
 def _split_commands(message: str) -> list[str]:
     """Split a message at line ends and ``;``."""
     parts = [part.strip() for line in message.splitlines() for part in line.split(";")]
-    return [part for part in parts if part][:MOST_COMMANDS]
+    return [part for part in parts if part][:MAX_COMMANDS]
 
 
 def _plain_words(text: str) -> str:

@@ -19,14 +19,14 @@ from oragent.sandbox.sandbox import Sandbox
 
 FORMULATING = Path(__file__).with_name("formulating.py")
 # Maximum number of characters of output or of a traceback.
-MOST_TOLD = 6000
-MOST_SOURCE = 100_000
+MAX_SHOWN_CHARACTERS = 6000
+MAX_SOURCE = 100_000
 SECONDS = 20.0
 LIMITS = Limits(cpu_s=SECONDS, memory_mb=1024, file_mb=16, processes=16, output_kb=32, idle_s=10.0)
 
 
 TOLERANCE = 1e-5
-MOST_ROWS = 60
+MAX_ROWS = 60
 CHECK_S = 5.0
 
 
@@ -64,7 +64,7 @@ class SandboxedPrograms:
     def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""
         ended = self.sandbox(
-            Command((PYTHON, "program.py"), {"program.py": source[:MOST_SOURCE]}, limits=LIMITS), warm_up=FORMULATING
+            Command((PYTHON, "program.py"), {"program.py": source[:MAX_SOURCE]}, limits=LIMITS), warm_up=FORMULATING
         )
         if ended.end == "exited" and ended.code == 0:
             return ProgramOutput(_normalize_output(ended.stdout) or "(it printed nothing)", False)
@@ -75,7 +75,7 @@ class SandboxedPrograms:
         """Build the model of a formulation."""
         files = {
             "formulating.py": FORMULATING.read_text(encoding="utf-8"),
-            "program.py": source[:MOST_SOURCE],
+            "program.py": source[:MAX_SOURCE],
             "data.json": json.dumps(form.data),
         }
         command = Command((PYTHON, "formulating.py"), files, limits=LIMITS, bring=("result.json",))
@@ -96,8 +96,8 @@ class SandboxedPrograms:
 def _normalize_output(text: str) -> str:
     """Return reproducible text of limited length, without memory addresses."""
     shown = escape_text(hide_addresses(text)).strip()
-    half = MOST_TOLD // 2
-    if len(shown) <= MOST_TOLD:
+    half = MAX_SHOWN_CHARACTERS // 2
+    if len(shown) <= MAX_SHOWN_CHARACTERS:
         return shown
     return f"{shown[:half]}\n[...]\n{shown[-half:]}"
 
@@ -142,7 +142,7 @@ def _check_rows(problem: DecisionProblem, milp: Milp, names: Mapping[str, str]) 
     whole = {variable.name for variable in problem.base.variables if variable.is_integer}
     rows = [row for row in problem.base.rows if row.terms and row.terms.keys() <= (whole or row.terms.keys())]
     broken = []
-    for row in rows[:MOST_ROWS]:
+    for row in rows[:MAX_ROWS]:
         terms = {names[name]: value for name, value in row.terms.items() if name in names}
         if any(_is_beyond_row(milp, terms, row, sense) for sense in (Sense.MINIMIZE, Sense.MAXIMIZE)):
             broken.append(f"{row.name} ({row.meaning[:60]}) does not hold")

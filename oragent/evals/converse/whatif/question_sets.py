@@ -23,7 +23,7 @@ from oragent.modelling.references.answer_text import AnswerPart
 from oragent.modelling.references.figures import resolve_reference
 
 QUESTIONS = "questions.jsonl"
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 # Relative difference up to which two figures are equal.
 SAME = 1e-6
 # Relative difference between a figure and its shown, rounded form.
@@ -48,8 +48,8 @@ def read_questions(folder: Path) -> list[Question]:
         ConfigError: The set is empty, a question has the wrong form, or its model is not in the folder.
     """
     path = folder / QUESTIONS
-    if not path.is_file() or path.stat().st_size > LARGEST:
-        raise ConfigError(f"{folder} contains no questions: expected {QUESTIONS} with at most {LARGEST >> 20} MB")
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        raise ConfigError(f"{folder} contains no questions: expected {QUESTIONS} with at most {MAX_BYTES >> 20} MB")
     questions = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():

@@ -13,7 +13,7 @@ from typing import Any
 from oragent.modelling.capture.snapshot import Snapshot
 
 # Maximum number of pairs of tasks or expressions, over all constraints of a model.
-MOST_PAIRS = 20_000
+MAX_PAIRS = 20_000
 # Kinds of constraints that make a model a schedule.
 SCHEDULING = ("interval", "no_overlap", "cumulative")
 
@@ -163,9 +163,9 @@ class CaseWriter:
 
     def _has_room(self, count: int) -> bool:
         self._pairs += count * (count - 1) // 2
-        if self._pairs > MOST_PAIRS:
-            self._snapshot.missing.append(f"constraints on more than {MOST_PAIRS:,} pairs")
-        return self._pairs <= MOST_PAIRS
+        if self._pairs > MAX_PAIRS:
+            self._snapshot.missing.append(f"constraints on more than {MAX_PAIRS:,} pairs")
+        return self._pairs <= MAX_PAIRS
 
 
 def _holds(literal: int, point: Sequence[float]) -> bool:

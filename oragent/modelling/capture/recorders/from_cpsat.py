@@ -12,7 +12,7 @@ from oragent.modelling.capture.snapshot import Snapshot
 # Larger limits of a domain count as unbounded.
 UNBOUNDED = 10**15
 # Maximum number of threads if the program does not choose one.
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 KIND_NAMES = """
     bool_or bool_and at_most_one exactly_one bool_xor int_div int_mod int_prod lin_max linear all_diff element circuit
     routes table automaton inverse reservoir interval no_overlap no_overlap_2d cumulative dummy_constraint
@@ -54,7 +54,7 @@ def _limit(solver: Any, recorder: Recorder) -> None:
     if recorder.is_confined:
         parameters.num_workers = 1
     elif not parameters.num_workers:
-        parameters.num_workers = min(MOST_WORKERS, os.cpu_count() or 1)
+        parameters.num_workers = min(MAX_WORKERS, os.cpu_count() or 1)
     seconds = recorder.remaining_s(parameters.num_workers)
     parameters.max_time_in_seconds = min(parameters.max_time_in_seconds, seconds)
     if recorder.gap is not None:

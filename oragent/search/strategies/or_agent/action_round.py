@@ -11,12 +11,12 @@ from oragent.evaluation import Evaluation
 from oragent.evaluation.job import KEPT_METRIC
 from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
-from oragent.programs.kept_arrays import MOST_BYTES
+from oragent.programs.kept_arrays import MAX_BYTES
 from oragent.programs.parameters import read_parameters
 from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.experiments import (
-    LEAST_S,
+    MIN_S,
     PRACTICE,
     ProbeResult,
     SweepResult,
@@ -75,8 +75,8 @@ from oragent.search.strategies.or_agent.coding import (
     read_lesson,
 )
 from oragent.search.strategies.or_agent.experiments import (
+    MAX_SETTINGS,
     MEASURED,
-    MOST_SETTINGS,
     experiment_words,
     setting_words,
     sweep_line,
@@ -87,17 +87,17 @@ from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_a
 # Maximum share of the function's time limit for a setting of a sweep.
 NEARLY = 0.95
 # Minimum number of settings per parameter that the CPU seconds of a sweep must allow.
-LEAST_PER_NUMBER = 2
+MIN_SETTINGS_PER_NUMBER = 2
 # Maximum number of calls of a round. All replies but the last may contain only probes.
-MOST_ASKS = 4
+MAX_ROUND_CALLS = 4
 # Kind of notes that hold the results of probes after the last prompt of a round.
 MEASURED_NOTE = "measured"
 # Kind of notes that hold the label of a probe on the first line, then its program.
 PROBE_NOTE = "probe program"
 # Number of latest probes whose programs a reply may edit.
-MOST_PROBES = 40
+MAX_PROBES = 40
 # Maximum number of functions of earlier programs that a prompt offers.
-MOST_HELPERS = 24
+MAX_HELPERS = 24
 BUILD_ON = (
     "A part that builds on one of these probes has the line FROM: with its number below its title, and only edits "
     "or the functions and constants that change."
@@ -134,7 +134,7 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
-    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiments.cpu_s_left >= LEAST_S
+    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiments.cpu_s_left >= MIN_S
     if may_sweep:
         missing = set()
     else:
@@ -148,7 +148,7 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
     if _is_bounded(run):
-        least = LEAST_PER_NUMBER * len(words)
+        least = MIN_SETTINGS_PER_NUMBER * len(words)
     else:
         least = 0
     swept = await _sweep(run, best.source, words, best, least)
@@ -199,7 +199,7 @@ async def _sweep(
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
     fitting = [(row, seconds) for row, seconds in scorable if row is proven or _has_time(run, seconds)]
     is_practice = result.subset.mode == PRACTICE
-    shown, chosen = ranked[:MOST_SETTINGS], fitting[:1]
+    shown, chosen = ranked[:MAX_SETTINGS], fitting[:1]
     if is_practice:
         shown += [pair for pair in chosen if pair not in shown]
     lines = [sweep_line(row, seconds) for row, seconds in shown]
@@ -251,7 +251,7 @@ async def _calibrate(run: RoundContext, source: str) -> _Prepared:
         not is_possible
         or type(planned) is not int
         or work_parameter(source) is None
-        or run.experiments.cpu_s_left < LEAST_S
+        or run.experiments.cpu_s_left < MIN_S
     ):
         return _Prepared(source)
 
@@ -309,7 +309,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
         base = _shown_text(run, parents[-1])
     else:
         base = None
-    role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MOST_ASKS
+    role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MAX_ROUND_CALLS
     measured, beside = _recall_measured(run), None
     if run.style == "strong":
         example = await describe_example(run)
@@ -368,7 +368,7 @@ def _join_measured(measured: Sequence[str]) -> str:
 def _probe_sources(run: RoundContext) -> dict[str, str]:
     """Return the programs of the latest probes of this and earlier rounds, by label."""
     notes = [note for note in (*run.recall(PROBE_NOTE), *run.notes) if note.kind == PROBE_NOTE]
-    texts = [note.text.partition("\n") for note in notes[-MOST_PROBES:]]
+    texts = [note.text.partition("\n") for note in notes[-MAX_PROBES:]]
     return {label: source for label, _, source in texts}
 
 
@@ -431,7 +431,7 @@ def write_prompt(
     else:
         last = None
     # Only Python programs have parameters.
-    has_numbers = run.problem.signature.language == "python" and run.experiments.cpu_s_left >= LEAST_S
+    has_numbers = run.problem.signature.language == "python" and run.experiments.cpu_s_left >= MIN_S
     form = fill_template(
         "or_agent_wave_form",
         run.style,
@@ -506,7 +506,7 @@ def _describe_arrays(run: RoundContext) -> str:
     """Describe how a probe keeps arrays, and list those of the run, for a strong model; otherwise empty."""
     if run.style != "strong" or not run.experiments.keeps_arrays:
         return ""
-    text = "\n" + fill_template("or_agent_wave_arrays", run.style, most=f"{MOST_BYTES:,}")
+    text = "\n" + fill_template("or_agent_wave_arrays", run.style, most=f"{MAX_BYTES:,}")
     kept = run.experiments.list_arrays().values()
     if kept:
         text += " Kept so far:\n" + "\n".join(f"- {note.call}, by a probe of round {note.round}" for note in kept)
@@ -522,7 +522,7 @@ def _helpers_request(run: RoundContext) -> str:
         calls.append(f"- `{list_helpers(source, ())[name]}`")
     if not calls:
         return ""
-    return "\n\n" + fill_template("or_agent_wave_helpers", run.style, functions="\n".join(calls[:MOST_HELPERS]))
+    return "\n\n" + fill_template("or_agent_wave_helpers", run.style, functions="\n".join(calls[:MAX_HELPERS]))
 
 
 def _edits_request(run: RoundContext, base: Elite | None) -> str:

@@ -44,7 +44,7 @@ LIBRARIES = 6
 FENCE = re.compile(r"\s*(?:```|~~~)")
 SPACES = re.compile(r"\s*([=,]|\.\.)\s*")
 # Maximum numbers of characters.
-MOST_TITLE, MOST_IDEA, MOST_LESSON = 100, 600, 300
+MAX_TITLE, MAX_IDEA, MAX_LESSON = 100, 600, 300
 
 
 async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
@@ -166,7 +166,7 @@ def read_lesson(text: str) -> str:
         if HEAD.fullmatch(line):
             break
         if (match := LINE.fullmatch(line)) and match[1].upper() == "LESSON":
-            return " ".join(match[2].split())[:MOST_LESSON]
+            return " ".join(match[2].split())[:MAX_LESSON]
     return ""
 
 
@@ -197,7 +197,7 @@ def _read_part(
         if match := LINE.fullmatch(line):
             values.setdefault(match[1].upper(), " ".join(match[2].split()))
     text = "\n".join(line for line in lines if not LINE.fullmatch(line)).strip()
-    title, idea = title[:MOST_TITLE], values.get("IDEA", "")[:MOST_IDEA]
+    title, idea = title[:MAX_TITLE], values.get("IDEA", "")[:MAX_IDEA]
     if label := LABEL.search(values.get("FROM", "")):
         base = probes.get(label[0], base)
     try:

@@ -10,7 +10,7 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
-from oragent.search.experiments import LEAST_S, PRACTICE, SweepRow
+from oragent.search.experiments import MIN_S, PRACTICE, SweepRow
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import bin_meanings, fill_template, program_request, task_messages
 from oragent.search.prompting.search_summary import LESSON, describe_champion, set_title, summarise_search
@@ -25,11 +25,11 @@ from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, I
 from oragent.search.strategies.tuning import tune_constants
 
 # Maximum number of characters of a lesson for other branches.
-MOST_PUBLISHED = 400
+MAX_PUBLISHED = 400
 # Minimum number of remaining evaluations for which tuning is offered.
-LEAST_TUNING = 3
+MIN_TUNING_EVALUATIONS = 3
 # Number of best settings of a sweep that the prompt shows.
-MOST_SETTINGS = 12
+MAX_SETTINGS = 12
 # Maximum number of characters of the output of a probe in a prompt.
 MEASURED = 3000
 # Maximum number of lines of a program that a small model rewrites as a whole to change one line.
@@ -126,7 +126,7 @@ async def conclude_session(run: RoundContext, session: ExperimentSession) -> Non
 async def _choose_action(run: RoundContext, session: ExperimentSession, remaining: int) -> ExperimentAction:
     agent, base = run.own, session.base.source
     remaining_evaluations = (run.case.allowance - run.used).evaluations
-    tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= LEAST_TUNING
+    tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= MIN_TUNING_EVALUATIONS
     if tunable:
         offered = find_constants(base, run.problem.about.function)
     else:
@@ -239,7 +239,7 @@ def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
         declared = read_parameters(session.base.source).parameters
     else:
         declared = ()
-    if not declared or run.experiments.cpu_s_left < LEAST_S:
+    if not declared or run.experiments.cpu_s_left < MIN_S:
         return ""
     first = declared[0]
     shown = {
@@ -365,7 +365,7 @@ async def _run_sweep(run: RoundContext, session: ExperimentSession, action: Expe
     except (ConfigError, CandidateError) as problem:
         session.measured = f"The sweep failed: {problem}"
         return " ".join(action.words), ""
-    rows = [sweep_line(row) for row in result.ranked[:MOST_SETTINGS]]
+    rows = [sweep_line(row) for row in result.ranked[:MAX_SETTINGS]]
     session.measured = "\n".join([f"The latest sweep, scores on {experiment_words(run)}, best first:", *rows])
     best, present = result.best, result.rows[0] if result.rows else None
     words = f"{' '.join(action.words)}, {len(result.rows)} settings on {result.subset.mode}"
@@ -394,7 +394,7 @@ def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
     """Publish the lesson of the latest experiment to all other branches and rounds at once."""
     step = session.steps[-1]
     text = f"{session.idea.title}: {step.change} -> {step.outcome}. {step.lesson}"
-    run.publish(LESSON, " ".join(text.split())[:MOST_PUBLISHED], f"{session.idea.title}~{len(session.steps)}")
+    run.publish(LESSON, " ".join(text.split())[:MAX_PUBLISHED], f"{session.idea.title}~{len(session.steps)}")
 
 
 def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:

@@ -20,19 +20,19 @@ from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
 # Maximum number of lines of a compared program. The time of a comparison can be quadratic in it.
-MOST_COMPARED = 1500
+MAX_COMPARED = 1500
 # Largest number of lines of a comparison or traceback.
-MOST_LINES = 40
+MAX_LINES = 40
 # Largest number of characters of such a line.
-MOST_WIDE = 200
+MAX_LINE_CHARACTERS = 200
 # Number of latest nodes of the tree whose reports are shown.
-MOST_NODES = 12
+MAX_NODES = 12
 # Maximum number of characters of the idea of a program, and of the report on its experiments.
-MOST_TOLD = 900
+MAX_SHOWN_CHARACTERS = 900
 # Largest number of characters of an older idea's title.
-MOST_SHORT = 80
+MAX_TITLE_CHARACTERS = 80
 # Maximum number of other ideas in prompts of experiments, and of characters of a lesson.
-MOST_OTHERS, MOST_LESSON = 6, 160
+MAX_OTHERS, MAX_LESSON = 6, 160
 WHERE = re.compile(r'File "(?:[^"\n]*/)?heuristic\.py", line (\d{1,6}), in ')
 STATES = {
     "open": "may be taken further",
@@ -68,7 +68,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
     shown = show_program(
         label,
         replace(elite, source=text or elite.source),
-        idea=_one_line(account.idea, MOST_TOLD) if account else "",
+        idea=_one_line(account.idea, MAX_SHOWN_CHARACTERS) if account else "",
         bins=bin_names(run),
         against=against,
     )
@@ -77,7 +77,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
     else:
         taught = ""
     if taught:
-        return f"{shown}\nWhat its experiments taught: {_one_line(taught, MOST_TOLD)}"
+        return f"{shown}\nWhat its experiments taught: {_one_line(taught, MAX_SHOWN_CHARACTERS)}"
     return shown
 
 
@@ -131,21 +131,21 @@ def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
         return -run.archive.fitness(node.solution.score)
 
     tried = sorted((node for node in nodes if node.state != UNTRIED), key=loss)
-    lines = [f"- {_other_idea(node)}" for node in tried[:MOST_OTHERS]]
+    lines = [f"- {_other_idea(node)}" for node in tried[:MAX_OTHERS]]
     if lines:
         return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines])
     return ""
 
 
 def _other_idea(node: IdeaNode) -> str:
-    title = _one_line(node.idea.title if node.idea else "", MOST_SHORT)
+    title = _one_line(node.idea.title if node.idea else "", MAX_TITLE_CHARACTERS)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
-    result, count = _one_line(_node_result(node), MOST_SHORT), len(node.steps)
+    result, count = _one_line(_node_result(node), MAX_TITLE_CHARACTERS), len(node.steps)
     if count:
         experiments = f"after {count} experiment{'s' if count > 1 else ''}"
     else:
         experiments = "as it was coded"
-    return f"{title} -> {result}, {experiments}. {_one_line(lesson, MOST_LESSON)}".rstrip()
+    return f"{title} -> {result}, {experiments}. {_one_line(lesson, MAX_LESSON)}".rstrip()
 
 
 def _node_result(node: IdeaNode) -> str:
@@ -212,11 +212,11 @@ def describe_outcome(candidate: Candidate) -> str:
 def describe_failure(result: Evaluation) -> str:
     """Describe a failure: status, message and the end of the traceback, or without one the end of the log."""
     every = result.detail.split("\n")
-    if len(every) > MOST_LINES:
-        left_out = [_left_out(len(every) - MOST_LINES)]
+    if len(every) > MAX_LINES:
+        left_out = [_left_out(len(every) - MAX_LINES)]
     else:
         left_out = []
-    detail = [*left_out, *(shorten(text, MOST_WIDE) for text in every[-MOST_LINES:])]
+    detail = [*left_out, *(shorten(text, MAX_LINE_CHARACTERS) for text in every[-MAX_LINES:])]
     return "\n".join([f"{result.status}: {result.message}", *detail]).strip()
 
 
@@ -238,16 +238,16 @@ def failing_line(source: str, result: Evaluation) -> str:
 
 def describe_change(earlier: str, later: str) -> str:
     """Show the removed and added lines between two programs. A mark shows where lines were cut."""
-    old, new = (text.strip().split("\n")[:MOST_COMPARED] for text in (earlier, later))
+    old, new = (text.strip().split("\n")[:MAX_COMPARED] for text in (earlier, later))
     lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
-    body = [shorten(text, MOST_WIDE) for text in lines if not text.startswith("@@")]
-    if len(body) > MOST_LINES:
-        left_out = [_left_out(len(body) - MOST_LINES)]
+    body = [shorten(text, MAX_LINE_CHARACTERS) for text in lines if not text.startswith("@@")]
+    if len(body) > MAX_LINES:
+        left_out = [_left_out(len(body) - MAX_LINES)]
     else:
         left_out = []
-    if max(text.strip().count("\n") for text in (earlier, later)) >= MOST_COMPARED:
-        left_out.append(f"(what lies beyond line {MOST_COMPARED} is not compared)")
-    return "\n".join([*body[:MOST_LINES], *left_out]) or "(nothing)"
+    if max(text.strip().count("\n") for text in (earlier, later)) >= MAX_COMPARED:
+        left_out.append(f"(what lies beyond line {MAX_COMPARED} is not compared)")
+    return "\n".join([*body[:MAX_LINES], *left_out]) or "(nothing)"
 
 
 def head_and_tail(text: str, limit: int) -> str:
@@ -283,7 +283,7 @@ def _describe_step(step: ExperimentStep) -> str:
 
 def tree_section(grown: IdeaTree) -> str:
     """Show the whole tree, one line per idea, each below its parent. Early ideas are shortened."""
-    latest = {node.number for node in grown.nodes[-MOST_NODES:]}
+    latest = {node.number for node in grown.nodes[-MAX_NODES:]}
     return "\n".join(_lines_below(grown, grown.nodes[0], latest)) or "(none yet)"
 
 
@@ -300,11 +300,11 @@ def _idea_line(node: IdeaNode, in_full: bool) -> str:
         title = "the start"
     end = _node_result(node)
     if node.state == UNTRIED:
-        return f"Idea {node.number}: {_one_line(title, MOST_SHORT)}, {STATES[node.state]}."
+        return f"Idea {node.number}: {_one_line(title, MAX_TITLE_CHARACTERS)}, {STATES[node.state]}."
     if in_full:
         limit, report = (400, f" {_one_line(node.report)}")
     else:
-        limit, report = (MOST_SHORT, "")
+        limit, report = (MAX_TITLE_CHARACTERS, "")
     result = f"{_one_line(title, limit)} -> {_one_line(end, limit)}"
     return f"Idea {node.number}: {result}, {STATES[node.state]}.{report}".rstrip()
 

@@ -28,11 +28,11 @@ from oragent.search.strategies.or_agent.tree import (
 # Maximum numbers of words of a lesson and of a report.
 LESSON, REPORT = 60, 120
 # Number of steps that replace a missing report.
-MOST_STEPS = 6
+MAX_STEPS = 6
 # Maximum number of words of a memory if no limit is configured.
-LONGEST = 5000
+MAX_MEMORY_WORDS = 5000
 # Maximum number of reports in one prompt. For more reports, several calls follow each other.
-MOST_REPORTS = 30
+MAX_REPORTS = 30
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
 def report_from_steps(node: NodeNote) -> str:
     """Write a report from the steps of a node, if no model call is left for one."""
     if node.steps:
-        steps = prompt_sections.list_steps(node.steps[-MOST_STEPS:])
+        steps = prompt_sections.list_steps(node.steps[-MAX_STEPS:])
     else:
         steps = ""
     return " ".join(f"{node.idea} {steps}".split())
@@ -158,14 +158,14 @@ async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequen
     ``beyond`` are included, although they were not committed when this round began.
     """
     text, limit = memory.text, run.own.memory_words
-    for begin in range(0, len(memory.pending), MOST_REPORTS):
-        reports = "\n".join(memory.pending[begin : begin + MOST_REPORTS])
+    for begin in range(0, len(memory.pending), MAX_REPORTS):
+        reports = "\n".join(memory.pending[begin : begin + MAX_REPORTS])
         if limit:
             words = f"At most {limit} words, as a list"
         else:
             words = "As a list, as long as it takes"
         prompt = fill_template("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
-        text = await _ask_prose(run, "lead", prompt, 4 * limit if limit else LONGEST)
+        text = await _ask_prose(run, "lead", prompt, 4 * limit if limit else MAX_MEMORY_WORDS)
         if not text:
             return memory.text
     if limit and len(text.split()) > limit:

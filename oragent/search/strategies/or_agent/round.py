@@ -30,7 +30,7 @@ from oragent.search.strategies.or_agent.reflection import learn_from, update_mem
 from oragent.search.strategies.or_agent.tree import TREE, UNTRIED, Idea, IdeaNode, IdeaTree, remember_account
 
 # Maximum relative gain, because gains from a score near zero would be larger.
-MOST_GAIN = 1e9
+MAX_GAIN = 1e9
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ def _branch_gain(run: RoundContext, branch: _Branch, bar: float | None) -> float
         return 0.0
     if bar is None:
         return 1.0
-    return min(max(run.archive.fitness(branch.best.score) - bar, 0.0) / max(abs(bar), 1e-12), MOST_GAIN)
+    return min(max(run.archive.fitness(branch.best.score) - bar, 0.0) / max(abs(bar), 1e-12), MAX_GAIN)
 
 
 def _finish_node(branch: _Branch) -> IdeaNode:

@@ -21,7 +21,7 @@ from oragent.search.store import RoundNote
 # Kinds of notes.
 TREE, MEMORY = "tree", "memory"
 # Number of latest lessons in a final memory.
-MOST_LESSONS = 30
+MAX_LESSONS = 30
 # Kinds of steps that do not change the program.
 MEASURING = ("probe", "instrument")
 # State of an idea that was not implemented: no budget was left, or it is beyond the requested number.
@@ -140,7 +140,7 @@ def final_memory(notes: Sequence[RoundNote]) -> str:
     ]
     lessons = [f"- {text}" for text in dict.fromkeys(note.text for note in notes if note.kind == LESSON)]
     return "\n".join(
-        [*([latest.text.strip()] if latest.text.strip() else []), *dict.fromkeys(reports), *lessons[-MOST_LESSONS:]]
+        [*([latest.text.strip()] if latest.text.strip() else []), *dict.fromkeys(reports), *lessons[-MAX_LESSONS:]]
     )
 
 
