@@ -9,6 +9,8 @@ import re
 import warnings
 import zipfile
 import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
@@ -19,7 +21,29 @@ from oragent._base.table_dialects import SHEET, STRONG_COMMA, RawRow, find_heade
 # Maximum unpacked size of all parts of a workbook.
 MAX_XML_BYTES = 128 << 20
 MAX_CELLS, MAX_ROWS, MAX_MERGED = 4_000_000, 1_100_000, 20_000
+# Start of a formula; some programs write names of XML elements with a prefix.
+FORMULA = re.compile(rb"<(?:\w+:)?f\b")
 MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
+
+
+@dataclass(frozen=True)
+class SheetGrid:
+    """Cells of a sheet by row and column, each counted from 0."""
+
+    # Path of the sheet's XML file in the archive.
+    part: str
+    values: list[list[Any]]
+    # Formulas, and values in cells without one. None for a sheet without formulas.
+    formulas: list[list[Any]] | None
+
+
+@dataclass(frozen=True)
+class WorkbookGrid:
+    """Sheets of a workbook by title, and its defined names."""
+
+    sheets: Mapping[str, SheetGrid]
+    # Text of each name by sheet (empty for the workbook) and name in lower case.
+    names: Mapping[tuple[str, str], str]
 
 
 def workbook_text(content: bytes) -> str:
@@ -27,6 +51,18 @@ def workbook_text(content: bytes) -> str:
 
     Merged cells below the titles have their value in each cell. A formula that was saved without a value stays a
     formula.
+
+    Raises:
+        TableError: openpyxl is not installed, or the content is not a workbook within the limits.
+    """
+    sheets = _sheet_texts(content, read_workbook(content))
+    if len(sheets) == 1:
+        return next(iter(sheets.values()))
+    return "\n".join(f"{SHEET}{title}\n{text}" for title, text in sheets.items())
+
+
+def read_workbook(content: bytes) -> WorkbookGrid:
+    """Read values and formulas of all cells of a workbook.
 
     Raises:
         TableError: openpyxl is not installed, or the content is not a workbook within the limits.
@@ -41,16 +77,13 @@ def workbook_text(content: bytes) -> str:
         with warnings.catch_warnings():
             # Warnings are about features on which no value depends, such as validation.
             warnings.simplefilter("ignore")
-            sheets = _read_sheets(openpyxl, content)
+            return _read_grids(openpyxl, content)
     except TableError:
         raise
     except Exception as problem:
         # A broken file can raise any error.
         detail = f"{type(problem).__name__}: {problem}"
         raise TableError(f"cannot be read as a workbook: {detail}") from None
-    if len(sheets) == 1:
-        return next(iter(sheets.values()))
-    return "\n".join(f"{SHEET}{title}\n{text}" for title, text in sheets.items())
 
 
 def has_merged_cells(content: bytes) -> bool:
@@ -77,23 +110,39 @@ def _require_bounded(content: bytes) -> None:
         raise TableError("declares XML entities, as no workbook does; it is not read")
 
 
-def _read_sheets(openpyxl: Any, content: bytes) -> dict[str, str]:
+def _read_grids(openpyxl: Any, content: bytes) -> WorkbookGrid:
     options = {"read_only": True, "keep_links": False}
     values = openpyxl.load_workbook(io.BytesIO(content), data_only=True, **options)
     formulas = openpyxl.load_workbook(io.BytesIO(content), data_only=False, **options)
     budget = [MAX_CELLS]
-    texts: dict[str, str] = {}
+    sheets = {}
+    names = {("", name.casefold()): str(entry.attr_text) for name, entry in values.defined_names.items()}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for sheet in values.worksheets:
-            xml = archive.read(str(sheet._worksheet_path))
+            part = str(sheet._worksheet_path)
+            has_formulas = FORMULA.search(archive.read(part)) is not None
             grid = _read_grid(sheet, budget)
-            if b"<f" in xml:
-                _show_formulas(grid, _read_grid(formulas[sheet.title], budget))
-            _fill_merged(grid, xml)
+            sheets[sheet.title] = SheetGrid(
+                part, grid, _read_grid(formulas[sheet.title], budget) if has_formulas else None
+            )
+            names |= {
+                (sheet.title, name.casefold()): str(entry.attr_text) for name, entry in sheet.defined_names.items()
+            }
+    return WorkbookGrid(sheets, names)
+
+
+def _sheet_texts(content: bytes, workbook: WorkbookGrid) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for title, sheet in workbook.sheets.items():
+            grid = [list(row) for row in sheet.values]
+            if sheet.formulas is not None:
+                _show_formulas(grid, sheet.formulas)
+            _fill_merged(grid, archive.read(sheet.part))
             rows = [[_cell_text(value) for value in row] for row in grid]
             _read_typed_commas(grid, rows)
             if any(any(row) for row in rows):
-                texts[" ".join(str(sheet.title).split())] = _csv_text(rows)
+                texts[" ".join(title.split())] = _csv_text(rows)
     if not texts:
         raise TableError("has no sheet with cells")
     return texts

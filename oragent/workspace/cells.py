@@ -164,11 +164,15 @@ def _choose(name: str, names: list[str], path: str, noun: str) -> str:
     raise WorkspaceError(f"{shorten_path(path)} has no {noun} {shorten(name)!r}; there are {listed}")
 
 
-def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> bytes:
+def change_cells(content: bytes, path: str, changes: Iterable[CellChange], keep_formulas: bool = False) -> bytes:
     """Return a data file with new values in some cells; formats, encoding and all other cells are unchanged.
 
+    In a workbook, formulas that depend on the cells get new saved values. With ``keep_formulas``, a cell with a formula
+    is refused.
+
     Raises:
-        WorkspaceError: A cell does not exist, a number would become a text, or the format is read-only.
+        WorkspaceError: A cell does not exist, a number would become a text, the format is read-only, or a formula that
+            depends on the cell cannot be computed.
     """
     placed: dict[str, dict[tuple[int, int], str]] = {}
     for change in changes:
@@ -179,7 +183,7 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange]) -> by
                 f"such as {located.text}, whatever the file uses"
             )
         placed.setdefault(located.table, {})[located.row, located.column] = change.value
-    return _write_cells(content, path, placed)
+    return _write_cells(content, path, placed, keep_formulas)
 
 
 def undo_edits(content: bytes, path: str, edits: Iterable[CellEdit]) -> bytes:
@@ -197,7 +201,9 @@ def undo_edits(content: bytes, path: str, edits: Iterable[CellEdit]) -> bytes:
     return _write_cells(content, path, placed)
 
 
-def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[int, int], str]]) -> bytes:
+def _write_cells(
+    content: bytes, path: str, placed: Mapping[str, Mapping[tuple[int, int], str]], keep_formulas: bool = False
+) -> bytes:
     suffix = Path(path).suffix.casefold()
     if suffix == JSON:
         return _change_json(content, path, placed[""])
@@ -207,7 +213,7 @@ def _write_cells(content: bytes, path: str, placed: Mapping[str, Mapping[tuple[i
         if suffix in DATABASES:
             content = _change_database(content, path, table, values)
         else:
-            content = replace_cells(content, path, values, table)
+            content = replace_cells(content, path, values, table, keep_formulas)
     return content
 
 

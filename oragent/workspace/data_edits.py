@@ -6,32 +6,27 @@ import io
 import json
 import re
 import tempfile
-import zipfile
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import TableError, WorkspaceError
-from oragent._base.spreadsheets import MERGED, column_number
 from oragent._base.table_values import Table
 from oragent._base.tables import read_tables
 from oragent.workspace import tables
+from oragent.workspace.formulas import CellFormula, Position, WorkbookFormulas, have_same_formula
 from oragent.workspace.layout import TABLES
 from oragent.workspace.model_results import CellEdit
-from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json
+from oragent.workspace.workbook_edits import find_sheet, replace_workbook_cells
 
 # Maximum depth of keys in a JSON file.
 MAX_KEYS = 8
 # Number of files whose tables are kept in memory.
 MAX_KEPT = 8
 DATABASES = (".db", ".sqlite", ".sqlite3")
-
-CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
-REFERENCE = re.compile(rb'\sr="([A-Z]{1,3})\d{1,7}"')
-STYLE = re.compile(rb'\ss="\d{1,7}"')
 
 _LAST_TABLES: OrderedDict[tuple[str, str], dict[str, tables.CsvTable] | None] = OrderedDict()
 
@@ -49,8 +44,17 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
         if old is None or new is None:
             edits.append(CellEdit(path=path))
             continue
+        formulas = [_read_formulas(path, files.get(path)) for files in (before, after)]
         for cell_key in dict.fromkeys([*old, *new]):
             first, second = old.get(cell_key), new.get(cell_key)
+            held = [by_key.get(cell_key) for by_key in formulas]
+            if any(held):
+                if have_same_formula(*held):
+                    # The value follows from other cells.
+                    continue
+                if is_same_text(first, second):
+                    pairs = zip(held, (first, second), strict=True)
+                    first, second = (formula.text if formula else text for formula, text in pairs)
             if not is_same_text(first, second):
                 table, row, column = cell_key
                 edits.append(CellEdit(path=path, table=table, row=row, column=column, before=first, after=second))
@@ -84,6 +88,28 @@ def _read_cells(path: str, content: bytes | None) -> dict[tuple[str, str, str], 
             for head, cell in list(zip(table.header, row, strict=False))[1:]:
                 cells[title if len(read_tables) > 1 else "", key, head.strip()] = cell.strip()
     return cells
+
+
+def _read_formulas(path: str, content: bytes | None) -> dict[tuple[str, str, str], CellFormula]:
+    """Return the formulas of a workbook by the same keys as the cells."""
+    if content is None or not path.casefold().endswith(WORKBOOKS):
+        return {}
+    formulas = WorkbookFormulas.read(content)
+    if not formulas.texts:
+        return {}
+    text, by_key = decode_text(content, path), {}
+    for title, body in tables.split_sheets(text).items():
+        reading = tables.read_table(body)
+        if reading.table is None:
+            continue
+        lines, columns = place_cells(body, reading)
+        sheet = find_sheet(formulas, title)
+        for row, key in enumerate(tables.name_rows(reading.table)):
+            for column, head in enumerate(reading.table.header):
+                position = Position(sheet, lines[row], columns[column] + 1)
+                if position in formulas.texts:
+                    by_key[title, key, head.strip()] = CellFormula(position, formulas.texts[position])
+    return by_key
 
 
 def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
@@ -147,89 +173,10 @@ def cell_text(value: object) -> str:
     return str(value)
 
 
-def replace_workbook_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
-    """Return a workbook with other numbers in some cells. A formula in such a cell becomes a number.
-
-    Formulas in other cells keep their saved values. ``values`` maps row (from 1) and column (from 0) of the sheet to
-    new texts.
-    """
-    part = _find_part(content, path, sheet)
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as edited:
-        for member in archive.infolist():
-            data = archive.read(member)
-            if member.filename == part:
-                for (row, column), value in values.items():
-                    data = _replace_cell(data, path, (row, column), value)
-            edited.writestr(member, data)
-    return out.getvalue()
-
-
-def _find_part(content: bytes, path: str, sheet: str) -> str:
-    """Return the name of the XML file of a sheet in the archive of a workbook."""
-    import openpyxl
-
-    workbook = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-    for worksheet in workbook.worksheets:
-        title = " ".join(str(worksheet.title).split())
-        if title == sheet or (not sheet and any(any(row) for row in worksheet.iter_rows(values_only=True))):
-            return str(worksheet._worksheet_path)
-    raise WorkspaceError(f"{shorten_path(path)} has no sheet {shorten(sheet)!r}")
-
-
-def _replace_cell(xml: bytes, path: str, position: tuple[int, int], value: str) -> bytes:
-    row, column = position
-    for match in MERGED.finditer(xml):
-        left, right = column_number(match[1]), column_number(match[3])
-        is_inside = left <= column <= right and int(match[2]) <= row <= int(match[4])
-        if is_inside and (row, column) != (int(match[2]), left):
-            raise WorkspaceError(f"{shorten_path(path)}: the cell is part of a merged range")
-    uneditable = WorkspaceError(f"{shorten_path(path)}: row {row} cannot be edited; save the workbook again in Excel")
-    begin = re.search(rb'<row\b[^>]*?\sr="%d"[^>]*(?<!/)>' % row, xml)
-    end = xml.find(b"</row>", begin.end()) if begin else -1
-    if begin is None or end < 0:
-        raise uneditable
-    new, start, stop = b"", end, end
-    for cell in CELL.finditer(xml, begin.end(), end):
-        reference = REFERENCE.search(cell[0])
-        if reference is None:
-            raise uneditable
-        if column_number(reference[1]) >= column:
-            is_same = column_number(reference[1]) == column
-            style = STYLE.search(cell[0].partition(b">")[0]) if is_same else None
-            new, start, stop = style[0] if style else b"", cell.start(), cell.end() if is_same else cell.start()
-            break
-    if tables.parse_number(value) is None:
-        shown = b'<is><t xml:space="preserve">%s</t></is>' % escape(value, quote=False).encode()
-        text = b'<c r="%s%d"%s t="inlineStr">%s</c>' % (_column_letters(column), row, new, shown)
-    else:
-        text = b'<c r="%s%d"%s><v>%s</v></c>' % (_column_letters(column), row, new, value.encode())
-    return xml[:start] + text + xml[stop:]
-
-
-def _column_letters(column: int) -> bytes:
-    letters = b""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = bytes([65 + rest]) + letters
-    return letters
-
-
-def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], str], sheet: str = "") -> bytes:
-    """Return the file of a table with other numbers in some cells.
-
-    ``values`` maps row and column of the table, as read, to new texts in Python notation. An empty ``sheet`` means the
-    first sheet with cells.
-    """
-    text = decode_text(content, path)
-    if text.startswith(dialects.SHEET):
-        bodies = tables.split_sheets(text)
-        text = bodies[sheet] if sheet else next(iter(bodies.values()))
-    reading = tables.read_table(text)
+def place_cells(text: str, reading: tables.TableReading) -> tuple[list[int], list[int]]:
+    """Return where a table as read is in the text of its file: the line of each row, and the place of each column."""
     raw_rows = dialects.split_rows(text, reading.separator)
     cleaned = dialects.clean_rows(list(raw_rows), [])
-    lines = [row.line for row in cleaned[1:]]
     cells_by_line = {row.line: row.cells for row in raw_rows}
     shown = [cells_by_line[row.line] for row in cleaned]
     width = max(map(len, shown))
@@ -237,13 +184,34 @@ def replace_cells(content: bytes, path: str, values: Mapping[tuple[int, int], st
     if len({len(cells) for cells in shown}) > 1:
         # Empty columns are removed only from tables whose rows have equal length.
         columns = list(range(width))
+    return [row.line for row in cleaned[1:]], columns
+
+
+def replace_cells(
+    content: bytes,
+    path: str,
+    values: Mapping[tuple[int, int], str],
+    sheet: str = "",
+    keep_formulas: bool = False,
+) -> bytes:
+    """Return the file of a table with other numbers in some cells.
+
+    ``values`` maps row and column of the table, as read, to new texts in Python notation. An empty ``sheet`` means the
+    first sheet with cells. With ``keep_formulas``, a cell with a formula is refused.
+    """
+    text = decode_text(content, path)
+    if text.startswith(dialects.SHEET):
+        bodies = tables.split_sheets(text)
+        text = bodies[sheet] if sheet else next(iter(bodies.values()))
+    reading = tables.read_table(text)
+    lines, columns = place_cells(text, reading)
     has_commas = dialects.DECIMAL_COMMAS in reading.notes
     placed = {
         (lines[row], columns[column]): value.replace(".", ",") if has_commas else value
         for (row, column), value in values.items()
     }
     if str(path).casefold().endswith(WORKBOOKS):
-        return replace_workbook_cells(content, path, placed, sheet)
+        return replace_workbook_cells(content, path, placed, sheet, keep_formulas)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=reading.separator)
     rows = [[placed.get((reader.line_num, at), cell) for at, cell in enumerate(cells)] for cells in reader]
     out = io.StringIO()

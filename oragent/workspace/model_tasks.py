@@ -141,8 +141,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     before = open_state_model(state, tell)
     after = _open_changed(state, contents, tell)
     study, first, second = _solve_both(before.model, after.model, solve_limits(state))
-    has_optimum = first.known.outcome.objective is not None
-    entries = tuple(diff_entries(study, first, after.model)) if has_optimum else ()
+    entries = diff_entries(study, first, after.model, with_effects=False)
     outcome = second.known.outcome
     return WhatifResult(
         ok=outcome.status in HAS_POINT,
@@ -151,8 +150,8 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
         status=str(outcome.status),
         objective=objective_change(study, first, second),
         moved=_moves(first, second),
-        entries=tuple(entry.model_copy(update={"effect": None}) for entry in entries[:SHOWN_ENTRIES]),
-        warnings=() if entries else ("the model is the same: the program does not use these cells",),
+        entries=tuple(entries[:SHOWN_ENTRIES]),
+        warnings=() if entries else ("the model did not change",),
     )
 
 

@@ -261,7 +261,8 @@ class ToolSession:
         reference = read_cell(cell)
         path = self._may_write(reference.path)
         content = read_bytes(self.find_file(path))
-        self._write_bytes(path, change_cells(content, path, [CellChange(reference, value.strip())]))
+        changed = change_cells(content, path, [CellChange(reference, value.strip())], keep_formulas=True)
+        self._write_bytes(path, changed)
         return f"{reference} is {value.strip()} now"
 
     def _write_parameters(self, name: str, value: str, source: str, unit: str = "", meaning: str = "") -> str:

@@ -70,7 +70,7 @@ def planning_book() -> bytes:
             sheet.append((None, *row))
         sheet["D4"].number_format = "0.00 €"
         sheet["C4"].number_format, sheet["C4"].font = "0 kg", openpyxl.styles.Font(bold=True)
-        sheet["D6"] = "=C4*2"
+        sheet["D6"] = "=C9*2"
         sheet.column_dimensions["B"].width = 33
     book["May"].conditional_formatting.add(
         "C4:C9", openpyxl.formatting.rule.CellIsRule(operator="greaterThan", formula=["5"])
