@@ -1,8 +1,8 @@
 """Machine code that Numba compiled for a candidate. It is kept for the next run of the program with other numbers.
 
-This module runs in the candidate's process. Each process executes the whole text of its candidate, so no state of one
-run reaches another. Only machine code is shared, and only for a function whose code, options, argument types and all
-values that it uses are the same. The scorer handles the content as bytes and never parses it.
+This module runs in the candidate's processes. Machine code comes from a process without data (`CompilingProcess`). Each
+process executes the whole text of its candidate, and uses code only for a function whose code, options, argument types
+and all values that it uses are the same.
 """
 
 import hashlib
@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from oragent.harness import wire_format
+from oragent.harness.code_memory import CodeMemory
 
-# Largest content in bytes that is passed on.
-MAX_BYTES = 4 << 20
 # Largest array in bytes that a function may use as a constant.
 MAX_CONSTANT = 1 << 20
 # Depth of functions and values that a key covers.
@@ -37,11 +36,26 @@ class _NoKey(Exception):
 class CompiledCode:
     """Machine code of the functions of one candidate, by a key of all that it depends on."""
 
-    def __init__(self, content: bytes) -> None:
-        """Read content that ``dump`` wrote; unreadable content counts as empty."""
+    def __init__(self, content: bytes = b"", output: CodeMemory | None = None) -> None:
+        """Read content that other objects appended to ``output``; what is unreadable is left out."""
         self.entries: dict[str, bytes] = {}
+        self._output = output
+        self.load(content)
+
+    def load(self, content: bytes) -> None:
+        """Add the functions of a content."""
         with suppress(Exception):
-            self.entries = {key: value.tobytes() for key, value in wire_format.decode_frame(content).items()}
+            while content:
+                length = wire_format.frame_length(content)
+                entries = wire_format.decode_frame(content[:length])
+                self.entries |= {key: value.tobytes() for key, value in entries.items()}
+                content = content[length:]
+
+    def add(self, key: str, code: bytes) -> None:
+        """Add the machine code of a function."""
+        self.entries[key] = code
+        if self._output is not None:
+            self._output.append(wire_format.encode({key: np.frombuffer(code, np.uint8)}))
 
     def install(self) -> None:
         """Make Numba look up functions here before it compiles them, if this version has the modules for that."""
@@ -55,18 +69,11 @@ class CompiledCode:
 
         def create(dispatcher: Any, *args: Any, **kwargs: Any) -> None:
             original(dispatcher, *args, **kwargs)
-            dispatcher._cache = _FunctionCode(dispatcher, self.entries)
+            dispatcher._cache = _FunctionCode(dispatcher, self)
 
         setattr(Dispatcher, "__init__", create)  # noqa: B010
         if self.entries:
             bytecode.FunctionIdentity._unique_ids = itertools.count(LATER_NUMBERS)
-
-    def dump(self) -> bytes:
-        """Return the content for the next process; empty if it is too large."""
-        content = wire_format.encode({key: np.frombuffer(code, np.uint8) for key, code in self.entries.items()})
-        if len(content) > MAX_BYTES or not self.entries:
-            return b""
-        return content
 
 
 def ignore_cache_option() -> None:
@@ -81,22 +88,22 @@ class _FunctionCode:
 
     cache_path = None
 
-    def __init__(self, dispatcher: Any, entries: dict[str, bytes]) -> None:
-        self._dispatcher, self._entries = dispatcher, entries
+    def __init__(self, dispatcher: Any, code: CompiledCode) -> None:
+        self._dispatcher, self._code = dispatcher, code
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled function of a signature; None if it must be compiled."""
         from numba.core import compiler, serialize
 
         key = self._find_key(signature, target)
-        if key not in self._entries:
+        if key not in self._code.entries:
             return None
         try:
             target.refresh()
             rebuild: Callable[..., Any] = compiler.CompileResult._rebuild
-            return rebuild(target, *serialize.loads(self._entries[key]))
+            return rebuild(target, *serialize.loads(self._code.entries[key]))
         except Exception:
-            del self._entries[key]
+            del self._code.entries[key]
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -108,7 +115,7 @@ class _FunctionCode:
         key = self._find_key(signature, result.target_context)
         if is_portable and key:
             with suppress(Exception):
-                self._entries[key] = dump(result._reduce())
+                self._code.add(key, dump(result._reduce()))
 
     def enable(self) -> None:
         """Do nothing: it is always in use."""

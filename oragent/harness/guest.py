@@ -25,9 +25,12 @@ from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import FIRST_S, Status
 from oragent._base.text_format import one_line
 from oragent.harness.answers import is_same_answer
+from oragent.harness.code_memory import CodeMemory
+from oragent.harness.compiled_code import may_compile
+from oragent.harness.compiling import CompilingProcess, make_example
 from oragent.harness.hardening import read_mark
 from oragent.harness.kept_arrays import write_arrays
-from oragent.harness.process import DirectForker, GuestProcess, Spare
+from oragent.harness.process import DirectForker, GuestProcess, RunGuest, Spare
 from oragent.harness.racing import Race
 from oragent.harness.solutions import SolutionAlbum
 from oragent.harness.start_clock import StartClock
@@ -38,12 +41,14 @@ from oragent.sandbox.isolation.guest import Confinement
 DEFAULT_MEMORY_MB = 2048
 # Wall seconds between two readings of a guest's CPU time. Each may need a message to the process that forked it.
 UNCOUNTED_S = 0.05
-# Wall seconds for the answer with a candidate's machine code, and maximum size of the code in bytes.
-COMPILED_S, MAX_COMPILED = 10.0, 8 << 20
+# Wall seconds for the answer to a request that calls no function of the candidate.
+ANSWER_S = 10.0
 # Maximum number of characters of the reason why no array is kept.
 MAX_REASON = 200
 # Name under which the time of imports and compilation is listed, next to the sizes.
 START = "imports and compilation"
+# Number of steps of the first instance that are computed to compile the candidate.
+EXAMPLE_STEPS = 2
 # CPU seconds of imports and compilation from which they are reported.
 MIN_START_S = 0.5
 _tolerance = threading.local()
@@ -130,7 +135,7 @@ class Guest:
             state: Class of the states that ``reveal`` creates in the candidate's process.
             forgets_project: Whether to remove the modules of the project, such as generators of instances, from the
                 candidate's process.
-            compiled: File of the candidate's machine code. ``keep_compiled`` writes it if it does not exist.
+            compiled: File of the candidate's machine code. The first call writes it if it does not exist.
 
         Raises:
             CandidateError: ``rejected``, if a file is missing, is not UTF-8 text, or does not compile.
@@ -161,6 +166,14 @@ class Guest:
             helpers=_helper_modules() if forgets_project else None,
             compiled=self._read_compiled(compiled),
         )
+        # The process that compiles, before the first call, and machine code that later processes do not have yet.
+        self._compiler, self._new_code = None, b""
+        if self._compiled_file is not None and may_compile(sources):
+
+            def run_compiler(memory: CodeMemory, clock: StartClock) -> RunGuest:
+                return partial(run_guest, code_memory=memory, start_clock=clock)
+
+            self._compiler = CompilingProcess(run_compiler, confinement, self._memory_mb, memory_now.resident)
         self._spare = Spare(run_guest, confinement) if fresh_processes else None
         # Shared with the first guest alone, so that no guest can leave anything for a later one there.
         self._start_clock: StartClock | None = StartClock()
@@ -183,6 +196,8 @@ class Guest:
 
     def __exit__(self, *_: object) -> None:
         self.end()
+        if self._compiler is not None:
+            self._compiler.close()
         if self._spare is not None:
             self._spare.close()
         if self._library is not None:
@@ -214,6 +229,8 @@ class Guest:
         request = wire_format.encode({"name": name, "args": args, "kwargs": kwargs})
         with self._lock:
             self._check_may_call()
+            if self._compiler is not None:
+                self._compile({"name": name, "args": make_example(args), "kwargs": make_example(kwargs)})
             self.call_count += 1
             answer = self.last_answer = self._ask_process(self._living_process(), request)
             if type(answer) is float and answer != answer:
@@ -265,6 +282,10 @@ class Guest:
         revealed = [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in items]
         decisions: list[list[Any]] = [[] for _ in revealed]
         self.step_progress = StepProgress(decisions, sum(map(len, revealed)))
+        if self._compiler is not None:
+            first_items = revealed[0][:EXAMPLE_STEPS] if revealed else []
+            examples = [{"step": [[0], [make_example(item)]]} for item in first_items]
+            self._compile({"begin": make_example(list(starts[:1]))}, *examples)
         self._ask_process(process, wire_format.encode({"begin": list(starts)}), is_call=False)
         for step in range(max(map(len, revealed), default=0)):
             going = [index for index, own in enumerate(revealed) if step < len(own)]
@@ -299,7 +320,10 @@ class Guest:
         request = {"run": [function.__module__, function.__qualname__], "args": args}
         with self._lock:
             self._check_may_call()
-            return self._ask_process(self._living_process(), wire_format.encode(request))
+            encoded = wire_format.encode(request)
+            if self._compiler is not None:
+                self._compile({**request, "args": make_example(args)})
+            return self._ask_process(self._living_process(), encoded)
 
     def show(self, instance: Any, solution: Any, value: float) -> None:
         """Offer a checked solution to the ``draw`` of ``harness.run``. This does nothing unless pictures are requested.
@@ -335,22 +359,28 @@ class Guest:
         self._compiled_file, self._first_start_s = None, first_start_s
         return machine_code
 
-    def keep_compiled(self) -> None:
-        """Write the candidate's machine code for later runs of the program, as bytes that this process does not read.
+    def _compile(self, *requests: Mapping[str, Any]) -> None:
+        """Compile in a process without data before the first call, and keep the machine code for later runs.
 
         The file begins with the CPU seconds of imports and compilation, which later runs save.
         """
-        process = self._main
-        if self._compiled_file is None or process is None or process.free_s is None:
+        compiler, self._compiler = self._compiler, None
+        if compiler is None or self._compiled_file is None:
             return
-        self._count_cpu(process)
-        with suppress(CandidateError), tolerate_failures():
-            content = process.ask(wire_format.encode({"compiled": True}), COMPILED_S, lambda: None, is_call=False)
-            if isinstance(content, np.ndarray) and content.dtype == np.uint8 and 0 < content.nbytes <= MAX_COMPILED:
-                text = base64.b64encode(content.tobytes()).decode()
-                self._compiled_file.write_text(f"{self._counted[START]:.6f}\n{text}", encoding="ascii")
-        # This time does not belong to the candidate's function.
-        process.counted_s = process.cpu_s
+        with tolerate_failures():
+            self._new_code = compiler.compile(requests, self.look or (lambda: None))
+        self.build_s += compiler.cpu_s
+        if self._new_code:
+            self._first_start_s = round(compiler.start_s, 6)
+            text = base64.b64encode(self._new_code).decode()
+            self._compiled_file.write_text(f"{self._first_start_s:.6f}\n{text}", encoding="ascii")
+            self._send_code(self._living_process())
+
+    def _send_code(self, process: GuestProcess) -> None:
+        if self._new_code:
+            request = wire_format.encode({"compiled": np.frombuffer(self._new_code, np.uint8)})
+            with suppress(CandidateError), tolerate_failures():
+                process.ask(request, ANSWER_S, lambda: None, is_call=False)
 
     def keep_arrays(self, file: Path) -> None:
         """Write the arrays that the candidate keeps into a file, as JSON (`write_arrays`).
@@ -361,7 +391,7 @@ class Guest:
         if process is None:
             return
         try:
-            kept = process.ask(wire_format.encode({"kept": True}), COMPILED_S, lambda: None, is_call=False)
+            kept = process.ask(wire_format.encode({"kept": True}), ANSWER_S, lambda: None, is_call=False)
             file.write_text(write_arrays(kept), encoding="ascii")
         except CandidateError as problem:
             file.write_text(json.dumps({"problem": one_line(str(problem), MAX_REASON)}), encoding="ascii")
@@ -378,7 +408,9 @@ class Guest:
         """Create a process with the candidate that has not answered any call."""
         if self._spare is None:
             raise ValueError("this guest was made without fresh_processes=True")
-        return GuestProcess(self._spare, self._memory_mb, self._born_with)
+        process = GuestProcess(self._spare, self._memory_mb, self._born_with)
+        self._send_code(process)
+        return process
 
     def end_fresh_process(self, process: GuestProcess) -> None:
         """End a process of ``make_fresh_process``, and count its CPU time."""
@@ -444,16 +476,12 @@ class Guest:
             if process.size != (size := self.where.partition(",")[0]):
                 self._count_cpu(process)
                 process.size = size
-            is_first = is_call and process.first_s is None
             answer = process.ask(request, self.limit_s, partial(self._watch_call, process), is_call=is_call)
             if process.free_s is None or time.perf_counter() - process.counted_at > self._patience_s:
                 self._count_cpu(process)
                 self._check_heuristic_s(0.0)
             if is_call and self.race is not None:
                 self.race.hear_answer(answer)
-            if is_first:
-                # A program that runs out of time later also leaves its machine code.
-                self.keep_compiled()
             return answer
         except CandidateError as problem:
             raise CandidateError(self._locate(str(problem)), problem.status, problem.traceback) from None
@@ -462,8 +490,13 @@ class Guest:
 
     @property
     def saved_start_s(self) -> float:
-        """CPU seconds of imports and compilation that would count without the machine code of an earlier run."""
-        return max(self._first_start_s - self._all_counted()[START], 0.0)
+        """CPU seconds of imports and compilation that would count without machine code of another process."""
+        return max(self._first_start_s - FIRST_S - self._all_counted()[START], 0.0)
+
+    @property
+    def whole_start_s(self) -> float:
+        """CPU seconds of imports and compilation, also in the process that compiled the machine code."""
+        return max(self.start_seconds, self._first_start_s)
 
     @property
     def _patience_s(self) -> float:

@@ -24,6 +24,7 @@ from oragent.harness import wire_format
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
+from oragent.harness.code_memory import CodeMemory
 from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may_ask_cache, may_compile
 from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
@@ -61,6 +62,7 @@ def run_guest(
     state: Callable[..., Any] | None = None,
     helpers: Collection[str] | None = None,
     compiled: bytes | None = None,
+    code_memory: CodeMemory | None = None,
     start_clock: StartClock | None = None,
 ) -> NoReturn:
     """Run the guest process. This function never returns, and the process ends when its parent does.
@@ -78,7 +80,8 @@ def run_guest(
         state: Class of the states that ``Guest.reveal`` uses, or None.
         helpers: Names of the evaluator's helper modules, which are removed first, with those of the project. None means
             that none are removed.
-        compiled: Machine code of an earlier process for `CompiledCode`, or None.
+        compiled: Machine code for `CompiledCode`, or None.
+        code_memory: Receives the machine code of each compiled function, if it is given.
         start_clock: Receives the seconds of imports and compilation, if it is given.
     """
     code = EXIT_UNCONFINED
@@ -88,7 +91,10 @@ def run_guest(
         code = 0
         if helpers is not None:
             forget_project(helpers, state)
-        candidate = _Candidate(path, sources, functions, library, state, compiled, hardening, start_clock)
+        machine_code = None
+        if compiled is not None and may_compile(sources):
+            machine_code = CompiledCode(compiled, code_memory)
+        candidate = _Candidate(path, sources, functions, library, state, machine_code, hardening, start_clock)
         while (request := _receive_request(wire)) is not None:
             answer = _answer_request(candidate, request)
             # The candidate may have closed or replaced the streams.
@@ -185,7 +191,7 @@ class _Candidate:
         functions: Sequence[str],
         library: Path | None,
         state: Callable[..., Any] | None,
-        compiled: bytes | None,
+        machine_code: CompiledCode | None,
         hardening: str = "",
         start_clock: StartClock | None = None,
     ) -> None:
@@ -197,9 +203,7 @@ class _Candidate:
         self._functions: dict[str, Callable[..., Any]] = {}
         self._make_state = state
         self._states: list[Any] = []
-        self._compiled = CompiledCode(compiled) if compiled is not None and may_compile(sources) else None
-        # CPU seconds of ``dump_compiled``.
-        self._dump_s = 0.0
+        self.machine_code = machine_code
         # CPU seconds of this process at the end of the first call.
         self.first_s: float | None = None
         # CPU seconds at the end of the second call, which compiles nothing.
@@ -241,27 +245,20 @@ class _Candidate:
             self.seed_generators()
         value = function(*args, **kwargs)
         if self.second_s is None:
-            now = time.process_time() - self._dump_s
+            now = time.process_time()
             if self.first_s is None:
                 self.first_s = now
             else:
                 self.second_s = now
         return value
 
-    def dump_compiled(self) -> np.ndarray[Any, Any]:
-        """Return the machine code that the next process of this program may use, as bytes; empty without any."""
-        begun = time.process_time()
-        content = b"" if self._compiled is None else self._compiled.dump()
-        self._dump_s += time.process_time() - begun
-        return np.frombuffer(content, np.uint8)
-
     def _load_functions(self, name: str) -> Callable[..., Any]:
         if not self._functions:
             self.seed_generators()
             if self._start_clock is not None and may_compile(self._sources):
                 observe_compiler(self._start_clock)
-            if self._compiled is not None:
-                self._compiled.install()
+            if self.machine_code is not None:
+                self.machine_code.install()
             if may_ask_cache(self._sources):
                 ignore_cache_option()
             if self._library is None:
@@ -286,7 +283,8 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         elif "begin" in request:
             candidate.begin(request["begin"])
         elif "compiled" in request:
-            value = candidate.dump_compiled()
+            if candidate.machine_code is not None:
+                candidate.machine_code.load(request["compiled"].tobytes())
         elif "kept" in request:
             value = read_kept(sys.modules.get("candidate"))
         elif "run" in request:

@@ -268,7 +268,6 @@ def _score_and_check(
         _set_alarm(guest)
         result = evaluate(arguments, guest)
     measured = _usage(guest)
-    guest.keep_compiled()
     if arguments.kept_arrays is not None:
         guest.keep_arrays(arguments.kept_arrays)
     if guest.race is not None:
@@ -303,8 +302,8 @@ def _usage(guest: Guest) -> dict[str, Any]:
     used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": guest.call_count}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
-    if guest.start_seconds >= MIN_START_S:
-        used |= {"start_seconds": round(guest.start_seconds, 3)}
+    if guest.whole_start_s >= MIN_START_S:
+        used |= {"start_seconds": round(guest.whole_start_s, 3)}
     if guest.saved_start_s > 0:
         used |= {"start_saved_seconds": round(guest.saved_start_s, 3)}
     if guest.planned_count:

@@ -72,3 +72,65 @@ def test_a_number_that_must_be_a_constant_stays_one() -> None:
         swept = runner.sweep(CONSTANT, ["PLACE=0,2"], SUBSET)
     assert [row.message for row in swept.rows] == ["", ""]
     assert len({row.score for row in swept.rows}) == 2
+
+
+# It leaves what it was called with wherever it can, and answers better if it finds it in another run. The constant LEVEL
+# has no effect.
+REMEMBERS_RUNS = """import gc
+import os
+from pathlib import Path
+
+import numba
+import numpy as np
+
+LEVEL = 1.0
+
+@numba.njit
+def rate(prize, weight):
+    return prize / weight.sum(axis=1)
+
+def places():
+    yield from {Path(folder) for folder in (
+        ".", "/tmp", "/dev/shm", "/var/tmp", os.environ.get("NUMBA_CACHE_DIR", "/tmp"),
+        Path(__file__).parent, Path(numba.__file__).parent)}
+
+def find_memory():
+    for code in gc.get_objects():
+        if type(code).__name__ == "CompiledCode":
+            yield from (key for key in code.entries if key.startswith("hidden"))
+    for folder in places():
+        try:
+            yield from (each.name for each in folder.iterdir() if each.name.startswith("hidden"))
+        except OSError:
+            pass
+
+def leave_memory(text):
+    for code in [each for each in gc.get_objects() if type(each).__name__ == "CompiledCode"]:
+        code.entries[text] = b""
+        getattr(code, "add", print)(text, b"")
+    for each in [each for each in gc.get_objects() if type(each).__name__ == "CodeMemory"]:
+        each.append(text.encode())
+    for folder in places():
+        try:
+            (folder / text).touch()
+        except OSError:
+            pass
+
+def heuristics(prize, weight):
+    seen = [*find_memory()]
+    leave_memory(f"hidden {float(prize.sum())}")
+    if f"hidden {float(prize.sum())}" in seen:
+        return rate(prize, weight) + 0.0 * LEVEL
+    return np.arange(len(prize)) + 1.0
+"""
+
+
+@pytest.mark.slow
+def test_a_number_without_effect_changes_no_score_of_a_program_that_remembers_earlier_runs() -> None:
+    # Within a process the program remembers the calls before, so that only the first counts.
+    subset = Subset.choose([100], 1, True)
+    with ExperimentRunner(load_problem(ROOT / "problems" / "mkp_aco"), ROOT) as runner:
+        swept = runner.sweep(REMEMBERS_RUNS, ["LEVEL=1,2,3,4,5"], subset)
+        again = runner.sweep(REMEMBERS_RUNS, ["LEVEL=2,1"], subset)
+    assert [row.message for row in swept.rows] == [""] * 5
+    assert len({row.score for row in (*swept.rows, *again.rows)}) == 1
