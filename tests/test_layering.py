@@ -13,7 +13,7 @@ ALLOWED = {
     "sandbox.isolation": {"_base"},
     "sandbox": {"_base", "sandbox.isolation"},
     "programs": {"_base", "sandbox.isolation"},
-    "llm": {"_base", "programs"},
+    "llm": {"_base", "programs", "sandbox"},  # a command that answers prompts has its own processes
     "ledger": {"_base", "llm"},
     "report.pages": {"_base", "programs"},
     "modelling": {"_base", "sandbox", "sandbox.isolation"},  # captured programs and solvers of users run in it

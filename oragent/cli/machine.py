@@ -21,19 +21,24 @@ from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
+from oragent.sandbox.confined_command import can_restrict_ports, explain_unconfined
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
 from oragent.search.config import read_config
 
 # A problem of the package without further requirements, which is evaluated as a test.
 PROBLEM = "bpp_online"
+AGENT_GUARANTEE = "see files and processes that are not named, change files outside its folder, or leave a process"
+AGENT_PORTS = "connect to TCP ports that are not named"
 
 
 def examine_machine(console: Console) -> bool:
     """Try every isolation mechanism, print results and guarantees, and return True if all guarantees hold."""
     reports = probe_mechanisms()
     missing = missing_guarantees(reports)
+    unconfined = explain_unconfined()
     publish_result(
         {
+            "agents": {"confined": not unconfined, "reason": unconfined, "ports": can_restrict_ports()},
             "mechanisms": reports,
             "held": [str(guarantee) for guarantee in Guarantee if guarantee not in missing],
             "not_held": [str(guarantee) for guarantee in missing],
@@ -58,6 +63,11 @@ def examine_machine(console: Console) -> bool:
         else:
             mark = "[green]held     [/]"
         console.print(f"  {mark} {guarantee}", highlight=False)
+    console.print("\n[bold]A coding agent cannot[/]")
+    for text, is_held in {AGENT_GUARANTEE: not unconfined, AGENT_PORTS: can_restrict_ports()}.items():
+        console.print(f"  {'[green]held     [/]' if is_held else '[yellow]NOT HELD [/]'} {text}", highlight=False)
+    if unconfined:
+        console.print(f"  {escape(unconfined)}", highlight=False)
     if missing:
         console.print(
             "\nRun searches whose model you do not trust in a container, or on a machine that offers more"

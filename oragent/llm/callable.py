@@ -23,6 +23,7 @@ from oragent.llm.model import Message, Model, Reply, Request, estimate_tokens
 from oragent.llm.model_settings import ModelSettings, delay_s, explain_timeout
 from oragent.llm.prices import Prices
 from oragent.llm.wire import MAX_TEXT_CHARACTERS, encode_call, replace_surrogates, truncate_text
+from oragent.sandbox.confined_command import wrap_command
 
 Function = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 
@@ -153,9 +154,10 @@ def _message_tokens(message: Message) -> int:
 class CommandModel:
     """Program of the user that answers prompts, such as a command-line agent.
 
-    Each call starts it in a temporary empty folder and in its own process group, which is killed afterwards. It
-    inherits the environment without the keys of models, except the one that its settings name by ``api_key_env``. A
-    non-zero exit code and a reply that is too long are failures, which are retried. After ``timeout_s`` seconds without
+    Each call starts it in a temporary empty folder and in namespaces of its own, where the kernel allows them: it sees
+    no other processes, and its own are killed afterwards. It inherits the environment without the keys of models,
+    except the one that its settings name by ``api_key_env``. A non-zero exit code and a reply that is too long are
+    failures, which are retried. After ``timeout_s`` seconds without
     output it is ended and not started again.
     """
 
@@ -197,7 +199,7 @@ class CommandModel:
         with tempfile.TemporaryDirectory(prefix="oragent-model-", ignore_cleanup_errors=True) as folder:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *self._words,
+                    *wrap_command(self._words, None),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,

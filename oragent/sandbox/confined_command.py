@@ -1,20 +1,41 @@
-"""Run a program of the user with access to few files: ``python -m oragent.sandbox.confined_command SPECIFICATION``.
+"""Run a program of the user, such as a coding agent, in namespaces of its own.
 
-The program keeps the network, because a coding agent needs its model. Landlock hides all other files, from its children
-too. The program ends when the process that started it ends.
+Three processes take part, none of which ever held a key that the program does not get:
+
+- The *supervisor* enters the namespaces. It is outside of them, ends when the process that started it ends, and ends
+  all others after a request.
+- The *first process* of the PID namespace confines itself and waits. If it ends, the kernel ends all processes of the
+  namespace, whatever session they are in.
+- The program.
+
+A confined program sees only the files that are named, on read-only mounts but for its own folder and those named as
+writable. It has its own ``/proc``, no capabilities, and another user if root starts it. A program that is not confined
+keeps the files and the user, and has its own processes only.
 """
 
 import json
 import os
+import shutil
+import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
 
-from oragent.sandbox.isolation import kernel, landlock
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
+from oragent.sandbox.isolation.mechanisms import FORBID, Mechanism, is_allowed
 
-MODULE = "oragent.sandbox.confined_command"
-# Variable with the import path of this process; the program does not get it.
-PLACES = "PYTHONPATH"
+# Program of the supervisor, which ignores the variables of the program and modules of the user.
+START = (
+    "import json, sys; specification = json.loads(sys.argv[1]); sys.path[:] = specification['path']; "
+    "from oragent.sandbox.confined_command import supervise; sys.exit(supervise(specification))"
+)
 # Files and folders that programs need to start.
 SYSTEM = (
     "/usr",
@@ -24,60 +45,239 @@ SYSTEM = (
     "/lib32",
     "/lib64",
     "/etc",
-    "/opt",
-    "/proc",
+    # A link to another folder on many systems.
+    "/etc/resolv.conf",
     "/sys",
-    "/dev",
-    "/run/systemd/resolve",
 )
-DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/shm")
-# Exit code if the program cannot be started.
-NOT_STARTED = 127
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/random", "/dev/urandom")
+SHARED_MEMORY_MB = 256
+# Exit codes if the program cannot be confined, or cannot be started.
+NOT_CONFINED, NOT_STARTED = 126, 127
+# Seconds from a request to end to the end by force.
+GRACE_S = 0.8
+# Seconds for a trial of the confinement.
+TRIAL_S = 20.0
 
 
-def can_confine() -> bool:
-    """Return True if this machine can hide files from a program."""
-    return landlock.abi_version() > 0
+@dataclass(frozen=True)
+class ProgramAccess:
+    """What a confined program can reach."""
+
+    # Folder that it works in and may change. If root starts the program, the folder is given to its user.
+    folder: str
+    # Files and folders that it may read, besides those of the system.
+    readable: tuple[str, ...] = ()
+    # Files and folders that it may change, besides its own folder.
+    writable: tuple[str, ...] = ()
+    # TCP ports that it may connect to; empty: no network; None: the whole network.
+    ports: tuple[int, ...] | None = ()
 
 
-def wrap_command(argv: Sequence[str], readable: Sequence[Path], writable: Sequence[Path] | None) -> list[str]:
-    """Return the command line that runs a program with access to these files only.
+def wrap_command(argv: Sequence[str], access: ProgramAccess | None) -> list[str]:
+    """Return the command line that runs a program in its own namespaces.
 
     Args:
         argv: Absolute path of the program, and its arguments.
-        readable: Files and folders that it may read, besides those of the system.
-        writable: Files and folders that it may change; None: it is not confined.
+        access: What it can reach. None means that its files and its user stay as they are.
     """
     specification = {
         "argv": list(argv),
         "parent": os.getpid(),
-        "read": [str(path) for path in readable],
-        "write": None if writable is None else [str(path) for path in writable],
+        "access": asdict(access) if access else None,
+        "path": [str(environment.PACKAGE.parent), *filter(None, sys.path)],
     }
-    return [sys.executable, "-P", "-m", MODULE, json.dumps(specification)]
+    return [sys.executable, "-I", "-S", "-c", START, json.dumps(specification)]
 
 
-def add_places(environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables, with the import path of this package, which the program does not get."""
-    return {**environment, PLACES: os.pathsep.join(filter(None, sys.path))}
+def can_confine() -> bool:
+    """Return True if this machine can confine a program."""
+    return not explain_unconfined()
 
 
-def main(text: str) -> int:
-    """Confine this process and become the program."""
-    specification = json.loads(text)
-    kernel.die_with_parent(specification["parent"])
-    kernel.no_new_privileges()
-    argv, write = specification["argv"], specification["write"]
-    environment = {name: value for name, value in os.environ.items() if name != PLACES}
+def can_restrict_ports() -> bool:
+    """Return True if this machine can restrict a program to some TCP ports."""
+    return landlock.abi_version() >= landlock.WITHOUT_FILES
+
+
+@cache
+def explain_unconfined() -> str:
+    """Return in one line why this machine cannot confine a program; empty if it can."""
+    program = shutil.which("true") or "/bin/true"
+    names = ("PATH", FORBID)
+    variables = {name: os.environ[name] for name in names if name in os.environ}
     try:
-        if write is not None:
-            read = [Path(path) for path in (*SYSTEM, *specification["read"])]
-            landlock.restrict_files(read, [Path(path) for path in (*DEVICES, *write)], network=True)
-        os.execve(argv[0], argv, environment)
+        with tempfile.TemporaryDirectory(prefix="oragent-trial-") as folder:
+            command = wrap_command([program], ProgramAccess(str(Path(folder).resolve())))
+            ended = subprocess.run(
+                command, env=variables, capture_output=True, text=True, timeout=TRIAL_S, check=False, errors="replace"
+            )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return f"the trial failed: {problem}"
+    if ended.returncode:
+        return (ended.stderr.strip().splitlines() or [f"the trial ended with code {ended.returncode}"])[-1]
+    return ""
+
+
+def supervise(specification: Mapping[str, Any]) -> int:
+    """Supervise the program of ``wrap_command`` to its end, and return its exit code."""
+    argv, variables = specification["argv"], dict(os.environ)
+    access = _read_access(specification["access"]) if specification["access"] else None
+    # A request to end that comes too early waits until there is a child to end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    kernel.die_with_parent(specification["parent"], signal.SIGTERM)
+    kernel.adopt_orphans()
+    is_apart = _enter_namespaces(access)
+    if access is not None and not is_apart:
+        return NOT_CONFINED
+    child = os.fork()
+    if child == 0:
+        _run_first_process(argv, variables, access, is_apart=is_apart)
+    _end_on_request(child)
+    code = _wait_for(child)
+    # Without namespaces, these are what is left of the program.
+    process_usage.kill_strays()
+    return code
+
+
+def _read_access(tree: Mapping[str, Any]) -> ProgramAccess:
+    """Read the access from JSON, in which tuples are lists."""
+    ports = tree["ports"]
+    return ProgramAccess(
+        tree["folder"], tuple(tree["readable"]), tuple(tree["writable"]), None if ports is None else tuple(ports)
+    )
+
+
+def _enter_namespaces(access: ProgramAccess | None) -> bool:
+    """Enter the namespaces of the program; return False if that is impossible."""
+    kinds = namespaces.APART
+    if access is not None and access.ports == ():
+        kinds = namespaces.ALL
+    try:
+        if not is_allowed(Mechanism.NAMESPACES):
+            raise OSError("namespaces are missing or forbidden")
+        # Children cannot be seen in ``/proc`` after the change of namespaces.
+        owners = namespaces.make_owner_map(environment.NOBODY) if access and _becomes_nobody() else -1
+        namespaces.enter_namespaces(kinds)
     except OSError as problem:
-        print(f"cannot start {argv[0]}: {problem.strerror or problem}", file=sys.stderr)
-    return NOT_STARTED
+        if access is not None:
+            print(f"cannot confine the program: {problem}", file=sys.stderr)
+        return False
+    if access is not None and owners >= 0:
+        _give_files(access, owners)
+        os.close(owners)
+    return True
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+def _becomes_nobody() -> bool:
+    return os.geteuid() == 0 and is_allowed(Mechanism.IDENTITY)
+
+
+def _give_files(access: ProgramAccess, owners: int) -> None:
+    """Let the user that root becomes own the folder, and see files of root that are named as its own."""
+    for path in (access.folder, *map(str, Path(access.folder).rglob("*"))):
+        os.chown(path, environment.NOBODY, environment.NOBODY, follow_symlinks=False)
+    for path in (*access.readable, *access.writable):
+        # Where the file system has no such maps, the permissions of the files apply.
+        with suppress(OSError):
+            kernel.map_owners(Path(path), owners)
+
+
+def _end_on_request(child: int) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+    def end_soon(number: int, frame: FrameType | None) -> None:
+        signal.setitimer(signal.ITIMER_REAL, GRACE_S)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.signal(signal.SIGTERM, end_soon)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+
+
+def _wait_for(child: int) -> int:
+    """Reap children until this one has ended; return its exit code, as a shell does."""
+    pid, status = 0, 0
+    while pid != child:
+        pid, status = os.wait()
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        return 128 - code
+    return code
+
+
+def _run_first_process(
+    argv: Sequence[str], variables: Mapping[str, str], access: ProgramAccess | None, *, is_apart: bool
+) -> NoReturn:
+    """Confine this process, start the program, and end with it."""
+    code = NOT_CONFINED
+    try:
+        # The group is asked to end, the program included; the supervisor ends this process.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        kernel.no_new_privileges()
+        if access is not None:
+            _confine(access)
+        elif is_apart:
+            namespaces.mount_own_proc()
+        if is_apart:
+            # Set this after the change of user, which resets it. The parent is outside, so it has no number here.
+            kernel.die_with_parent(0)
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            code = NOT_STARTED
+            os.execve(argv[0], list(argv), dict(variables))
+        code = _wait_for(child)
+    except OSError as problem:
+        action = "start" if code == NOT_STARTED else "confine"
+        print(f"cannot {action} {argv[0]}: {problem.strerror or problem}", file=sys.stderr)
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _confine(access: ProgramAccess) -> None:
+    """Show only the named files, change the user, and drop all rights to change this."""
+    readable = tuple(map(Path, (*SYSTEM, *access.readable)))
+    writable = tuple(map(Path, (access.folder, *access.writable)))
+    root.build_root(readable, writable, devices=map(Path, DEVICES))
+    _mount_devices()
+    root.leave_old_root(proc=True)
+    os.chdir(access.folder)
+    if _becomes_nobody():
+        environment.become_nobody()
+    else:
+        kernel.keep_capabilities()
+    _restrict_by_rules(access, writable)
+    if is_allowed(Mechanism.SECCOMP):
+        with suppress(OSError):
+            seccomp.install_filter(seccomp.evaluator_filter(sockets=True))
+
+
+def _restrict_by_rules(access: ProgramAccess, writable: Sequence[Path]) -> None:
+    """Restrict connections; the mounts hide files already.
+
+    Raises:
+        OSError: Connections are to be restricted to ports, and Landlock is missing or too old.
+    """
+    changed = [*map(Path, DEVICES), *writable, Path("/dev/shm"), Path("/dev/pts"), Path("/proc")]
+    if access.ports and not can_restrict_ports():
+        raise OSError("connections cannot be restricted to ports (Landlock 4)")
+    if is_allowed(Mechanism.LANDLOCK):
+        try:
+            # From version 6 on, this keeps abstract sockets of other processes out of reach, too.
+            landlock.restrict_files([Path("/")], changed, network=access.ports is None, ports=access.ports or ())
+        except OSError:
+            if access.ports:
+                raise
+
+
+def _mount_devices() -> None:
+    """Mount shared memory and terminals of the program's own into the new root."""
+    for name in ("shm", "pts"):
+        os.makedirs(f"/dev/{name}", 0o755, exist_ok=True)
+    kernel.mount("tmpfs", Path("/dev/shm"), namespaces.SCRATCH_FLAGS, f"size={SHARED_MEMORY_MB}m,mode=1777")
+    with suppress(OSError):
+        kernel.mount("devpts", Path("/dev/pts"), kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666")
+        os.symlink("pts/ptmx", "/dev/ptmx")

@@ -9,7 +9,6 @@ import socket
 import sys
 import time
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import NoReturn
 
 from oragent._base.frames import ConnectionClosed, send_message
@@ -17,7 +16,7 @@ from oragent.sandbox import warm_script
 from oragent.sandbox.folders import bring_files
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
 from oragent.sandbox.isolation.guest import drop_privileges
-from oragent.sandbox.isolation.mechanisms import LINUX, Mechanism
+from oragent.sandbox.isolation.mechanisms import Mechanism
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import Meter, StreamBuffer, count_processors, set_limits
 from oragent.sandbox.messages import SHARE, CommandResult, EndReason
@@ -32,8 +31,6 @@ BEAT_S = 2.0
 IDLE_SHARE = 0.05
 MEMORY_LOOK_S = 0.25
 PROCESSORS = count_processors()
-# Time to kill processes that multiply; later ones are left behind.
-STRAYS_S = 5.0
 
 
 # Descriptors after the standard streams.
@@ -173,7 +170,7 @@ class _WatchedChild:
         status, usage = self._reaped or os.wait4(self._pid, 0)[1:]
         self._wall_s = time.monotonic() - self.begun
         if Mechanism.NAMESPACES not in self._setting.mechanisms:
-            kill_strays()
+            process_usage.kill_strays()
         if self._meter.is_exact:
             used = self._meter.cpu_s()
         else:
@@ -248,34 +245,6 @@ class _WatchedChild:
         except BlockingIOError:
             return True
         return False
-
-
-def kill_strays() -> None:
-    """Kill the remaining processes of a command, which are children of this process after their parents ended."""
-    give_up = time.monotonic() + STRAYS_S
-    while time.monotonic() < give_up:
-        try:
-            if os.waitpid(-1, os.WNOHANG)[0]:
-                continue
-        except ChildProcessError:
-            return
-        for child in _list_children():
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(child, signal.SIGKILL)
-        time.sleep(0.001)
-
-
-def _list_children() -> list[int]:
-    own_pid, children = os.getpid(), []
-    if not LINUX:
-        return [row.pid for row in process_usage.process_table().values() if row.parent == own_pid]
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError, ValueError, IndexError):
-                after_name = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(after_name[1]) == own_pid:
-                    children.append(int(entry.name))
-    return children
 
 
 def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[int, int], error_pipe: int) -> NoReturn:

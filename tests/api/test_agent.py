@@ -1,5 +1,6 @@
 """The strategy ``agent``: a scripted agent works by the reference client, and is killed, confined and counted."""
 
+import asyncio
 import json
 import os
 import shlex
@@ -12,14 +13,16 @@ import pytest
 
 import oragent
 from oragent._base.errors import ConfigError, UntrustedError
-from oragent.api.mcp.agent_process import RECIPES, find_program
+from oragent.api.mcp import agent_process
+from oragent.api.mcp.agent_process import RECIPES, ServerAddress, find_program, list_files, run_agent
 from oragent.api.mcp.agent_usage import AgentUsage, read_usage
 from oragent.authoring import scaffold
 from oragent.report.run import load_run
-from oragent.sandbox.confined_command import can_confine
+from oragent.sandbox.confined_command import ProgramAccess, can_confine
 from oragent.search.store import Store
 from oragent.search.strategies.agent import EPISODE, CodingAgentSettings, EpisodeEnd, parse_end
 from tests.extras import need
+from tests.processes import bearing
 
 need("mcp")
 
@@ -79,7 +82,7 @@ def options(root: Path, powers: list[float], **more: object) -> dict[str, object
     words = shlex.join([sys.executable, str(root / "agent.py")])
     command = f"{words} {{mcp}} '{json.dumps(powers)}'"
     # The interpreter's packages, and the script itself.
-    readable = [str(root / "agent.py"), *filter(None, sys.path), sys.base_prefix]
+    readable = [str(root / "agent.py"), *filter(None, sys.path), sys.base_prefix, sys.prefix]
     return {"command": command, "readable": readable, "confined": can_confine(), "episodes": 1, **more}
 
 
@@ -129,8 +132,8 @@ def test_a_confined_agent_reads_neither_the_scorer_nor_other_files(root: Path, m
     run = search(root, [1], variables=["TRIED"])
     log = (run.folder / "episodes" / "1.log").read_text()
     tried = json.loads(next(line for line in log.splitlines() if line.startswith('{"tools"')))["tried"]
-    assert [tried[path] for path in paths[:2]] == ["Permission denied"] * 2
-    assert tried[paths[2]] != "read"
+    assert "read" not in [tried[path] for path in paths[:3]]
+    assert tried["/etc/hostname"] == "read"
 
 
 @pytest.mark.slow
@@ -192,11 +195,82 @@ def test_recipes_name_the_server_and_the_model(monkeypatch: pytest.MonkeyPatch, 
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     for name in RECIPES:
-        words, recipe = find_program(CodingAgentSettings(recipe=name, confined=False), "a-model")
+        program = find_program(CodingAgentSettings(recipe=name, confined=False), "a-model")
+        words, recipe = program.words, program.recipe
         assert words[0] == str(tmp_path / name)
         assert words[words.index("--model") + 1] == "{model}"
         assert any("{mcp}" in word or "{url}" in word for word in words)
         assert recipe.writable
+
+
+def test_a_program_that_is_named_by_its_path_shows_itself_alone(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("agent.sh", "bin/agent.sh"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    files = {
+        command: find_program(CodingAgentSettings(command=command, confined=False), "").files
+        for command in ("./agent.sh", "./bin/agent.sh")
+    }
+    assert files == {"./agent.sh": (str(tmp_path / "agent.sh"),), "./bin/agent.sh": (str(tmp_path / "bin/agent.sh"),)}
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    installed = find_program(CodingAgentSettings(command="agent.sh", confined=False), "").files
+    assert {str(tmp_path / "bin"), str(tmp_path / "lib")} <= set(installed)
+    assert str(tmp_path) not in installed
+    package = tmp_path / "node_modules" / "agent"
+    package.mkdir(parents=True)
+    (package / "cli.js").write_text("")
+    assert str(tmp_path / "node_modules") in list_files(str(package / "cli.js"), is_installed=False)
+    (tmp_path / "pyvenv.cfg").write_text("")
+    assert str(tmp_path / "pyvenv.cfg") in list_files(str(tmp_path / "bin/agent.sh"), is_installed=False)
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_an_episode_ends_at_its_limit_with_all_processes_of_the_agent(confined: bool, tmp_path: Path) -> None:
+    if confined and not can_confine():
+        pytest.skip("this machine cannot confine an agent")
+    mark = f"sleep 71.{confined:d}717"
+    agent = tmp_path / "agent.sh"
+    agent.write_text(f"#!/bin/sh\ntrap '' TERM\nsetsid {mark} &\nls {tmp_path}\necho told >&2\n{mark}\n")
+    agent.chmod(0o755)
+    settings = CodingAgentSettings(command=str(agent), confined=confined, episode_s=1.0, ports=None)
+    begun = time.monotonic()
+    address = ServerAddress("http://127.0.0.1:1/mcp", "token")
+    output = asyncio.run(run_agent(settings, find_program(settings, ""), address, "task", ""))
+    assert time.monotonic() - begun < 30
+    assert output.ended == "ended after 1 s"
+    assert output.stdout.split() == (["agent.sh"] if confined else sorted(os.listdir(tmp_path)))
+    assert output.stderr == "told\n"
+    assert bearing(mark.replace(" ", "\0")) == []
+
+
+def test_an_agent_connects_to_its_tools_its_model_and_named_ports_only(monkeypatch, tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://localhost:11434/v1")
+    monkeypatch.setenv("HTTPS_PROXY", "http://user@proxy")
+    given: list[ProgramAccess] = []
+    monkeypatch.setattr(agent_process, "wrap_command", lambda argv, access: given.append(access) or ["/bin/true"])
+    monkeypatch.setattr(agent_process, "explain_unconfined", lambda: "")
+    monkeypatch.setattr(agent_process, "can_restrict_ports", lambda: True)
+    address = ServerAddress("http://127.0.0.1:4711/mcp", "token")
+    for ports in ((443,), (), None):
+        settings = CodingAgentSettings(recipe="claude", ports=ports)
+        asyncio.run(run_agent(settings, find_program(settings, ""), address, "task", ""))
+    assert [access.ports and set(access.ports) for access in given] == [
+        {443, 4711, 11434, 80}, {4711, 11434, 80}, None,
+    ]  # fmt: skip
+    monkeypatch.setattr(agent_process, "can_restrict_ports", lambda: False)
+    assert find_program(CodingAgentSettings(recipe="claude", ports=None), "")
+    with pytest.raises(ConfigError, match="ports"):
+        find_program(CodingAgentSettings(recipe="claude"), "")
+    monkeypatch.setattr(agent_process, "explain_unconfined", lambda: "no namespaces")
+    assert find_program(CodingAgentSettings(recipe="claude", confined=False), "")
+    with pytest.raises(ConfigError, match="no namespaces"):
+        find_program(CodingAgentSettings(recipe="claude", ports=None), "")
 
 
 @pytest.mark.parametrize(

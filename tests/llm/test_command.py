@@ -10,7 +10,9 @@ import pytest
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool
 from oragent.llm.callable import CommandModel, render_conversation
+from oragent.sandbox.confined_command import can_confine
 from tests.llm.opened import models
+from tests.processes import bearing
 
 ASK = Request("code", (Message("user", "Improve `f`.\nNow."),))
 
@@ -80,19 +82,23 @@ def test_an_empty_reply_is_a_reply() -> None:
 
 
 def test_a_slow_one_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    agent = script(tmp_path, f"(sleep 60; touch {tmp_path}/late) & echo $! > {tmp_path}/pid; wait")
+    agent = script(tmp_path, "setsid sleep 61.5151 & (trap '' TERM; sleep 61.5151) & wait")
     begin = time.monotonic()
     with pytest.raises(ModelError, match=r"nothing for 0\.5 s, the limit of model\.timeout_s"):
         ask(agent, timeout_s=0.5)
     assert time.monotonic() - begin < 20
-    child = int((tmp_path / "pid").read_text())
     for _ in range(200):
-        stat = Path(f"/proc/{child}/stat")
-        if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+        if not bearing("sleep\00061.5151"):
             break
         time.sleep(0.02)
     else:
         pytest.fail("the child lives on")
+
+
+@pytest.mark.skipif(not can_confine(), reason="this machine has no namespaces for programs")
+def test_it_sees_neither_other_processes_nor_what_is_in_their_environment(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    assert "sk-openai" not in ask(script(tmp_path, "cat /proc/*/environ; cat /proc/$PPID/environ; echo end")).text
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ class AgentEpisodes(SubmissionQueue):
             self._model = config.model.name
         else:
             self._model = ""
-        self._words, self._recipe = find_program(settings, self._model)
+        self._program = find_program(settings, self._model)
         self._run: SubmissionRun | None = None
         self._engine: Engine | None = None
         self._stack = AsyncExitStack()
@@ -151,9 +151,7 @@ class AgentEpisodes(SubmissionQueue):
     async def _run_episode(self, number: int) -> None:
         assert self._server is not None
         begun = time.monotonic()
-        output = await run_agent(
-            self._settings, self._words, self._recipe, self._server, self._write_prompt(), self._model
-        )
+        output = await run_agent(self._settings, self._program, self._server, self._write_prompt(), self._model)
         self._write_log(number, output)
         usage = read_usage(output.stdout)
         if usage is None:

@@ -8,18 +8,29 @@ import shlex
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.sandbox.confined_command import add_places, can_confine, wrap_command
+from oragent.sandbox.confined_command import (
+    ProgramAccess,
+    can_restrict_ports,
+    explain_unconfined,
+    wrap_command,
+)
 from oragent.search.strategies.agent import CodingAgentSettings
 
 TOKEN_VARIABLE = "ORAGENT_MCP_TOKEN"
 SERVER = "oragent"
 # Number of bytes of each output that are kept, the last ones.
 MAX_OUTPUT = 4 << 20
+# Ports by scheme of an address.
+SCHEMES = {"http": 80, "https": 443}
+# Exit codes above are signals.
+SIGNALLED = 128
 # Variables that every agent gets.
 VARIABLES = (
     "PATH",
@@ -34,8 +45,11 @@ VARIABLES = (
     "HTTPS_PROXY",
     "NO_PROXY",
 )
-# Seconds between a request to end and the end by force.
-PATIENCE_S = 5.0
+# Seconds from a request to end to the end by force, which the supervisor does before this time; and seconds for the
+# rest of the output. An episode ends within two seconds of its limit.
+PATIENCE_S, DRAIN_S = 1.2, 0.4
+# Folders of an installation that a program in its folder "bin" needs, and the file of a virtual environment.
+INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,18 @@ MODEL_OPTION = {"claude": "--model {model}", "codex": "--model {model}"}
 
 
 @dataclass(frozen=True)
+class AgentProgram:
+    """Program of an agent."""
+
+    # Absolute path and arguments, with placeholders.
+    words: tuple[str, ...]
+    # Files and folders that it consists of.
+    files: tuple[str, ...]
+    # Completes the settings.
+    recipe: Recipe
+
+
+@dataclass(frozen=True)
 class AgentOutput:
     """Output of an agent that has ended."""
 
@@ -90,8 +116,8 @@ class ServerAddress:
         return json.dumps({"mcpServers": {SERVER: entry}})
 
 
-def find_program(settings: CodingAgentSettings, model: str) -> tuple[list[str], Recipe]:
-    """Return the words of the agent's command, with placeholders, and the recipe that completes its settings.
+def find_program(settings: CodingAgentSettings, model: str) -> AgentProgram:
+    """Find the program of the agent's command.
 
     Raises:
         ConfigError: The path has no such program, or the command cannot be read.
@@ -114,16 +140,22 @@ def find_program(settings: CodingAgentSettings, model: str) -> tuple[list[str], 
         program = None
     if program is None:
         raise ConfigError(f"strategy.options: the path has no program {one_line(text, 60)!r}: install the agent")
-    if settings.confined and not can_confine():
+    if settings.confined and (reason := explain_unconfined()):
         raise ConfigError(
-            "this machine cannot hide files from an agent (Landlock): strategy.options.confined=false runs it anyway, "
-            "and then it can read the held-out instances"
+            f"this machine cannot confine an agent ({reason}): strategy.options.confined=false runs it anyway, and "
+            "then it can read the held-out instances and change your files"
         )
-    return [os.path.abspath(program), *words[1:]], recipe
+    if settings.confined and settings.ports is not None and not can_restrict_ports():
+        raise ConfigError(
+            "this machine cannot restrict the connections of an agent (Landlock 4, Linux 6.7): "
+            "strategy.options.ports=null leaves its network open"
+        )
+    path = os.path.abspath(program)
+    return AgentProgram((path, *words[1:]), list_files(path, is_installed=os.sep not in words[0]), recipe)
 
 
 async def run_agent(
-    settings: CodingAgentSettings, words: list[str], recipe: Recipe, server: ServerAddress, prompt: str, model: str
+    settings: CodingAgentSettings, program: AgentProgram, server: ServerAddress, prompt: str, model: str
 ) -> AgentOutput:
     """Run an agent to its end, in a new folder of its own; if this is cancelled, the agent is ended."""
     with tempfile.TemporaryDirectory(prefix="oragent-agent-", ignore_cleanup_errors=True) as folder:
@@ -133,14 +165,18 @@ async def run_agent(
         file.write_text(server.describe(), encoding="utf-8")
         file.chmod(0o600)
         values = {"mcp": str(file), "url": server.url, "model": model}
-        argv = [_fill(word, values) for word in words]
-        writable = _paths((*settings.writable, *recipe.writable))
-        readable = [*_paths(settings.readable), *_program_paths(words[0])]
-        command = wrap_command(argv, readable, [directory, *writable] if settings.confined else None)
-        names = (*VARIABLES, *settings.variables, *recipe.variables)
+        argv = [_fill(word, values) for word in program.words]
+        writable = _expand_paths((*settings.writable, *program.recipe.writable))
+        readable = (*_expand_paths(settings.readable), *program.files)
+        names = (*VARIABLES, *settings.variables, *program.recipe.variables)
         environment = {name: os.environ[name] for name in names if name in os.environ}
         environment |= {"TMPDIR": str(directory / "tmp"), TOKEN_VARIABLE: server.token}
-        return await _run(command, directory, add_places(environment), prompt, settings.episode_s)
+        ports = settings.ports
+        if ports is not None:
+            ports = (*ports, *_list_ports((server.url, *environment.values())))
+        access = ProgramAccess(str(directory), readable, writable, ports) if settings.confined else None
+        command = wrap_command(argv, access)
+        return await _run(command, directory, environment, prompt, settings.episode_s)
 
 
 async def _run(
@@ -153,7 +189,11 @@ async def _run(
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    readers = [asyncio.create_task(_read_tail(stream)) for stream in (process.stdout, process.stderr)]
+    tails = bytearray(), bytearray()
+    readers = [
+        asyncio.create_task(_read_tail(stream, tail))
+        for stream, tail in zip((process.stdout, process.stderr), tails, strict=True)
+    ]
     try:
         async with asyncio.timeout(limit_s):
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -161,34 +201,36 @@ async def _run(
                 await process.stdin.drain()
                 process.stdin.close()
             code = await process.wait()
-        if code >= 0:
+        if 0 <= code <= SIGNALLED:
             ended = f"exited with code {code}"
         else:
-            ended = f"ended by signal {-code}"
+            ended = f"ended by signal {-code if code < 0 else code - SIGNALLED}"
     except TimeoutError:
         ended = f"ended after {limit_s:g} s"
     finally:
         await _end_group(process)
-    out, errors = [data.decode("utf-8", "replace") for data in await asyncio.gather(*readers)]
-    return AgentOutput(ended, out, errors)
+        # Without namespaces, a process that is left may hold the pipes open.
+        await asyncio.wait(readers, timeout=DRAIN_S)
+        for reader in readers:
+            reader.cancel()
+    return AgentOutput(ended, *(tail.decode("utf-8", "replace") for tail in tails))
 
 
 async def _end_group(process: asyncio.subprocess.Process) -> None:
     """End a process and its children, first by request."""
-    for number, wait_s in ((signal.SIGTERM, PATIENCE_S), (signal.SIGKILL, PATIENCE_S)):
-        if process.returncode is not None and number is signal.SIGTERM:
-            continue
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.returncode is not None:
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), wait_s)
+            await asyncio.wait_for(process.wait(), PATIENCE_S)
 
 
-async def _read_tail(stream: asyncio.StreamReader) -> bytes:
-    data = b""
+async def _read_tail(stream: asyncio.StreamReader, tail: bytearray) -> None:
     while chunk := await stream.read(1 << 16):
-        data = (data + chunk)[-MAX_OUTPUT:]
-    return data
+        tail += chunk
+        del tail[:-MAX_OUTPUT]
 
 
 def _insert_model(text: str) -> str:
@@ -203,13 +245,34 @@ def _fill(word: str, values: dict[str, str]) -> str:
     return word
 
 
-def _paths(names: tuple[str, ...]) -> list[Path]:
-    return [Path(name).expanduser().absolute() for name in names]
+def _expand_paths(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(Path(name).expanduser().absolute()) for name in names)
 
 
-def _program_paths(program: str) -> list[Path]:
-    """Return the folders of a program: where it is installed, as named and behind links."""
-    parents = [path.parent for path in (Path(program), Path(program).resolve())]
-    folders = [parent.parent if parent.name == "bin" else parent for parent in parents]
-    # The folders of a home or of the whole machine would show too much.
-    return [folder for folder in folders if folder not in (Path("/"), Path.home())]
+def _list_ports(addresses: Iterable[str]) -> Iterator[int]:
+    """List the ports of texts that are addresses, such as a proxy."""
+    for address in addresses:
+        with contextlib.suppress(ValueError):
+            parts = urlsplit(address)
+            if parts.scheme in SCHEMES and parts.hostname:
+                yield parts.port or SCHEMES[parts.scheme]
+
+
+def list_files(program: str, *, is_installed: bool) -> tuple[str, ...]:
+    """List the files that a program consists of.
+
+    Args:
+        program: Absolute path of the program.
+        is_installed: Whether it was named without a folder. Then the libraries beside its folder ``bin`` are its own.
+    """
+    files = dict.fromkeys((Path(program), Path(program).resolve()))
+    return tuple(str(path) for file in files for path in (file, *_installed_paths(file, is_installed=is_installed)))
+
+
+def _installed_paths(file: Path, *, is_installed: bool) -> list[Path]:
+    prefix = file.parents[1] if len(file.parents) > 1 else file.parent
+    if file.parent.name == "bin" and (is_installed or (prefix / "pyvenv.cfg").is_file()):
+        return [prefix / name for name in INSTALLED]
+    if "node_modules" in file.parts:
+        return [Path(*file.parts[: file.parts.index("node_modules") + 1])]
+    return []

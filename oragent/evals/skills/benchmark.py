@@ -26,6 +26,7 @@ from oragent.evals.skills.tasks import TASKS, SkillTask, describe_answer
 from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
+from oragent.sandbox.confined_command import wrap_command
 
 TERMS = BenchTerms(
     benchmark="skills benchmark",
@@ -42,6 +43,8 @@ WITH, WITHOUT = "with", "without"
 # Folders in which agents look for skills.
 PLACES = (".claude/skills", "skills")
 MAX_OUTPUT = 2000
+# Seconds from a request to end to the end by force.
+PATIENCE_S = 2.0
 
 
 @dataclass
@@ -146,7 +149,7 @@ def run_task(task: SkillTask, skill: str, command: str, limit_s: float) -> dict[
 
 def _run_agent(words: list[str], folder: Path, request: str, limit_s: float) -> tuple[str, str]:
     process = subprocess.Popen(
-        words,
+        wrap_command(words, None),
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -155,22 +158,25 @@ def _run_agent(words: list[str], folder: Path, request: str, limit_s: float) -> 
         errors="replace",
         start_new_session=True,
     )
+    output = ""
     with process:
         try:
             output, _ = process.communicate(request, limit_s)
             end = f"exited with code {process.returncode}"
         except subprocess.TimeoutExpired:
             end = f"ended after {limit_s:g} s"
-            _kill_group(process.pid)
-            output, _ = process.communicate()
+            # The supervisor ends all processes of the agent.
+            _signal_group(process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                output, _ = process.communicate(timeout=PATIENCE_S)
         finally:
-            _kill_group(process.pid)
+            _signal_group(process.pid, signal.SIGKILL)
     return end, output
 
 
-def _kill_group(group: int) -> None:
+def _signal_group(group: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
+        os.killpg(group, number)
 
 
 def _write(path: Path, text: str) -> None:

@@ -27,8 +27,9 @@ PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
 CAPABILITY_VERSION_3 = 0x20080522
 # The number is the same on every architecture, as for all calls since Linux 5.1.
-SYS_MOUNT_SETATTR = 442
-AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442
+OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_IDMAP = 1, 4, 0x00100000
+AT_FDCWD, AT_RECURSIVE, AT_EMPTY_PATH = -100, 0x8000, 0x1000
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2, 4, 8
 
 
@@ -42,10 +43,10 @@ def prctl(option: int, *args: int) -> int:
     return _call_libc("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
 
 
-def die_with_parent(parent: int) -> None:
-    """Kill this process when its parent ends; exit at once if it already has."""
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Send this process a signal when its parent ends; exit at once if it already has."""
     if LINUX:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os._exit(0)
 
@@ -147,9 +148,29 @@ def make_writable(root: Path) -> None:
     _set_mount(root, 0, _MountAttributes(set=MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, clear=MOUNT_ATTR_RDONLY))
 
 
-def _set_mount(root: Path, flags: int, attributes: _MountAttributes) -> None:
+def map_owners(path: Path, user_namespace: int) -> None:
+    """Mount a path over itself so that its owners are those of a user namespace (Linux 5.12, some file systems).
+
+    Args:
+        path: File or folder in this mount namespace.
+        user_namespace: Descriptor of a user namespace. Its inner numbers are those of the files, its outer numbers
+            those that processes see.
+    """
+    flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE
+    here, name = ctypes.c_int(AT_FDCWD), ctypes.c_char_p(os.fsencode(path))
+    tree = syscall(SYS_OPEN_TREE, here, name, ctypes.c_uint(flags))
+    try:
+        attributes = _MountAttributes(set=MOUNT_ATTR_IDMAP, userns_fd=user_namespace)
+        _set_mount("", AT_EMPTY_PATH | AT_RECURSIVE, attributes, tree)
+        nothing = ctypes.c_char_p(b"")
+        syscall(SYS_MOVE_MOUNT, ctypes.c_int(tree), nothing, here, name, ctypes.c_uint(MOVE_MOUNT_F_EMPTY_PATH))
+    finally:
+        os.close(tree)
+
+
+def _set_mount(root: Path | str, flags: int, attributes: _MountAttributes, folder: int = AT_FDCWD) -> None:
     arguments = (ctypes.c_uint(flags), ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
-    syscall(SYS_MOUNT_SETATTR, ctypes.c_int(AT_FDCWD), ctypes.c_char_p(os.fsencode(root)), *arguments)
+    syscall(SYS_MOUNT_SETATTR, ctypes.c_int(folder), ctypes.c_char_p(os.fsencode(root)), *arguments)
 
 
 class _CapabilityHeader(ctypes.Structure):

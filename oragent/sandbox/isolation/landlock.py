@@ -15,13 +15,14 @@ from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed, newest_landlock
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-GET_VERSION, RULE_PATH_BENEATH = 1, 1
+GET_VERSION, RULE_PATH_BENEATH, RULE_PORT = 1, 1, 2
+CONNECT = 2
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = EXECUTE | READ_FILE | READ_DIR
 # Rights that a rule on a single file may name.
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15
 NEWEST = 6
-# First version that can restrict the network without restricting files.
+# First version that can restrict the network, also without restricting files.
 WITHOUT_FILES = 4
 # First version that blocks signals to processes outside.
 SCOPES = 6
@@ -51,6 +52,10 @@ class _Beneath(ctypes.Structure):
     _fields_ = [("access", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
+class _Port(ctypes.Structure):
+    _fields_ = [("access", ctypes.c_uint64), ("port", ctypes.c_uint64)]
+
+
 def abi_version() -> int:
     """Return the interface version that the kernel has and the user allows; 0 for none."""
     if is_allowed(Mechanism.LANDLOCK):
@@ -66,12 +71,14 @@ def _kernel_version() -> int:
         return 0
 
 
-def restrict_files(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
+def restrict_files(read: Iterable[Path], write: Iterable[Path], *, network: bool, ports: Iterable[int] = ()) -> None:
     """Irreversibly drop access to all other files; ``no_new_privileges`` must be set."""
-    enforce_ruleset(make_ruleset(read, write, network=network))
+    enforce_ruleset(make_ruleset(read, write, network=network, ports=ports))
 
 
-def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool) -> int:
+def make_ruleset(
+    read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool, ports: Iterable[int] = ()
+) -> int:
     """Create a ruleset; it has no effect before ``enforce_ruleset``.
 
     Args:
@@ -79,6 +86,7 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
             under file rules may not mount anything.
         write: Folders and files that may also be changed.
         network: Whether TCP stays allowed (since version 4).
+        ports: Ports to which connections stay allowed without TCP.
 
     A number in place of a path is a descriptor from ``open_path``.
 
@@ -98,6 +106,9 @@ def make_ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int],
         for paths, access in ((read or (), READ), (write, files)):
             for path in paths if files else ():
                 _add_path_rule(descriptor, path, access & files)
+        for port in ports if handled.network else ():
+            rule = ctypes.byref(_Port(CONNECT, port))
+            kernel.syscall(ADD_RULE, ctypes.c_int(descriptor), ctypes.c_int(RULE_PORT), rule, ctypes.c_uint(0))
     except BaseException:
         os.close(descriptor)
         raise

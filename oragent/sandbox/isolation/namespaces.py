@@ -5,6 +5,7 @@ it starts a program, and evaluations are forked from a warm process.
 """
 
 import os
+import signal
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -94,6 +95,33 @@ def restore_namespaces(kinds: int) -> Iterator[None]:
         for namespace in namespace_descriptors:
             kernel.rejoin_namespace(namespace)
             os.close(namespace)
+
+
+def make_owner_map(user: int) -> int:
+    """Create a user namespace for ``kernel.map_owners`` that shows files of root as files of another user; needs root.
+
+    Returns:
+        Descriptor of the namespace, which lasts as long as the descriptor.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with suppress(OSError):
+            kernel.unshare(kernel.CLONE_NEWUSER)
+            os.write(writer, b".")
+            signal.pause()
+        os._exit(1)
+    os.close(writer)
+    try:
+        if not os.read(reader, 1):
+            raise OSError("no user namespace can be created")
+        for name in ("uid_map", "gid_map"):
+            Path(f"/proc/{child}/{name}").write_text(f"0 {user} 1\n1 1 {user - 1}\n")
+        return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(reader)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def cover_with_copy(folder: Path, size_mb: int) -> None:

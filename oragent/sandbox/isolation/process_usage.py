@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import resource
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,8 @@ PATIENCE_S = 5.0
 FRESH_S = 0.1
 
 
+# Time to kill processes that multiply; later ones are left behind.
+STRAYS_S = 5.0
 PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
 ROOT = Path("/sys/fs/cgroup")
 # File that limits a resource, by version of the interface.
@@ -97,6 +100,34 @@ def _parse_seconds(text: str) -> float:
     for power, part in enumerate(reversed(clock.split(":"))):
         total += float(part) * 60**power
     return total
+
+
+def kill_strays() -> None:
+    """Kill all children of this process, also those that it has adopted from processes that ended."""
+    give_up = time.monotonic() + STRAYS_S
+    while time.monotonic() < give_up:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return
+        for child in _list_children():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+def _list_children() -> list[int]:
+    own_pid, children = os.getpid(), []
+    if not LINUX:
+        return [row.pid for row in process_table().values() if row.parent == own_pid]
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(after_name[1]) == own_pid:
+                    children.append(int(entry.name))
+    return children
 
 
 @dataclass(frozen=True)

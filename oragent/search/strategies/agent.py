@@ -10,7 +10,7 @@ from dataclasses import asdict
 from dataclasses import dataclass as plain
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
 
 from oragent._base.errors import ConfigError, ModelError, SearchFinished
@@ -42,7 +42,10 @@ class CodingAgentSettings:
         readable: Files and folders that the agent may read, in addition to its own folder, programs and libraries.
         writable: Files and folders that it may change, such as its settings in the home folder.
         variables: Environment variables that it receives, such as the one with its key.
-        confined: Whether other files are hidden from it (Landlock). Otherwise it can read the held-out instances.
+        ports: TCP ports that it may connect to, such as that of its model, besides those of its tools and of addresses
+            in its variables. ``null`` leaves the network open; without ports it reaches nothing but its tools.
+        confined: Whether other files are hidden from it, and all but its folder and ``writable`` are read-only.
+            Otherwise it can read the held-out instances and change your files.
     """
 
     command: str = ""
@@ -52,6 +55,7 @@ class CodingAgentSettings:
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    ports: tuple[Annotated[int, Ge(1), Le(65535)], ...] | None = (443,)
     confined: bool = True
 
 
