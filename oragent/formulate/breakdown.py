@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from oragent.formulate.aims import staged_objectives
 from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.data.value_tables import NOISE, DecisionFamily, group_families
@@ -77,22 +78,25 @@ class TimeChart:
 
 
 def split_objective(milp: Milp, solution: Solution, labels: Iterable[str] = ()) -> tuple[ObjectivePart, ...]:
-    """Return the parts of a linear objective by kind of variable, the largest first; empty for a single kind.
+    """Return the parts of the most important objective by kind of variable, the largest first.
+
+    Empty for a single kind, and for a quadratic objective.
 
     Args:
         milp: The model.
         solution: A solution with values.
         labels: Names in the data, which end the common name of variables.
     """
-    if not milp.is_linear or not solution.status.has_point:
+    objective = staged_objectives(milp)[0]
+    if objective.quadratic or not solution.status.has_point:
         return ()
-    priced = [variable for variable in milp.variables if milp.objective.terms.get(variable.name)]
+    priced = [variable for variable in milp.variables if objective.terms.get(variable.name)]
     totals: dict[str, float] = {}
     for family in group_families(priced, solution.values, labels):
-        worth = (milp.objective.terms[name] * solution.values[name] for name in family.entries.values())
+        worth = (objective.terms[name] * solution.values[name] for name in family.entries.values())
         totals[family.name] = totals.get(family.name, 0.0) + math.fsum(worth)
-    if milp.objective.constant:
-        totals["constant"] = totals.get("constant", 0.0) + milp.objective.constant
+    if objective.constant:
+        totals["constant"] = totals.get("constant", 0.0) + objective.constant
     ranked = sorted(((n, v) for n, v in totals.items() if abs(v) > NOISE), key=lambda item: -abs(item[1]))
     if len(ranked) > MAX_KINDS:
         rest = math.fsum(value for _, value in ranked[MAX_KINDS - 1 :])

@@ -1,15 +1,15 @@
 """Findings about a program's model and solution, from a checker that was written without the program."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from oragent.formulate.aims import StatedAim, match_aims, staged_objectives
 from oragent.formulate.model_comparison import RELATIONS, SENSES, ModelComparison, Ruling
 from oragent.formulate.options import ACCEPTED_GAP, Options
 from oragent.formulate.running import ExecutionResult, Report
 from oragent.modelling.data.display import number, plain, quoted
-from oragent.modelling.data.flat_model import Sense
 
 # Largest distance of a value from a whole number.
 WHOLE = 1e-5
@@ -77,6 +77,9 @@ class Checked:
             options that do not compare them.
         note: Reason why a part was not checked; may be empty.
         sentences: Sentence of the problem by the name of the program's row that states it.
+        aims: Aims of the checker, with their values at the solution.
+        compared_aims: Number of the most important aims of the program whose optima were compared; None in folders of
+            older versions.
     """
 
     state: CheckStatus
@@ -87,6 +90,8 @@ class Checked:
     compared: bool = False
     note: str = ""
     sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
+    aims: tuple[StatedAim, ...] = ()
+    compared_aims: int | None = None
 
     @property
     def feedback(self) -> str:
@@ -98,12 +103,10 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     """Turn the report of a checker into findings."""
     if report.problem:
         return Checked(CheckStatus.UNCHECKED, note=f"the checker does not run: {report.problem}")
-    findings = list(_check_entries(ran, report, options))
+    comparison = report.comparison if options.solve_checks else None
+    aims = comparison.aims if comparison is not None and comparison.aims else _match_numbers(ran, report)
+    findings = [*_check_entries(report, options), *_check_aims(ran, report, aims, options)]
     broken = len(findings)
-    if options.solve_checks:
-        comparison = report.comparison
-    else:
-        comparison = None
     if comparison is not None and comparison.ruling in RULED:
         reason = RULED[comparison.ruling]
         names = [finding.name for finding in findings]
@@ -132,7 +135,19 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
         compared,
         note,
         dict(report.sentences),
+        aims,
+        len(aims) if comparison is None else comparison.compared_aims,
     )
+
+
+def _match_numbers(ran: ExecutionResult, report: Report) -> tuple[StatedAim, ...]:
+    """Return the aims of a checker that is known by its numbers alone."""
+    assert ran.milp is not None
+    stated = [
+        StatedAim(name, SENSES[relation], value) for name, value, relation, _, _ in report.entries if relation in SENSES
+    ]
+    point = ran.solution.values if ran.solution is not None and ran.solution.status.has_point else None
+    return match_aims(staged_objectives(ran.milp), point, stated)
 
 
 def _is_compared(comparison: ModelComparison | None, options: Options) -> bool:
@@ -143,22 +158,9 @@ def _is_compared(comparison: ModelComparison | None, options: Options) -> bool:
     return comparison.within is not None and comparison.within <= (options.gap or ACCEPTED_GAP)
 
 
-def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> Iterator[CheckFinding]:
-    whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
-    if options.published and whole:
-        value = ran.objective
-    else:
-        value = None
-    if value is not None and not math.isclose(value, round(value)):
-        yield CheckFinding(
-            Reason.INTEGRALITY, "objective", _fraction_text("objective", "", value), value, float(round(value))
-        )
-    aims = sum(relation in SENSES for _, _, relation, _, _ in report.entries)
+def _check_entries(report: Report, options: Options) -> Iterator[CheckFinding]:
     for name, left_side, relation, right, sentence in report.entries:
-        if sentence:
-            why = f" ({plain(sentence, 300)})"
-        else:
-            why = ""
+        why = _sentence_text(sentence)
         if relation == "integer":
             if not _is_whole(left_side, options):
                 if math.isfinite(left_side):
@@ -166,12 +168,6 @@ def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> It
                 else:
                     nearest = None
                 yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
-        elif relation in SENSES:
-            # Several objectives are compared by their optima, because a program may weight them or solve them in
-            # sequence.
-            if aims > 1:
-                continue
-            yield from _check_objective(ran, name, left_side, SENSES[relation], why, options)
         elif relation in RELATIONS and not _relation_holds(left_side, RELATIONS[relation], right, options):
             yield CheckFinding(
                 Reason.VIOLATED,
@@ -180,6 +176,48 @@ def _check_entries(ran: ExecutionResult, report: Report, options: Options) -> It
                 left_side,
                 right,
             )
+
+
+def _sentence_text(sentence: str) -> str:
+    return f" ({plain(sentence, 300)})" if sentence else ""
+
+
+def _check_aims(
+    ran: ExecutionResult, report: Report, aims: Sequence[StatedAim], options: Options
+) -> Iterator[CheckFinding]:
+    """Compare the aims of the checker with the objectives of the program to which they correspond.
+
+    Aims that correspond to none are compared by their optima, because a program may weight them.
+    """
+    assert ran.milp is not None
+    whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
+    if options.published and whole and ran.objective is not None:
+        nearest = round(ran.objective)
+        if not math.isclose(ran.objective, nearest):
+            text = _fraction_text("objective", "", ran.objective)
+            yield CheckFinding(Reason.INTEGRALITY, "objective", text, ran.objective, float(nearest))
+    objectives = staged_objectives(ran.milp)
+    has_point = ran.solution is not None and ran.solution.status.has_point
+    stated = [entry for entry in report.entries if entry[2] in SENSES]
+    for position, aim in enumerate(aims):
+        if aim.aim is None:
+            continue
+        objective = objectives[aim.aim]
+        why = _sentence_text(stated[position][4]) if position < len(stated) else ""
+        if (objective.sense is not aim.sense) is not aim.is_negated:
+            text = (
+                f"the objective {quoted(aim.name)}{why} is to {aim.sense}; the program's model is to {objective.sense}"
+            )
+            yield CheckFinding(Reason.OBJECTIVE, aim.name, text)
+        elif has_point and aim.value is not None:
+            assert ran.solution is not None
+            value = objective.at(ran.solution.values) * (-1 if aim.is_negated else 1)
+            if not _relation_holds(aim.value, "=", value, options):
+                text = (
+                    f"the objective {quoted(aim.name)}{why} has the value {number(aim.value)} at this solution; by "
+                    f"the program's model it is {number(value)}"
+                )
+                yield CheckFinding(Reason.OBJECTIVE, aim.name, text, aim.value, value)
 
 
 def _violation_text(name: str, why: str, left_side: float, relation: str, right: float) -> str:
@@ -209,26 +247,6 @@ def _relation_holds(left_side: float, relation: str, right: float, options: Opti
     if math.isnan(over):
         return False
     return {"<=": over <= allowed, ">=": over >= -allowed, "=": abs(over) <= allowed}[relation]
-
-
-def _check_objective(
-    ran: ExecutionResult, name: str, value: float, sense: Sense, why: str, options: Options
-) -> Iterator[CheckFinding]:
-    assert ran.milp is not None
-    if ran.milp.sense is not sense:
-        text = f"the objective {quoted(name)}{why} is to {sense}; the program's model is to {ran.milp.sense}"
-        yield CheckFinding(Reason.OBJECTIVE, name, text)
-    elif (
-        ran.status is not None
-        and ran.status.has_point
-        and ran.objective is not None
-        and not _relation_holds(value, "=", ran.objective, options)
-    ):
-        text = (
-            f"the objective {quoted(name)}{why} has the value {number(value)} at this solution; by the program's model "
-            f"it is {number(ran.objective)}"
-        )
-        yield CheckFinding(Reason.OBJECTIVE, name, text, value, ran.objective)
 
 
 def _comparison_text(reason: Reason, why: str) -> str:

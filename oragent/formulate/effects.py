@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from oragent.formulate.aims import staged_objectives
 from oragent.formulate.model_class import solve_model
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.modelling.data.solution import Solution, SolveStatus
@@ -40,7 +41,8 @@ class LimitEffect:
         rows: Number of rows.
         limits: Original right-hand sides.
         relation: ``<=`` or ``>=``.
-        changes: Change of the objective by percent of relaxation; percentages that were not solved are missing.
+        changes: Change of an aim by percent of relaxation; percentages that were not solved are missing.
+        aim: Position of the aim, which is the most important one that changes; 0 is the most important aim of all.
     """
 
     name: str
@@ -49,10 +51,11 @@ class LimitEffect:
     limits: tuple[float, ...]
     relation: str
     changes: Mapping[int, float]
+    aim: int = 0
 
     @property
     def size(self) -> float:
-        """Largest absolute change of the objective."""
+        """Largest absolute change of the aim."""
         return max(map(abs, self.changes.values()), default=0.0)
 
 
@@ -90,26 +93,33 @@ def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) ->
         total_s: Wall-clock seconds; groups that are not solved in time are omitted.
 
     Returns:
-        Effects by decreasing size. Groups without an effect are omitted.
+        Effects by aim and decreasing size. Groups without an effect are omitted.
     """
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
         return ()
     deadline = time.monotonic() + total_s
+    objectives = staged_objectives(milp)
+    before = [objective.at(solution.values) for objective in objectives]
     effects = []
     for (name, relation), rows in list(_group_rows(milp, solution).items())[:MAX_GROUPS]:
-        changes: dict[int, float] = {}
+        # Changes of each aim by percent, where no more important aim changes.
+        changes: dict[int, dict[int, float]] = {}
         for percent in PERCENTS:
             seconds = min(EACH_S, deadline - time.monotonic())
             if seconds <= 0:
                 break
             solved = solve_model(_loosen(milp, rows, percent / 100), seconds)
             if solved.status is SolveStatus.OPTIMAL and solved.objective is not None:
-                changes[percent] = solved.objective - solution.objective
+                steps = [objective.at(solved.values) - old for objective, old in zip(objectives, before, strict=True)]
+                changed = (aim for aim, step in enumerate(steps) if abs(step) > SAME * max(1.0, abs(before[aim])))
+                aim = next(changed, len(steps) - 1)
+                changes.setdefault(aim, {})[percent] = steps[aim]
         limits = tuple(row.rhs for row in rows)
-        effect = LimitEffect(name, rows[0].meaning, len(rows), limits, str(relation), changes)
-        if effect.size > SAME * max(1.0, abs(solution.objective)):
-            effects.append(effect)
-    return tuple(sorted(effects, key=lambda effect: -effect.size))
+        for aim, steps_of_aim in changes.items():
+            effect = LimitEffect(name, rows[0].meaning, len(rows), limits, str(relation), steps_of_aim, aim)
+            if effect.size > SAME * max(1.0, abs(before[aim])):
+                effects.append(effect)
+    return tuple(sorted(effects, key=lambda effect: (effect.aim, -effect.size)))
 
 
 def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan | None:
@@ -118,9 +128,10 @@ def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan 
     Returns:
         None if the bounds alone are infeasible, no plan was found in time, or the model is not linear.
     """
-    if not milp.is_linear:
+    single = _without_goals(milp)
+    if not single.is_linear:
         return None
-    near = nearest(milp, limit_s=limit_s)
+    near = nearest(single, limit_s=limit_s)
     if near.total is None or not near.needed:
         return None
     shortages = tuple(
@@ -150,15 +161,10 @@ def find_alternative(
     Returns:
         Values of the other plan by variable, for decisions that differ; empty if no plan was found.
     """
-    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not milp.is_linear:
+    single = _without_goals(milp)
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not single.is_linear:
         return {}
-    slack = SAME * max(1.0, abs(solution.objective))
-    sign = milp.sense.sign
-    limit = solution.objective - milp.objective.constant + sign * slack
-    relation = Relation.AT_MOST if sign > 0 else Relation.AT_LEAST
-    taken = {row.name for row in milp.rows}
-    name = next(name for name in (f"optimum {number}" for number in range(len(taken) + 1)) if name not in taken)
-    rows = (*milp.rows, Row(name, milp.objective.terms, relation, limit))
+    rows = (*milp.rows, *_optimum_rows(milp, solution))
     rng = np.random.default_rng(0)
     weights = {variable.name: float(rng.uniform(1, 2)) for variable in milp.variables if variable.name in names}
     for direction in (1.0, -1.0):
@@ -167,7 +173,7 @@ def find_alternative(
             for variable in milp.variables
             if variable.name in weights
         }
-        alternative = solve_model(replace(milp, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s)
+        alternative = solve_model(replace(single, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s)
         if not alternative.status.has_point:
             continue
         changed = {key: value for key, value in alternative.values.items() if key in weights}
@@ -177,6 +183,23 @@ def find_alternative(
         if any(abs(value - solution.values[key]) > least for key, value in changed.items()):
             return changed
     return {}
+
+
+def _without_goals(milp: Milp) -> Milp:
+    return replace(milp, features=replace(milp.features, goals=()))
+
+
+def _optimum_rows(milp: Milp, solution: Solution) -> list[Row]:
+    """Return rows that hold each aim at its value."""
+    taken = {row.name for row in milp.rows}
+    rows = []
+    for objective in staged_objectives(milp):
+        value, sign = objective.at(solution.values), objective.sense.sign
+        limit = value - objective.constant + sign * SAME * max(1.0, abs(value))
+        name = next(name for name in (f"optimum {number}" for number in range(len(taken) + 1)) if name not in taken)
+        taken.add(name)
+        rows.append(Row(name, objective.terms, Relation.AT_MOST if sign > 0 else Relation.AT_LEAST, limit))
+    return rows
 
 
 def _side(variable: Variable, value: float, direction: float) -> float:

@@ -6,6 +6,7 @@ runs only in its own process, and its output is a claim. The captured model is s
 
 # isort: skip  # pins numerical libraries to one thread
 import json
+import math
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import Any
 from oragent.harness import CandidateError, Guest
 from oragent._base.errors import ModellingError
 from oragent.formulate import warm  # noqa: F401  # the first solve is done, our solver is in place
+from oragent.formulate.aims import direct_objectives
 from oragent.formulate.data import column_names, map_leaves
 from oragent.formulate.model_class import solve_model
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
 from oragent.formulate.program_call import POSITION, run_program
 from oragent.formulate.symbols import check_numbers, check_symbols
 from oragent.modelling.capture.assembling import assemble
-from oragent.modelling.capture.reading import read_model
+from oragent.modelling.capture.reading import ReadModel, read_model
+from oragent.modelling.capture.solve_sequence import HeldObjective, join_solves
 from oragent.modelling.convert.pulp_models import read_variable
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.names import to_milp
@@ -61,13 +64,13 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     claim = json.loads(guest.run(run_program, request["arguments"], INNER * request["limit_s"], request["gap"]))
     if len(json.dumps(claim["returned"])) > MAX_RETURNED:
         raise CandidateError("returned too much: return only the model's variables", "invalid")
-    models, problem = [], ""
-    for text in claim["models"]:
+    reads, problem = [], ""
+    for text, objective in zip(claim["models"], claim["objectives"], strict=True):
         try:
-            models.append(_read_captured(text))
+            reads.append((read_model(text.encode()), _finite(objective)))
         except ModellingError as wrong:
             problem = str(wrong)
-    captured = _choose_model(models, column_names(claim["columns"]))
+    captured, problem = _choose_model(reads, column_names(claim["columns"]), problem)
     if captured is None:
         return {
             "status": "unsolved",
@@ -76,7 +79,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         }
     names = [variable.name for variable in captured.milp.variables]
     columns = map_leaves(claim["columns"], lambda leaf: _column_name(leaf, names))
-    milp = _add_unused_variables(captured.milp, columns, claim["variables"])
+    milp = direct_objectives(_add_unused_variables(captured.milp, columns, claim["variables"]))
     limits = (request["limit_s"], request["gap"], request["solver"], request["threads"])
     try:
         solution = solve_model(milp, *limits, is_schedule=captured.is_schedule)
@@ -91,26 +94,23 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         "models": len(claim["models"]),
         "framework": captured.framework,
         "is_schedule": captured.is_schedule,
+        "held": [asdict(held) for held in captured.held],
     }
 
 
 @dataclass(frozen=True)
 class _Captured:
-    """A recorded model with the program's names."""
+    """A recorded model with the program's names, and the earlier objectives that it holds."""
 
     milp: Milp
     framework: str
     is_schedule: bool
+    held: tuple[HeldObjective, ...] = ()
 
 
-def _read_captured(text: str) -> _Captured:
-    """Read a recorded model.
-
-    Raises:
-        ModellingError: It cannot be read, or a part of it cannot be captured.
-    """
-    read = read_model(text.encode())
-    return _Captured(to_milp(assemble(read).model), read.framework, read.is_schedule)
+def _finite(value: Any) -> float | None:
+    """Return a claimed objective; None if it is not a finite number."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _column_name(leaf: Any, names: list[str]) -> Any:
@@ -121,14 +121,28 @@ def _column_name(leaf: Any, names: list[str]) -> Any:
     return names[position] if 0 <= position < len(names) else None
 
 
-def _choose_model(models: list[_Captured], names: set[str]) -> _Captured | None:
-    """Return the last model that contains returned variables; otherwise the last model."""
-    for captured in reversed(models):
-        if names & {variable.name for variable in captured.milp.variables}:
-            return captured
-    if models:
-        return models[-1]
-    return None
+def _choose_model(
+    reads: list[tuple[ReadModel, float | None]], names: set[str], problem: str
+) -> tuple[_Captured | None, str]:
+    """Return the last model that contains returned variables, otherwise the last model, and why others are not used.
+
+    Objectives of earlier solves that the model holds belong to it.
+    """
+    usable: list[tuple[int, Milp]] = []
+    for number, (read, _) in enumerate(reads):
+        try:
+            usable.append((number, to_milp(assemble(read).model)))
+        except ModellingError as wrong:
+            problem = str(wrong)
+    if not usable:
+        return None, problem
+    fitting = [entry for entry in usable if names & {variable.name for variable in entry[1].variables}]
+    number, milp = (fitting or usable)[-1]
+    read = reads[number][0]
+    joined = join_solves([each for each, _ in reads[: number + 1]], [claim for _, claim in reads[: number + 1]])
+    if joined.held:
+        milp = to_milp(assemble(joined.read).model)
+    return _Captured(milp, read.framework, read.is_schedule, joined.held), problem
 
 
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:

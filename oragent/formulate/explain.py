@@ -71,14 +71,6 @@ def data_labels(result: FormulationResult) -> dict[str, None]:
     return labels | dict(islice(((label, None) for label in inner if label not in joined), MAX_LABELS - len(labels)))
 
 
-def objective_unit(pool: Sequence[PoolEntry]) -> str:
-    """Return the unit of the objective in the formalization; empty without one."""
-    parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
-    if parsed:
-        return str(parsed[-1].get("UNIT") or "").strip()
-    return ""
-
-
 def _is_index(text: str, labels: Mapping[str, None]) -> bool:
     """Return True if a part of a joined key, such as ``Köln`` of ``Köln,W1``, is an index on its own."""
     return text.strip() in labels or text.strip().isdecimal()

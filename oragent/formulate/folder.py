@@ -19,7 +19,7 @@ from oragent.formulate.effects import (
     measure_effects,
     plan_with_shortages,
 )
-from oragent.formulate.explain import add_sentences, break_down, constraint_sentences, group_decisions, objective_unit
+from oragent.formulate.explain import add_sentences, break_down, constraint_sentences, group_decisions
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.model_class import describe_class
 from oragent.formulate.options import Options
@@ -147,7 +147,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             plain = {"status": result.status, "note": result.message}
         files.replace_file(folder / "solution.json", _json_text(plain))
         if result.milp is not None:
-            milp = _add_meanings(result.milp, folder, result.checks or {})
+            milp = _add_meanings(result, folder)
             write(milp, folder / "milp.json")
             for form in ("mps", "lp"):
                 try:
@@ -179,9 +179,11 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "status": result.status,
         "class": "" if result.milp is None else describe_class(result.milp, result.is_schedule),
         "framework": result.framework,
+        "aims": [asdict(aim) for aim in result.aims],
+        # Value, unit and sense of the most important aim.
         "objective": result.objective,
-        "unit": objective_unit(result.pool),
-        "sense": None if result.milp is None else str(result.milp.sense),
+        "unit": result.aims[0].unit if result.aims else "",
+        "sense": str(result.aims[0].sense) if result.aims else None,
         "bound": None if solution is None else solution.bound,
         "gap": None if solution is None else solution.gap,
         "values": result.values,
@@ -197,12 +199,19 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
     }
 
 
-def _add_meanings(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
-    """Return the model with the text of the problem and the sentence of each row as meanings."""
-    sentences = checks.get("sentences") or {}
+def _add_meanings(result: FormulationResult, folder: Path) -> Milp:
+    """Return the model with the text of the problem and the sentence of each row as meanings.
+
+    Among several aims, the model's own objective is the last one, which gets its unit.
+    """
+    assert result.milp is not None
+    milp, sentences = result.milp, (result.checks or {}).get("sentences") or {}
     rows = tuple(replace(row, meaning=row.meaning or sentences.get(row.name, "")) for row in milp.rows)
     about = " ".join((folder / "problem.md").read_text(encoding="utf-8").split())
-    return replace(milp, rows=rows, meaning=milp.meaning or about[:ABOUT_CHARACTERS])
+    objective = milp.objective
+    if len(result.aims) > 1 and not result.is_weighted:
+        objective = replace(objective, unit=objective.unit or result.aims[-1].unit)
+    return replace(milp, rows=rows, objective=objective, meaning=milp.meaning or about[:ABOUT_CHARACTERS])
 
 
 def _plain_request(request: FormulationRequest) -> dict[str, Any]:

@@ -1,17 +1,29 @@
 """Formulate one problem as a case of a study; the result is plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from oragent._base.budget import Spent
 from oragent.formulate import modules
+from oragent.formulate.aims import (
+    Aim,
+    AimFacts,
+    choose_senses,
+    direct_objectives,
+    direct_solution,
+    list_aims,
+    read_aim_facts,
+    read_stated_aim,
+    staged_objectives,
+)
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
 from oragent.formulate.requirements import NOT_SOLVED, list_readings, list_unmodelled
-from oragent.formulate.running import FormulationRunner
+from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession, PersonQuestion
 from oragent.formulate.verdicts import Judgement, decide_verdict
 from oragent.ledger.case import LedgerCase
@@ -44,6 +56,7 @@ class FormulationResult:
         unmodelled: Requirements that the formalization omits by its own statement: sentence and reason.
         framework: Name and version of the library in which the program wrote the model; empty if it is not known.
         is_schedule: Whether the program's model has intervals, machines or cumulative resources of CP-SAT.
+        held: Row or variable by which the program held an objective in later solves, by the name of the objective.
     """
 
     status: str
@@ -66,6 +79,7 @@ class FormulationResult:
     unmodelled: tuple[Sequence[str], ...] = ()
     framework: str = ""
     is_schedule: bool = False
+    held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -86,8 +100,33 @@ class FormulationResult:
 
     @property
     def objective(self) -> float | None:
-        """Objective of the solution."""
-        return self.solution["objective"] if self.solution else None
+        """Value of the most important aim."""
+        return self.aims[0].value if self.aims else None
+
+    @property
+    def model_values(self) -> tuple[float | None, ...]:
+        """Values of the objectives of the model, such as that of a weighted sum."""
+        if self.is_weighted:
+            assert self.milp is not None
+            return tuple(aim.value for aim in list_aims(self.milp, self.solution, ()))
+        return tuple(aim.value for aim in self.aims)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Return True if the aims are those of the checker, which the model weights or holds in its own way."""
+        return self.milp is not None and len(self.aims) > len(staged_objectives(self.milp))
+
+    @cached_property
+    def aims(self) -> tuple[Aim, ...]:
+        """Aims with their values at the solution, the most important first; empty without a model."""
+        if self.milp is None:
+            return ()
+        checks = self.checks or {}
+        stated = tuple(read_stated_aim(aim) for aim in checks.get("aims", ()))
+        # Without a checker, the verdict says that nothing was compared.
+        compared = checks.get("compared_aims")
+        facts = find_aim_facts(self.pool, max(len(staged_objectives(self.milp)), len(stated)))
+        return list_aims(self.milp, self.solution, facts, stated, self.held, compared)
 
     def to_plain(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -146,7 +185,8 @@ async def formulate_case(
 
 def collect_result(session: FormulationSession, answer: FormulationAttempt) -> FormulationResult:
     """Return the result of a session, with one of its attempts as the answer."""
-    options, ran = session.options, answer.ran
+    options, ran = session.options, _direct_result(session, answer)
+    readings = session.readings or (_unsolved_readings(session) if ran.milp is None else ())
     return FormulationResult(
         status=str(ran.verdict or ran.status),
         answer=answer.is_answer
@@ -165,11 +205,40 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         metamorphic=tuple(asdict(record) for record in answer.properties or ()),
         spent=session.case.used,
         columns=ran.columns,
-        readings=tuple(session.readings or (_unsolved_readings(session) if ran.milp is None else ())),
+        readings=tuple(_direct_reading(reading, answer.ran, ran) for reading in readings),
         unmodelled=tuple(list_unmodelled(session.pool.parsed_of("formalization"))),
         framework=ran.framework,
         is_schedule=ran.is_schedule,
+        held=dict(ran.held),
     )
+
+
+def _direct_result(session: FormulationSession, answer: FormulationAttempt) -> ExecutionResult:
+    """Return the result with the objectives in the direction of the checker or of the program's author."""
+    ran = answer.ran
+    if ran.milp is None or ran.solution is None:
+        return ran
+    stated = answer.checked.aims if answer.checked else ()
+    facts = find_aim_facts(session.pool, len(staged_objectives(ran.milp)))
+    directed = direct_objectives(ran.milp, choose_senses(ran.milp, ran.solution, stated, facts))
+    return replace(ran, milp=directed, solution=direct_solution(ran.milp, directed, ran.solution))
+
+
+def _direct_reading(reading: Mapping[str, Any], ran: ExecutionResult, directed: ExecutionResult) -> dict[str, Any]:
+    """Return a reading whose aims have the directions of those of the answer."""
+    values = reading.get("aims", ())
+    if ran.milp is None or directed.milp is None or not values:
+        return dict(reading)
+    pairs = zip(staged_objectives(ran.milp), staged_objectives(directed.milp), strict=True)
+    signs = [1 if before.sense is after.sense else -1 for before, after in pairs]
+    aims = [sign * value + 0.0 for sign, value in zip(signs, values, strict=False)]
+    return {**reading, "aims": aims, "objective": aims[0]}
+
+
+def find_aim_facts(pool: Sequence[PoolEntry], count: int) -> tuple[AimFacts, ...]:
+    """Return what the formalization says of each aim; empty without a formalization."""
+    parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
+    return read_aim_facts(parsed[-1], count) if parsed else ()
 
 
 def _unsolved_readings(session: FormulationSession) -> list[dict[str, Any]]:
@@ -195,7 +264,8 @@ def _plain_attempt(attempt: FormulationAttempt) -> dict[str, Any]:
         "verdict": str(attempt.ran.verdict or ""),
         "status": str(attempt.ran.status or ""),
         "message": attempt.ran.message,
-        "objective": attempt.ran.objective,
+        "objective": attempt.ran.aim_values[0] if attempt.ran.aim_values else attempt.ran.objective,
+        "aims": list(attempt.ran.aim_values),
         "values": attempt.ran.values,
         "checks": asdict(attempt.checked) if attempt.checked else None,
     }

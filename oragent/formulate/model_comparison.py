@@ -5,15 +5,17 @@ checker's rows are solved with the program's objective. The program is contradic
 checks, by any such point if the program is infeasible, and by a row that bounds the direction of an unbounded program.
 """
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
 from oragent._base.errors import ModellingError
+from oragent.formulate.aims import StatedAim, match_aims, staged_objectives
 from oragent.formulate.model_class import ANY, ProductTerms, solve_model
 from oragent.modelling.data.display import number, plain, quoted
-from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow, QuadraticTerm
+from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow
 from oragent.modelling.data.flat_model import (
     INFINITY,
     Milp,
@@ -116,6 +118,8 @@ class ModelComparison:
         objective: Objective of that point; None without one.
         proven: Whether the checker's model was solved to a proven result.
         within: If undecided: relative amount by which a point of the checks can be better; None if unknown.
+        aims: Aims of the checker, with the corresponding objectives of the program.
+        compared_aims: Number of the most important aims of the program that were compared; None if unknown.
     """
 
     ruling: Ruling
@@ -125,6 +129,8 @@ class ModelComparison:
     objective: float | None = None
     proven: bool = False
     within: float | None = None
+    aims: tuple[StatedAim, ...] = ()
+    compared_aims: int | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,8 @@ class _ObjectiveGap:
     best: float
     sense: Sense
     tolerance: float = 0.0
+    # Amount that the program lets less important aims take, and that the text may not allow.
+    slack: float = 0.0
 
     @property
     def gain(self) -> float:
@@ -142,14 +150,34 @@ class _ObjectiveGap:
         return self.sense.sign * (self.value - self.best)
 
 
-def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
-    """Build a model of the checker's rows and objective over the returned columns of the program.
+def state_aims(milp: Milp, solution: Solution, entries: Sequence[CheckRow]) -> tuple[StatedAim, ...]:
+    """Return the aims of a checker with the corresponding objectives of a program."""
+    point = solution.values if solution.status.has_point else None
+    stated = []
+    for entry in entries:
+        if entry.relation in SENSES:
+            value = None if point is None else _value_of(entry, point)
+            terms = None if any(entry.products.values()) else entry.terms
+            stated.append(StatedAim(entry.name, SENSES[entry.relation], value, terms))
+    return match_aims(staged_objectives(milp), point, stated)
 
-    Without an objective of the checker, the program's is used. Values are at least 0 unless the program allows
-    negative ones; only columns that the checks declare as integer are integer.
+
+def _value_of(entry: CheckRow, point: Mapping[str, float]) -> float:
+    linear = sum(size * point.get(name, 0.0) for name, size in entry.terms.items())
+    products = (size * point.get(a, 0.0) * point.get(b, 0.0) for (a, b), size in entry.products.items())
+    return linear + sum(products) - entry.rhs
+
+
+def checker_milp(
+    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str], aims: Sequence[StatedAim] = ()
+) -> Milp:
+    """Build a model of the checker's rows and objectives over the returned columns of the program.
+
+    Without an objective of the checker, the program's is used if it is the only one and over these columns. Values are
+    at least 0 unless the program allows negative ones; only columns that the checks declare as integer are integer.
 
     Raises:
-        ModellingError: No objective is known over these columns, or an entry is not a check.
+        ModellingError: An entry is not a check.
     """
     whole = {next(iter(entry.terms)) for entry in entries if entry.relation == "integer" and len(entry.terms) == 1}
     variables = tuple(
@@ -165,7 +193,7 @@ def checker_milp(milp: Milp, entries: Sequence[CheckRow], columns: Collection[st
     builder = _ChecksBuilder()
     for entry in entries:
         builder.add(entry)
-    objective, sense, features = _choose_objective(milp, entries, columns)
+    objective, sense, features = _choose_objective(milp, entries, columns, aims)
     features = replace(features, quadratic_rows=tuple(builder.quadratic_rows), indicators=tuple(builder.indicators))
     return Milp((*variables, *builder.switches), tuple(builder.rows), objective, sense, "checks", features=features)
 
@@ -229,7 +257,8 @@ def find_counterexample(
     Raises:
         ModellingError: The rows do not make a model.
     """
-    checks = checker_milp(milp, entries, columns)
+    aims = state_aims(milp, solution, entries)
+    checks = checker_milp(milp, entries, columns, aims)
     try:
         answer = solve_model(checks, limit_s, solver=solver, threads=threads)
     except ModellingError:
@@ -240,6 +269,23 @@ def find_counterexample(
     if answer.status.has_point:
         values = {name: value for name, value in answer.values.items() if name in columns}
         answer = replace(answer, values=values)
+    comparison = _compare_answers(milp, solution, checks, answer, limit_s)
+    return replace(comparison, aims=aims, compared_aims=_count_compared(milp, aims))
+
+
+def _count_compared(milp: Milp, aims: Sequence[StatedAim]) -> int:
+    """Return the number of the most important aims of the program that a checker states."""
+    objectives = staged_objectives(milp)
+    count = len(objectives)
+    if not aims and objectives[0].is_empty:
+        return count
+    if count == 1 or len(aims) >= count:
+        return count if aims else 0
+    stated = {aim.aim for aim in aims}
+    return next((position for position in range(count) if position not in stated), count)
+
+
+def _compare_answers(milp: Milp, solution: Solution, checks: Milp, answer: Solution, limit_s: float) -> ModelComparison:
     if answer.status is SolveStatus.UNKNOWN or solution.status is SolveStatus.UNKNOWN:
         return ModelComparison(Ruling.UNDECIDED)
     if answer.status is SolveStatus.FEASIBLE:
@@ -254,10 +300,18 @@ def find_counterexample(
 
 
 def _choose_objective(
-    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]
+    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str], aims: Sequence[StatedAim]
 ) -> tuple[Objective, Sense, ModelFeatures[str]]:
-    """Return the last objective of the checker; earlier ones are goals of higher priority."""
+    """Return the last objective of the checker; earlier ones are goals of higher priority.
+
+    If the program has more aims, those count that the checker states without leaving out a more important one: with a
+    free hand in an aim that the checker does not state, its plan would be better in all that follow.
+    """
     stated = [entry for entry in entries if entry.relation in SENSES]
+    objectives = staged_objectives(milp)
+    if len(stated) < len(objectives) and len(objectives) > 1:
+        entry_of = {aim.aim: entry for aim, entry in zip(aims, stated, strict=True)}
+        stated = [entry_of[position] for position in range(_count_compared(milp, aims))]
     if stated:
         last = stated[-1]
         if any(entry.products for entry in stated[:-1]):
@@ -274,32 +328,22 @@ def _choose_objective(
         )
         features = ModelFeatures[str](quadratic=last.expression.quadratic, goals=goals)
         return Objective(last.terms, -last.rhs), SENSES[last.relation], features
-    if set(milp.objective.terms) <= set(columns):
+    if len(objectives) == 1 and set(milp.objective.terms) <= set(columns):
         return milp.objective, milp.sense, ModelFeatures(quadratic=milp.features.quadratic)
-    raise ModellingError("the objective has columns that were not returned, and the checker states no objective")
+    return Objective(), milp.sense, ModelFeatures()
 
 
-def _objectives(checks: Milp) -> list[tuple[Objective, Sense, tuple[QuadraticTerm[str], ...]]]:
-    """Return the objectives of the checks by decreasing priority."""
-    goals = [(Objective(goal.terms, goal.constant), goal.sense, ()) for goal in checks.features.goals]
-    return [*goals, (checks.objective, checks.sense, checks.features.quadratic)]
-
-
-def _value_at(objective: Objective, quadratic: Sequence[QuadraticTerm[str]], point: Mapping[str, float]) -> float:
-    def value(name: str) -> float:
-        return point.get(name, 0.0)
-
-    linear = objective.constant + sum(size * value(name) for name, size in objective.terms.items())
-    return linear + sum(term.at(value) for term in quadratic)
-
-
-def _compare_objectives(checks: Milp, point: Mapping[str, float], best: Mapping[str, float]) -> _ObjectiveGap:
-    """Compare two points by the first objective whose values differ, or by the last one."""
-    for objective, sense, quadratic in _objectives(checks):
-        value, least = (_value_at(objective, quadratic, values) for values in (point, best))
-        gap = _ObjectiveGap(value, least, sense)
+def _compare_objectives(
+    milp: Milp, checks: Milp, point: Mapping[str, float], best: Mapping[str, float]
+) -> _ObjectiveGap:
+    """Compare two points by the first objective of the checks whose values differ, or by the last one."""
+    slacks = [objective.slack for objective in staged_objectives(milp)]
+    for objective, slack in itertools.zip_longest(staged_objectives(checks), slacks):
+        if objective is None:
+            break
+        gap = _ObjectiveGap(objective.at(point), objective.at(best), objective.sense, slack=slack or 0.0)
         tolerance = BETTER if checks.is_linear else BETTER_NONLINEAR
-        gap = replace(gap, tolerance=tolerance * max(1.0, abs(least)))
+        gap = replace(gap, tolerance=tolerance * max(1.0, abs(gap.best)))
         if abs(gap.gain) > gap.tolerance:
             break
     return gap
@@ -308,13 +352,13 @@ def _compare_objectives(checks: Milp, point: Mapping[str, float], best: Mapping[
 def _against_incumbent(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:
     """Compare the program's point with the bound of a model of checks whose optimum is not proven."""
     point = {name: value for name, value in solution.values.items() if name in answer.values}
-    gap = _compare_objectives(checks, point, answer.values)
-    if gap.gain > gap.tolerance and solution.status is SolveStatus.OPTIMAL:
+    gap = _compare_objectives(milp, checks, point, answer.values)
+    if gap.gain > gap.tolerance + gap.slack and solution.status is SolveStatus.OPTIMAL:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
     if answer.bound is None or checks.features.goals:
         return ModelComparison(Ruling.UNDECIDED)
-    value = _value_at(checks.objective, checks.features.quadratic, point)
+    value = staged_objectives(checks)[-1].at(point)
     better = max(0.0, checks.sense.sign * (value - answer.bound))
     return ModelComparison(Ruling.UNDECIDED, within=better / max(1.0, abs(value)))
 
@@ -330,13 +374,16 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
         names = _conflict_names(checks)
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
-    gap = _compare_objectives(checks, point, answer.values)
+    gap = _compare_objectives(milp, checks, point, answer.values)
     gain, slack = gap.gain, gap.tolerance
-    sign = milp.sense.sign
+    if slack < abs(gain) <= slack + gap.slack:
+        return ModelComparison(Ruling.UNDECIDED)
+    # Bound of the program's model in the direction of the checks.
+    sign = checks.sense.sign
     if solution.bound is None:
         reach = -sign * INFINITY
     else:
-        reach = solution.bound
+        reach = solution.bound if checks.sense is milp.sense else -solution.bound
     if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
         # The program may allow a better point that its solver did not find.
         return ModelComparison(Ruling.UNDECIDED)

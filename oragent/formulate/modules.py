@@ -70,7 +70,9 @@ async def solve_readings(session: FormulationSession) -> None:
             ran = await asyncio.to_thread(session.runner.run_program, source, session.problem.interface, session.data)
         except ReplyError as problem:
             ran = ExecutionResult(SolveVerdict.COMPILE_ERROR, str(problem))
-        record = {**asdict(reading), "status": str(ran.verdict or ran.status), "objective": ran.objective}
+        values = ran.aim_values
+        record = {**asdict(reading), "status": str(ran.verdict or ran.status), "aims": list(values)}
+        record["objective"] = values[0] if values else None
         session.readings.append(record | {"changed": _changed_decisions(answer.ran, ran)})
 
 

@@ -16,12 +16,11 @@ from oragent.formulate.explain import (
     break_down,
     constraint_sentences,
     group_decisions,
-    objective_unit,
 )
 from oragent.formulate.folder import FormulationEnd, FormulationRequest
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.plan_tables import order_families
-from oragent.formulate.printing import explain_outcome, headline
+from oragent.formulate.printing import describe_aims, describe_values, explain_outcome, headline
 from oragent.formulate.requirements import has_same_optimum
 from oragent.modelling.convert.mathematics import to_mathml
 from oragent.modelling.data.display import figure, signed
@@ -73,13 +72,19 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             found=result,
             options=request.options,
             solution=solution,
-            objective=None if solution is None or solution.objective is None else figure(solution.objective),
+            objective=None if result.objective is None else describe_values(result.model_values),
+            unit=result.aims[0].unit if result.aims else "",
             readings=[
-                (reading, reading["status"] if reading["objective"] is None else figure(reading["objective"]))
+                (
+                    reading,
+                    reading["status"]
+                    if reading["objective"] is None
+                    else describe_values(reading.get("aims") or [reading["objective"]]),
+                )
                 for reading in result.readings
             ],
-            same=[reading for reading in result.readings if has_same_optimum(reading, result.objective)],
-            unit=objective_unit(result.pool),
+            same=[reading for reading in result.readings if has_same_optimum(reading, result.model_values)],
+            aims=list(zip(result.aims, describe_aims(result.aims), strict=True)),
             decisions=layout_families(families),
             parts=parts,
             uses=uses,

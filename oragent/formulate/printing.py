@@ -1,15 +1,17 @@
 """Output of a formulation in the terminal: first the verdict, then decisions, open questions, effects and attempts."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 
 from oragent._base.terminal import print_line
 from oragent._base.text_format import escape_text, one_line
+from oragent.formulate.aims import Aim, staged_objectives
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.effects import LimitEffect, Shortage
-from oragent.formulate.explain import break_down, group_decisions, objective_unit
+from oragent.formulate.explain import break_down, group_decisions
 from oragent.formulate.folder import FormulationEnd
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.plan_tables import order_families
@@ -17,7 +19,7 @@ from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rerun import Rerun
 from oragent.formulate.verdicts import Verdict
 from oragent.modelling.data.display import figure, signed
-from oragent.modelling.data.flat_model import Milp, Sense
+from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.data.value_tables import layout_families, print_tables
 from oragent.modelling.operations.flat_explanation import explain_unbounded
@@ -63,15 +65,45 @@ def headline(outcome: FormulationEnd) -> str:
     if result.milp is None or solution is None:
         return f"{verdict}: {escape_text(result.status)}"
     if solution.objective is None:
-        return f"{verdict}: {describe_status(result.milp, solution)}"
-    objective = f"{figure(solution.objective)} {escape_text(objective_unit(result.pool))}".rstrip()
+        return f"{verdict}: {describe_status(result, solution)}"
+    aims = ", ".join(describe_aims(result.aims))
     if verdict is Verdict.CONTRADICTED:
-        return f"{verdict}: do not use this plan. Its objective is {objective} ({result.milp.sense})"
-    return f"{verdict}: {objective}, {describe_status(result.milp, solution)}"
+        if len(result.aims) > 1:
+            return f"{verdict}: do not use this plan. Its aims are {aims}"
+        return f"{verdict}: do not use this plan. Its objective is {aims} ({result.milp.sense})"
+    status = describe_status(result, solution)
+    return f"{verdict}: {aims}{';' if len(result.aims) > 1 else ','} {status}"
 
 
-def describe_status(milp: Milp, solution: Solution) -> str:
+def describe_aims(aims: Sequence[Aim]) -> list[str]:
+    """Return the value of each aim with its unit, and of several aims also the sense and what was not compared."""
+    units = [aim.unit for aim in aims]
+    texts = []
+    for aim in aims:
+        value = "-" if aim.value is None else figure(aim.value)
+        amount = f"{value} {escape_text(one_line(aim.unit, 40))}".rstrip()
+        if len(aims) > 1:
+            # The unit says which aim is meant if no other aim has it.
+            name = "" if aim.unit and units.count(aim.unit) == 1 else f"{escape_text(one_line(aim.name, 60))}: "
+            notes = [str(aim.sense)]
+            if aim.slack:
+                notes.append(f"may be {figure(aim.slack)} from the best")
+            if not aim.is_compared:
+                notes.append("not compared")
+            amount = f"{name}{amount} ({', '.join(notes)})"
+        texts.append(amount)
+    return texts
+
+
+def describe_status(result: FormulationResult, solution: Solution) -> str:
     """Return the status with the gap, if there is one."""
+    assert result.milp is not None
+    milp, count = result.milp, len(staged_objectives(result.milp))
+    if len(result.aims) > 1:
+        order = f"by weights ({milp.sense} {figure(solution.objective or 0.0)})" if count == 1 else "in this order"
+        if solution.status is SolveStatus.FEASIBLE and solution.gap is not None and math.isfinite(solution.gap):
+            return f"feasible within {solution.gap:.2%} of the best {order}"
+        return f"{solution.status} {order}"
     if solution.status is SolveStatus.OPTIMAL:
         return f"optimal ({milp.sense})"
     if solution.status is SolveStatus.FEASIBLE and solution.gap is not None and solution.bound is not None:
@@ -91,8 +123,9 @@ def explain_outcome(outcome: FormulationEnd) -> list[str]:
         return []
     if solution.status is SolveStatus.UNBOUNDED:
         return [remark.text for remark in explain_unbounded(result.milp)]
-    unit = escape_text(objective_unit(result.pool))
-    texts = [describe_effect(effect, solution, unit) for effect in outcome.effects[:MAX_EFFECTS]]
+    # A limit changes a weighted sum, and not an aim of it.
+    aims = () if result.is_weighted else result.aims
+    texts = [describe_effect(effect, aims) for effect in outcome.effects[:MAX_EFFECTS]]
     if outcome.alternative:
         texts.append(describe_alternative(outcome.alternative, solution))
     if outcome.incomplete is not None:
@@ -105,9 +138,12 @@ def explain_outcome(outcome: FormulationEnd) -> list[str]:
     return texts
 
 
-def describe_effect(effect: LimitEffect, solution: Solution, unit: str) -> str:
-    """Describe the effect of a limit in one sentence."""
-    assert solution.objective is not None
+def describe_effect(effect: LimitEffect, aims: Sequence[Aim]) -> str:
+    """Describe the effect of a limit on an aim in one sentence."""
+    aim = aims[effect.aim] if effect.aim < len(aims) else None
+    unit = escape_text(one_line(aim.unit, 40)) if aim is not None else ""
+    if aim is not None and not unit and len(aims) > 1:
+        unit = escape_text(one_line(aim.name, 60))
     which = escape_text(one_line(effect.sentence or effect.name, 160))
     amounts = sorted(set(effect.limits))
     if len(amounts) == 1:
@@ -195,20 +231,24 @@ def _question_lines(result: FormulationResult) -> list[str]:
         if reading["objective"] is None:
             second = reading["status"]
         else:
-            second = figure(reading["objective"])
+            second = describe_values(reading.get("aims") or [reading["objective"]])
         lines.append(f"two readings of: {sentence}")
+        values = result.model_values
         if result.objective is None:
             lines.append(f"  {used} (used here); or {alternative}")
-        elif has_same_optimum(reading, result.objective):
+        elif has_same_optimum(reading, values):
             lines.append(f"  {used}; {alternative}: both {second}{describe_differences(reading)}")
         else:
-            lines.append(
-                f"  {used}: {figure(result.objective)}; {alternative}: {second}{describe_differences(reading)}"
-            )
+            lines.append(f"  {used}: {describe_values(values)}; {alternative}: {second}{describe_differences(reading)}")
     for sentence, why in result.unmodelled:
         lines.append(f"not in the model: {one_line(sentence, 120)}{f' ({one_line(why, 80)})' if why else ''}")
     lines += [f"odd, says the model: {one_line(remark, 200)}" for remark in result.remarks]
     return [escape_text(line) for line in lines]
+
+
+def describe_values(values: Sequence[float | None]) -> str:
+    """Return the values of several aims, the most important first."""
+    return ", then ".join("none" if value is None else figure(value) for value in values)
 
 
 def describe_differences(reading: Mapping[str, Any]) -> str:
@@ -246,7 +286,7 @@ def _attempt_text(attempt: Mapping[str, Any]) -> str:
     if attempt["objective"] is None:
         objective = ""
     else:
-        objective = f", objective {figure(attempt['objective'])}"
+        objective = f", objective {describe_values(attempt.get('aims') or [attempt['objective']])}"
     leaves = _flatten_values(attempt["values"])
     if len(leaves) <= MAX_VALUES:
         values = ", ".join(f"{name} = {value}" for name, value in leaves)
@@ -303,7 +343,7 @@ def rerun_lines(rerun: Rerun) -> list[str]:
     """Return old and new objective, and the values that differ, side by side."""
     new = rerun.outcome.result
     assert new is not None
-    before, after = ("none" if value is None else figure(value) for value in (rerun.old.objective, new.objective))
+    before, after = (describe_values(result.model_values) or "none" for result in (rerun.old, new))
     lines = [f"objective: {before} before, {after} now"]
     for name, pair in list(rerun.changes.items())[:MAX_CHANGES]:
         old_text, new_text = ("-" if value is None else figure(value) for value in pair)

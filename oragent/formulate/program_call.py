@@ -19,7 +19,7 @@ from oragent.modelling.capture.sandbox_script import CAPTURE, LIBRARIES
 # Relative gap. HiGHS's own default is 1e-4, which is too wide for an optimum.
 GAP = 1e-9
 # Maximum number of models; the last ones are kept.
-MAX_MODELS = 5
+MAX_MODELS = 8
 DEPTH = 8
 # With this folder, no frame counts as the program's. Its models need no families, because their names are those of the
 # returned values.
@@ -53,31 +53,39 @@ def run_program(function: Callable[..., Any], arguments: list[Any], limit_s: flo
     Returns:
         JSON: ``returned`` (numbers; None for variables), ``columns`` (the same with names or positions of variables
         instead of numbers; a value returned under its variable's name counts as that variable), ``models`` (the last
-        recorded models as texts), ``variables`` (bounds and kind of returned variables of PuLP, which drops a
-        variable that no row or objective mentions).
+        recorded models as texts), ``objectives`` (that the solvers returned, one for each model), ``variables`` (bounds
+        and kind of returned variables of PuLP, which drops a variable that no row or objective mentions).
     """
     RECORDER.begin(time.process_time() + limit_s, max(gap, GAP), NO_FOLDER)
     install_hooks({library: _installer(module) for library, module in RECORDERS.items()})
     returned = function(*arguments)
     names = sorted(name for name in RECORDER.files if not name.endswith(POINT))[-MAX_MODELS:]
-    reader = _ReturnedReader(_last_point(names))
+    points = [_read_point(name) for name in names]
+    reader = _ReturnedReader(_last_point(names, points))
     values, columns = reader.split(returned, DEPTH)
     models = [RECORDER.files[name] for name in names]
-    return json.dumps({"returned": values, "columns": columns, "models": models, "variables": reader.variables})
+    objectives = [point.get("objective") for point in points]
+    parts = {"models": models, "objectives": objectives, "variables": reader.variables}
+    return json.dumps({"returned": values, "columns": columns, **parts})
 
 
 def _installer(module: ModuleType) -> Callable[[ModuleType], None]:
     return lambda library: module.install(library, RECORDER)
 
 
-def _last_point(names: list[str]) -> dict[str, float]:
+def _read_point(name: str) -> dict[str, Any]:
+    """Return the recorded answer of a solver to a model; empty without one."""
+    text = RECORDER.files.get(name.removesuffix(".json") + POINT)
+    point: dict[str, Any] = json.loads(text) if text else {}
+    return point
+
+
+def _last_point(names: list[str], points: list[dict[str, Any]]) -> dict[str, float]:
     """Return the values of the last model's columns by name."""
     if not names:
         return {}
     columns = json.loads(RECORDER.files[names[-1]])["columns"]
-    text = RECORDER.files.get(names[-1].removesuffix(".json") + POINT)
-    values = (json.loads(text)["values"] if text else None) or ()
-    return dict(zip(columns, values, strict=False))
+    return dict(zip(columns, points[-1].get("values") or (), strict=False))
 
 
 class _ReturnedReader:

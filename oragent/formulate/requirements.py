@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,11 +47,19 @@ def list_readings(parsed: Any) -> list[Reading]:
     return [Reading(*(part.strip() for part in each)) for each in parts if len(each) == 3]
 
 
-def has_same_optimum(reading: Mapping[str, Any], objective: float | None) -> bool:
-    """Return True if the other reading of a sentence has the same optimum as the answer."""
-    alternative = reading["objective"]
-    return (
-        objective is not None and alternative is not None and math.isclose(alternative, objective, rel_tol=SAME_OPTIMUM)
+def has_same_optimum(reading: Mapping[str, Any], values: Sequence[float | None]) -> bool:
+    """Return True if the other reading of a sentence has the same optimum as the answer in each aim.
+
+    Args:
+        reading: Record of the reading.
+        values: Values of the aims of the answer, the most important first.
+    """
+    if reading["objective"] is None:
+        return False
+    alternative = reading.get("aims") or [reading["objective"]]
+    return len(alternative) == len(values) and all(
+        value is not None and math.isclose(second, value, rel_tol=SAME_OPTIMUM, abs_tol=SAME_OPTIMUM)
+        for second, value in zip(alternative, values, strict=True)
     )
 
 

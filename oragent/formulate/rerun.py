@@ -4,7 +4,7 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +119,12 @@ def _run_stored(
     else:
         report = runner.run_checker(old.checker, ran, problem.data)
         checked = judge(ran, report, options.for_form(problem.interface.form))
-    if ran.milp is not None and ran.milp == old.milp and dict(problem.data) != dict(old.data):
-        checked = replace(checked, state=CheckStatus.UNCHECKED, note=UNREAD)
     session.attempts.append(replace(attempt, checked=checked))
-    return replace(collect_result(session, session.newest), readings=())
+    result = replace(collect_result(session, session.newest), readings=())
+    if result.milp is not None and result.milp == old.milp and dict(problem.data) != dict(old.data):
+        unread = replace(checked, state=CheckStatus.UNCHECKED, note=UNREAD)
+        result = replace(result, checks=asdict(unread))
+    return result
 
 
 def _compare_values(old: FormulationResult, new: FormulationResult) -> dict[str, tuple[float | None, float | None]]:

@@ -10,6 +10,7 @@ from oragent._base.distribution import require_pulp
 from oragent._base.errors import ModellingError, SandboxError
 from oragent._base.protocol import Status as Ended
 from oragent._base.text_format import hide_addresses
+from oragent.formulate.aims import read_stated_aim, staged_objectives
 from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
@@ -77,6 +78,8 @@ class ExecutionResult:
     framework: str = ""
     # Whether that model has intervals, machines or cumulative resources.
     is_schedule: bool = False
+    # Row or variable by which the program held an objective in later solves, by the name of the objective.
+    held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> SolveStatus | None:
@@ -91,6 +94,13 @@ class ExecutionResult:
         if self.solution:
             return self.solution.objective
         return None
+
+    @property
+    def aim_values(self) -> tuple[float, ...]:
+        """Values of all objectives at the solution, the most important first; empty without a solution."""
+        if self.milp is None or self.solution is None or not self.solution.status.has_point:
+            return ()
+        return tuple(objective.at(self.solution.values) for objective in staged_objectives(self.milp))
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,7 @@ class FormulationRunner:
             log=answer.get("log", ""),
             framework=str(answer["framework"]),
             is_schedule=answer["is_schedule"] is True,
+            held={str(held["name"]): str(held["held_by"]) for held in answer["held"]},
         )
 
     def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
@@ -190,13 +201,7 @@ class FormulationRunner:
             return Report(_stable_text(answer["message"]))
         try:
             entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in answer["entries"])
-            comparison = answer["comparison"] and ModelComparison(
-                **{
-                    **answer["comparison"],
-                    "ruling": Ruling(answer["comparison"]["ruling"]),
-                    "names": tuple(answer["comparison"]["names"]),
-                }
-            )
+            comparison = answer["comparison"] and _read_comparison(answer["comparison"])
         except UNUSABLE as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
         return Report("", entries, comparison or None, _stable_text(answer["note"]), answer.get("sentences", {}))
@@ -234,6 +239,13 @@ class FormulationRunner:
         if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
+
+
+def _read_comparison(plain: dict[str, Any]) -> ModelComparison:
+    aims = tuple(map(read_stated_aim, plain["aims"]))
+    return ModelComparison(
+        **{**plain, "ruling": Ruling(plain["ruling"]), "names": tuple(plain["names"]), "aims": aims},
+    )
 
 
 def _limit_numbers(value: Any) -> Any:

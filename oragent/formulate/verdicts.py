@@ -12,6 +12,7 @@ from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.checks import CheckStatus
 
 MAX_REASONS = 20
+AIM_NOT_COMPARED = "the checker says nothing of the most important aim, so that a better plan may exist"
 
 
 class Verdict(StrEnum):
@@ -74,7 +75,9 @@ def decide_verdict(
     if not is_answer:
         return Judgement(Verdict.NO_ANSWER, _sentences([message]))
     if checks is not None and checks["state"] == CheckStatus.PASSED and checks["compared"]:
-        return Judgement(Verdict.CHECKED)
+        if checks.get("compared_aims") != 0:
+            return Judgement(Verdict.CHECKED)
+        return Judgement(Verdict.UNCHECKED, (AIM_NOT_COMPARED,))
     note = checks["note"] if checks else "no checker read the text"
     return Judgement(Verdict.UNCHECKED, _sentences([note]))
 

@@ -97,4 +97,8 @@ def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) 
     tell(f"{shown}: captured from {plain(solved.framework, 60)}{count}; the program's point: {plain(claim, SHOWN)}")
     if solved.matched:
         tell(f"data matched by value, to be checked: {', '.join(plain(name, 60) for name in solved.matched)}")
-    return solved.model
+    if captured.joined_model is None:
+        return solved.model
+    aims = ", ".join(plain(goal.name, 60) for goal in captured.joined_model.objectives[1:])
+    tell(f"objectives of earlier solves are more important than the last one: {aims}")
+    return captured.joined_model

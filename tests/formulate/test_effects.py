@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.formulate.effects import find_alternative, measure_effects, plan_with_shortages
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.flat_solving import solve
@@ -97,3 +98,53 @@ def test_rows_that_a_choice_switches_off_have_no_effect_to_tell() -> None:
     solution = solve(milp)
     assert solution.objective == 7
     assert {effect.name for effect in measure_effects(milp, solution)} <= {"end_a", "end_b"}
+
+
+def test_an_effect_is_that_on_the_most_important_aim_that_changes() -> None:
+    """The first aim changes at 10 percent alone, and the second one at 1 percent already."""
+    limits = (1.0, 1.01, 1.1)
+    goal = FurtherObjective("count", {"x": 1, "y": 1}, Sense.MAXIMIZE, priority=1)
+    milp = Milp(
+        (Variable("x", 0, 9, INTEGER), Variable("y", 0, 9)),
+        (
+            Row("hours", {"x": 2, "y": 2.0}, Relation.AT_MOST, 10),
+            Row("space", {"x": 1, "y": 3.0}, Relation.AT_MOST, 9),
+        ),
+        Objective({"y": 5}),
+        Sense.MINIMIZE,
+        features=ModelFeatures(goals=(goal,)),
+    )
+
+    def best(name: str, factor: float) -> tuple[float, float]:
+        hours, space = (10 * factor, 9) if name == "hours" else (10, 9 * factor)
+        plans = [
+            (x, min((hours - 2 * x) / 2, (space - x) / 3, 9.0)) for x in range(10) if 2 * x <= hours and x <= space
+        ]
+        return min((-x - y, 5 * y) for x, y in plans)
+
+    solution = solve(milp)
+    effects = measure_effects(milp, solution)
+    assert effects
+    for effect in effects:
+        before = best(effect.name, 1.0)
+        for percent, change in effect.changes.items():
+            after = best(effect.name, limits[1] if percent == 1 else limits[2])
+            steps = (before[0] - after[0], after[1] - before[1])
+            aim = next(number for number, step in enumerate(steps) if abs(step) > 1e-9)
+            assert (effect.aim, change) == (aim, pytest.approx(steps[aim], abs=1e-4))
+    assert [effect.aim for effect in effects] == sorted(effect.aim for effect in effects)
+
+
+def test_another_plan_with_the_same_values_of_all_aims_is_found() -> None:
+    def model(cost: float) -> Milp:
+        goal = FurtherObjective("count", {"a": 1, "b": 1, "c": 1}, Sense.MAXIMIZE, priority=1)
+        variables = tuple(Variable(name, 0, 1, INTEGER) for name in "abc")
+        rows = (Row("two", {"a": 1, "b": 1, "c": 1}, Relation.AT_MOST, 2),)
+        costs = Objective({"a": 1, "b": cost, "c": 3})
+        return Milp(variables, rows, costs, Sense.MINIMIZE, features=ModelFeatures(goals=(goal,)))
+
+    # With equal costs of b and c, two plans cost 4; otherwise one plan is cheapest.
+    for cost, is_unique in ((3.0, False), (2.0, True)):
+        milp = model(cost)
+        found = find_alternative(milp, solve(milp), "abc")
+        assert bool(found) is not is_unique

@@ -13,7 +13,7 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import Form
 from oragent.formulate.running import FormulationRunner
 from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.flat_solving import WARM_UP, solve
 from tests.formulate.data import DATA, with_data
 
 STRICT = TOLERANCES["strict"]
@@ -152,7 +152,7 @@ def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
 
 
 def found(status: str, objective: float | None = None, values=None) -> FormulationResult:
-    milp = object() if status in ("optimal", "feasible", "infeasible", "unbounded", "unknown") else None
+    milp = WARM_UP if status in ("optimal", "feasible", "infeasible", "unbounded", "unknown") else None
     solution = None if milp is None else {"objective": objective}
     return FormulationResult(status, True, milp, solution, values, "", "", None, "", (), 0, (), {})  # type: ignore[arg-type]
 

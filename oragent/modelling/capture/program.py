@@ -14,6 +14,7 @@ from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, ReadPoint, read_model, read_point
 from oragent.modelling.capture.recorder import POINT
 from oragent.modelling.capture.sandbox_script import OPENED, SOLVES
+from oragent.modelling.capture.solve_sequence import join_solves
 from oragent.modelling.data.arrays import FEASIBLE
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.indexed import IndexedModel
@@ -127,6 +128,8 @@ class CapturedProgram:
     files: Mapping[str, bytes] = field(default_factory=dict)
     # Files of the data folder that the program opened, as it claims.
     opened: tuple[str, ...] = ()
+    # Last model with the objectives of earlier solves that it holds; None if it holds none.
+    joined_model: IndexedModel | None = None
 
     @property
     def last_model(self) -> IndexedModel | None:
@@ -191,13 +194,13 @@ def capture_program(
         else:
             # As ``root_dir``, the folder stays readable when root becomes another user.
             ended = box(command, root_dir=folder, companion_folder=CompanionFolder(folder, (name, *(files or {}))))
-    models = tuple(_read_models(ended, solve_s))
+    models, joined = _read_models(ended, solve_s)
     reason = ended.reason
     if not reason and not models:
         reason = SOLVES_NOTHING
     output = (ended.code, ended.stdout, ended.stderr, reason, ended.cpu_s, ended.peak_mb)
     solutions = {name: ended.files[name] for name in SOLUTION_FILES if name in ended.files}
-    return CapturedProgram(_outcome_of(ended), models, *output, solutions, _read_opened(ended))
+    return CapturedProgram(_outcome_of(ended), tuple(models), *output, solutions, _read_opened(ended), joined)
 
 
 def _read_opened(ended: CommandResult) -> tuple[str, ...]:
@@ -227,28 +230,39 @@ def _outcome_of(ended: CommandResult) -> ProgramOutcome:
     return ProgramOutcome.ERROR
 
 
-def _read_models(ended: CommandResult, solve_s: float | None) -> list[CapturedModel]:
+def _read_models(ended: CommandResult, solve_s: float | None) -> tuple[list[CapturedModel], IndexedModel | None]:
+    """Return the recorded models, and the last one with the objectives of earlier solves that it holds."""
     names = sorted(
         name for name in ended.files if name.startswith(SOLVES) and name.endswith(".json") and not name.endswith(POINT)
     )
-    models = []
+    models, joined = [], None
+    reads: list[tuple[ReadModel, float | None]] = []
     for name in names:
         point = ended.files.get(name.removesuffix(".json") + POINT)
-        models.append(_read_captured(ended.files[name], point, solve_s))
+        try:
+            read = read_model(ended.files[name])
+        except ModellingError as problem:
+            claim = ClaimedPoint("no point was recorded", None, None)
+            models.append(CapturedModel("unknown", None, claim, ClaimVerdict.UNVERIFIED, f"not captured: {problem}"))
+            continue
+        captured = _read_captured(read, point, solve_s)
+        models.append(captured)
+        reads.append((read, captured.claim.objective))
+    if len(reads) > 1 and models[-1].model is not None:
+        sequence = join_solves([read for read, _ in reads], [claim for _, claim in reads])
+        joined = assemble(sequence.read).model if sequence.held else None
     for name, why in ended.left_out.items():
         if name.startswith(SOLVES):
             claim = ClaimedPoint("unknown", None, None)
             models.append(CapturedModel("unknown", None, claim, ClaimVerdict.UNVERIFIED, f"not read: {why}"))
-    return models
+    return models, joined
 
 
-def _read_captured(content: bytes, point: bytes | None, solve_s: float | None) -> CapturedModel:
-    no_claim = ClaimedPoint("no point was recorded", None, None)
-    try:
-        read = read_model(content)
-    except ModellingError as problem:
-        return CapturedModel("unknown", None, no_claim, ClaimVerdict.UNVERIFIED, f"not captured: {problem}")
-    read_claim = read_point(point, len(read.columns)) if point else ReadPoint(no_claim.status, None, None)
+def _read_captured(read: ReadModel, point: bytes | None, solve_s: float | None) -> CapturedModel:
+    if point:
+        read_claim = read_point(point, len(read.columns))
+    else:
+        read_claim = ReadPoint("no point was recorded", None, None)
     claim = ClaimedPoint(read_claim.status, read_claim.objective, read_claim.values)
     try:
         assembled = assemble(read)

@@ -122,6 +122,13 @@ class Sense(StrEnum):
             return 1.0
         return -1.0
 
+    @property
+    def opposite(self) -> "Sense":
+        """The other direction."""
+        if self is Sense.MINIMIZE:
+            return Sense.MAXIMIZE
+        return Sense.MINIMIZE
+
 
 class VariableKind(StrEnum):
     """Domain of a variable between its bounds. A binary variable is an integer from 0 to 1."""

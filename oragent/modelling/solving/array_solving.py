@@ -242,20 +242,24 @@ def _without_objective(arrays: Arrays) -> Arrays:
 def _solve_goals(
     arrays: Arrays, linear: Linearised, options: SolverOptions, back_end: Solver, start: Vector | None
 ) -> ArraySolution:
-    """Optimise the objectives of each priority in turn. Earlier ones are fixed at their optima."""
+    """Optimise the objectives of each priority in turn. Earlier ones are fixed at their optima.
+
+    The gap is the largest one of all stages, each relative to its own objective.
+    """
     goals, current = arrays.features.goals, linear.arrays
     stages = sorted({0, *(goal.priority for goal in goals if goal.weight)}, reverse=True)
     if arrays.features.quadratic and stages[-1] != 0:
         raise ModellingError(
             "a goal has a lower priority than the quadratic objective, which has 0: give it a higher priority"
         )
-    solution, all_proven = ArraySolution(SolveStatus.UNKNOWN), True
+    solution, all_proven, gaps = ArraySolution(SolveStatus.UNKNOWN), True, [0.0]
     for stage in stages:
         staged = _stage_arrays(current, linear.arrays, stage)
         solution = _solve_once(staged, Linearised(staged), options, back_end, start)
         if solution.values is None or solution.objective is None:
             return replace(solution, bound=None, gap=None)
         all_proven = all_proven and solution.status is SolveStatus.OPTIMAL
+        gaps.append(np.inf if solution.gap is None else solution.gap)
         start = solution.values
         members = [goal for goal in goals if goal.priority == stage and goal.weight]
         share = max((goal.slack for goal in members), default=0.0)
@@ -272,7 +276,7 @@ def _solve_goals(
         values=values,
         objective=arrays.worth_at(values),
         bound=None,
-        gap=None,
+        gap=max(gaps),
         row_duals=None,
         reduced_costs=None,
         engine=None,
