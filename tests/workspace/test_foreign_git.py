@@ -1,5 +1,6 @@
 """A repository of someone else runs nothing, whatever its configuration names, and its files stay in their folder."""
 
+import asyncio
 import os
 import shutil
 import tempfile
@@ -9,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from oragent._base.errors import OragentError
-from oragent.api.workspaces import Workspace
+from oragent.cli.app import app
 from oragent.workspace.sources import open_state
 from oragent.workspace.undoing import restore_files, undo_last
 from oragent.workspace.versions import Versions
@@ -46,24 +48,60 @@ def use_versions(folder: Path) -> None:
     Versions(folder, readonly=True).list_own()
 
 
-def use_verbs(folder: Path) -> None:
-    workspace, old, new = Workspace(folder), "HEAD~1:model.lp", "HEAD:model.lp"
-    verbs: list[Callable[[], object]] = [
-        lambda: workspace.run(old),
-        lambda: workspace.ask("solve", at=old),
-        lambda: workspace.whatif("need = 3", at=new),
-        lambda: workspace.price("need", at=old),
-        lambda: workspace.why_infeasible(at=old),
-        lambda: workspace.repair(at=old),
-        lambda: workspace.compare(old, new),
-        lambda: workspace.verify(old, new),
-        lambda: workspace.audit("HEAD~1", "HEAD"),
-        lambda: workspace.cite(folder / "note.md", "HEAD"),
-        workspace.settings,
+def use_commands(folder: Path) -> None:
+    """Run each command that opens a revision or a version; exit codes do not matter here."""
+    old, new, where = "HEAD~1:model.lp", "HEAD:model.lp", str(folder)
+    commands = [
+        ["run", where, "--at", old],
+        ["ask", where, "price need"],
+        ["whatif", where, "need = 3", "--at", new],
+        ["price", where, "need", "--at", old],
+        ["why-infeasible", where, "--at", old],
+        ["repair", where, "--at", old],
+        ["diff-model", where, old, new],
+        ["verify", where, old, new],
+        ["audit-edits", where, "HEAD~1", "HEAD"],
+        ["cite", where, str(folder / "note.md"), "--at", "HEAD"],
+        ["adopt", where, "--write"],
+        ["check", where],
+        ["history", where],
+        ["diff", where],
+        ["undo", where],
+        ["restore", where, "HEAD"],
+        ["report", where],
+        ["run", where],
     ]
-    for verb in verbs:
-        with suppress(OragentError):
-            verb()
+    for words in commands:
+        CliRunner().invoke(app, ["workspace", *words])
+    CliRunner().invoke(app, ["show", where])
+
+
+async def use_tools(folder: Path, client) -> None:
+    """Call each tool for workspaces of the MCP server."""
+    old, new, where = "HEAD~1:model.lp", "HEAD:model.lp", folder.name
+    calls = {
+        "workspace_run": {"at": old},
+        "workspace_ask": {"lines": ["solve"], "at": old},
+        "workspace_whatif": {"changes": ["need = 3"], "at": new},
+        "workspace_compare": {"old": old, "new": new},
+        "workspace_verify": {"old": old, "new": new},
+        "workspace_audit": {"old": "HEAD~1", "new": "HEAD"},
+        "workspace_cite": {"text": f"{where}/note.md", "at": "HEAD"},
+    }
+    for name, arguments in calls.items():
+        await client.call_tool(name, {"folder": where, **arguments})
+
+
+def call_tools(folder: Path) -> None:
+    from mcp import Client
+
+    from oragent.api.mcp.server import make_server
+
+    async def call() -> None:
+        async with Client(make_server(folder.parent)) as client:
+            await use_tools(folder, client)
+
+    asyncio.run(call())
 
 
 @pytest.fixture(params=["present user", "ordinary user"])
@@ -124,6 +162,7 @@ def test_no_configuration_of_a_repository_runs_a_command(tmp_path):
     for repository in repositories:
         read_revision(repository)
     write_version(repositories[-1])
+    use_commands(repositories[-1])
     assert not ran(tmp_path), sorted(ran(tmp_path))
 
 
@@ -137,7 +176,16 @@ def test_no_verb_runs_a_command_of_a_repository(scratch, user):
             with suppress(OragentError):
                 write_version(repository)
                 use_versions(repository)
-            use_verbs(repository)
+            use_commands(repository)
 
     perform_as(user, scratch, perform)
     assert not ran(scratch), sorted(ran(scratch))
+
+
+@pytest.mark.parametrize("names", ["some", pytest.param("all", marks=pytest.mark.slow)])
+def test_no_tool_of_the_server_runs_a_command_of_a_repository(tmp_path, names):
+    pytest.importorskip("mcp")
+    repositories = plant_all(tmp_path)
+    for repository in repositories if names == "all" else repositories[-1:]:
+        call_tools(repository)
+    assert not ran(tmp_path), sorted(ran(tmp_path))
