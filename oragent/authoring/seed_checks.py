@@ -25,7 +25,7 @@ from oragent.authoring.bench import (
 )
 from oragent.authoring.wrong_answers import SPOILING
 from oragent.evaluation import Evaluation
-from oragent.evaluation.capabilities import CHECK, OBSERVER, describe_missing, find_options
+from oragent.evaluation.capabilities import CHECK, CHECKED, OBSERVER, describe_check, describe_missing, find_options
 from oragent.programs.inspection import find_unseeded, inspect_program
 from oragent.programs.multi_file import with_main
 
@@ -106,7 +106,7 @@ def check_function(bench: ScoringBench, seed: Seed) -> ContractFinding:
         return ContractFinding(Level.OK, TITLE, unknown)
     check = bench.run(mode="train", arguments=(CHECK,))
     if check.status is Status.OK:
-        same = f"a fresh process repeats {check.metrics.get('checked')} calls with the same answers"
+        same = describe_check(check.metrics.get(CHECKED), "the seed")
         if check.score != seed.train.score:
             same = f"{same}; {OF_THE_EVALUATOR}"
         return ContractFinding(Level.OK, TITLE, same)

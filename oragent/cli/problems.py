@@ -26,7 +26,9 @@ from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_c
 from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.capabilities import (
     CHECK,
+    CHECKED,
     FRESH_SEED,
+    describe_check,
     describe_missing,
     evaluator_arguments,
     find_options,
@@ -159,7 +161,7 @@ def evaluate_candidate(
         table.add_row(name, escape(one_line(repr(value), 400)))
     console.print(table)
     if check:
-        console.print(f"checked: a fresh process repeated {result.metrics.get('checked')} calls with the same answers")
+        console.print(f"checked: {describe_check(result.metrics.get(CHECKED))}", highlight=False)
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
 
 

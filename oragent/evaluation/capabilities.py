@@ -16,6 +16,8 @@ from oragent.sandbox.isolation.environment import reason_to_refuse
 
 # Afterwards, repeat some calls in a fresh process and in another order.
 CHECK = "--check"
+# Metric with the number of repeated calls.
+CHECKED = "checked"
 # =N: in mode fresh, draw this set again.
 FRESH_SEED = "--fresh_seed"
 # =X: CPU seconds of all guests of an evaluation.
@@ -146,6 +148,20 @@ def mode_patience(mode: str | None) -> float:
     if mode is None or mode in SEARCHED:
         return 1.0
     return HELD_OUT_LIMIT_FACTOR
+
+
+def describe_check(calls: object, program: str = "the program") -> str:
+    """Describe a passed check, in which a fresh process repeated this number of calls; other values are unknown."""
+    if calls == 1:
+        return (
+            f"a fresh process repeated 1 call of {program}, and gave the same answer; that is too few to notice a "
+            "memory of other calls"
+        )
+    number = f"{calls:,}" if type(calls) is int else "some"
+    return (
+        f"a fresh process repeated {number} calls of {program} in another order, and gave the same answers; this is a "
+        "check, not a guarantee"
+    )
 
 
 def describe_missing(option: str) -> str:

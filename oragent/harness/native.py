@@ -26,6 +26,12 @@ QUIET = {True: ("-fno-caret-diagnostics", "-fno-color-diagnostics"), False: ("-f
 VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "SOURCE_DATE_EPOCH": "0"}
 COMPLAINT = re.compile(r"(?P<file>[\w./-]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
 UNDEFINED = re.compile(r"undefined reference to [`'\"](?P<name>[^`'\"]{1,100})")
+# Files that assembler text names and the assembler cannot read: messages of GNU as and of clang.
+UNREADABLE = re.compile(
+    r"(?:Error: file not found: |Error: can't open |Could not find inc(?:bin|lude) file ')(?P<file>[^\n']{1,200}?)"
+    r"(?: for reading.*|'.*)?$",
+    re.MULTILINE,
+)
 STOPPED = re.compile(r"(?:Killed|CPU time limit exceeded) signal terminated")
 MAX_COMPLAINTS, LINE_CHARACTERS = 5, 200
 MESSAGE_BYTES = 512
@@ -120,6 +126,14 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
                 f"{name}, line {number}: {match['text'][:LINE_CHARACTERS]}{f': {quoted}' if quoted else ''}"
             )
     complaints += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MAX_COMPLAINTS]
+    text = "\n".join(sources.values())
+    complaints += [
+        f"its assembler text names the file {match['file']!r}, and a candidate is given no files"
+        for match in UNREADABLE.finditer(built.output)
+        if match["file"] in text
+    ][:MAX_COMPLAINTS]
+    if not complaints and "Assembler messages" in built.output:
+        complaints.append("its assembler text has errors")
     if not complaints:
         named = " and ".join(functions)
         shown = "each defined once, outside of namespaces, with numbers, std::vector or std::span as parameters"

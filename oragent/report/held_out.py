@@ -22,8 +22,10 @@ from oragent._base.text_format import escape_text
 from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.capabilities import (
     CHECK,
+    CHECKED,
     HELD_OUT_LIMIT_FACTOR,
     INSTANCES,
+    describe_check,
     describe_missing,
     evaluator_arguments,
     find_options,
@@ -43,8 +45,6 @@ MAX_BYTES = 4 << 20
 
 RESCORED_FILE = "rescored.yaml"
 CHECK_FILE = "check.yaml"
-# Metric of a check: number of repeated calls.
-CHECKED = "checked"
 # Number of instances of a check, if the evaluator supports the option.
 INSTANCES_OF_CHECK = 3
 # Maximum number of characters of a reason.
@@ -249,11 +249,7 @@ class BestCheck:
     def sentence(self) -> str:
         """Result in words."""
         if self.passed:
-            number = "some" if self.calls is None else f"{self.calls:,}"
-            return (
-                f"a fresh process repeated {number} calls of the best program in another order, and gave the same "
-                f"answers ({self.cpu_s:.1f} CPU s); this is a check, not a guarantee"
-            )
+            return f"{describe_check(self.calls, 'the best program')} ({self.cpu_s:.1f} CPU s)"
         if self.passed is None:
             return f"the best program was not checked: {self.reason}"
         return f"REJECTED: the best program is not a function of its arguments: {self.reason}"

@@ -249,6 +249,12 @@ def test_a_client_solves_explains_and_changes_a_model(root: Path) -> None:
             assert verified["feasible"]
             assert verified["objective"]["value"] == pytest.approx(5)
             await agent("model_convert", model=model, to="json", out="changed.json")
+            await agent.fails("model_convert", model=model, to="json", out="plan.json")
+            assert (root / "plan.json").read_text() == '{"x": 1, "y": 1}'
+            evaluator = (root / "problems/sack/eval.py").read_text()
+            await agent.fails("model_convert", model=model, to="pulp", out="problems/sack/eval.py")
+            assert (root / "problems/sack/eval.py").read_text() == evaluator
+            await agent("model_convert", model=model, to="lp", out="model.lp", replace=True)
             other = (await agent("model_open", path="changed.json"))["model"]
             again = (await agent("model_ask", model=other, lines=["solve"]))["results"][0]
             assert again["objective"]["value"] == pytest.approx(18.4)

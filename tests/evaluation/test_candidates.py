@@ -325,6 +325,7 @@ def test_what_a_compiler_could_read_reaches_nobody(in_cpp_once: tuple[Path, Scor
     assert "it is there" not in told
     if line.startswith("asm"):
         assert ended.status is Status.REJECTED, "the assembler found the file"
+        assert line.format(folder=folder).split('"')[2].rstrip("\\") in ended.message
 
 
 @pytest.mark.slow

@@ -89,7 +89,8 @@ def model_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     async def model_convert(
         model: ModelHandle,
         to: Annotated[str, Field(description="json, lp, mps, pulp, pyomo, gurobipy, mathopt.")],
-        out: Annotated[str, Field(description="File to write; empty: source is returned.")] = "",
+        out: Annotated[str, Field(description="New file to write; empty: source is returned.")] = "",
+        replace: Annotated[bool, Field(description="Replace an existing file.")] = False,
         page: Page = 1,
     ) -> object:
         """Write the present scenario of a model in another form: a file, or source of a modelling library."""
@@ -104,6 +105,8 @@ def model_tools(workplace: Workplace) -> Sequence[ToolFunction]:
                 return page_of_text(await workplace.work(lambda: write_source(present, to)), page)
             target = workplace.resolve(out, exists=False)
             form = form_of(target, to)
+            if target.exists() and not replace:
+                raise ConfigError(f"{one_line(out, 80)} exists: name a new file, or set replace")
             await workplace.work(lambda: convert_model(present, target, form))
             return {"wrote": str(target.relative_to(workplace.root)), "form": form}
 
