@@ -16,6 +16,9 @@ The clone lies below a temporary folder whose path has a space and a non-ASCII l
             same 40 each time (CI=1). It does not begin where the time for it is over, and that is said
     slow    the tests marked slow, with all extras where that pass ran, file by file in an order drawn from the commit,
             until the time for them is over; the files that were left out or cut off are named
+    mutants make mutants: as many small faults as fit into four minutes, in packages drawn anew each day; survivors are
+            printed. It fails where the tests notice clearly less than they should (Makefile), and like 'fresh' it does
+            not begin where the time for it is over
 
 At most three tests that fail beside others run again, alone: one
 that passes then is listed, and is no fault, as some tests give a program so many seconds and machines may be busy.
@@ -25,6 +28,7 @@ Environment variables:
     ORAGENT_CI_MISSING_PYTHON=allow  do not fail where one of the three Pythons is not on this machine
     ORAGENT_CI_MINUTES=40            limit of all passes together
     ORAGENT_CI_FRESH_MINUTES=26      minutes after the start of all passes at which 'fresh' does not begin
+    ORAGENT_CI_MUTANTS_MINUTES=34    minutes after the start of all passes at which 'mutants' does not begin
     ORAGENT_CI_SLOW_MINUTES=16       minutes after the start of all passes at which 'slow' begins no further file
     PYTEST_ADDOPTS                   is passed on to pytest, such as 'tests/cluster -x'
     PYTHON                           the Python of the clone's .venv, as the Makefile takes it
@@ -51,7 +55,7 @@ from pathlib import Path
 
 STARTED = time.monotonic()
 ROOT = Path(__file__).resolve().parents[1]
-PASSES = ("run", "lint", "docs", "smoke", "test", "readme", "pythons", "oldest", "extras", "fresh", "slow")
+PASSES = ("run", "lint", "docs", "smoke", "test", "readme", "pythons", "oldest", "extras", "fresh", "slow", "mutants")
 ONLY_NAMED = {"pythons", "oldest"}
 PYTHONS = ("3.11", "3.12", "3.13")
 TYPESCRIPT, AXE = "typescript@5", "axe-core@4"
@@ -316,6 +320,11 @@ def run_oldest(outcome: Pass, folder: Path, deadline: float) -> None:
         clone.test(outcome, [], f"PYTHON={python}", **constraint)
 
 
+def is_late(variable: str, minutes: str) -> bool:
+    """Return whether the time is over after which a pass does not begin."""
+    return time.monotonic() - STARTED > 60 * float(os.environ.get(variable, minutes))
+
+
 def run_fresh(outcome: Pass, clone: Clone) -> None:
     """Run the Hypothesis tests with new and more examples."""
     clone.test(outcome, ["-m 'hypothesis and not slow'"], CI="", ORAGENT_EXAMPLES="100")
@@ -376,10 +385,15 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         functions = sorted({name.partition("[")[0] for name in skipped})
         second.test(outcome, functions, *ALL_EXTRAS, **install_tools(folder))
     elif outcome.name == "fresh":
-        if time.monotonic() - STARTED > 60 * float(os.environ.get("ORAGENT_CI_FRESH_MINUTES", "26")):
+        if is_late("ORAGENT_CI_FRESH_MINUTES", "26"):
             outcome.left_out = ["fresh"]
         else:
             run_fresh(outcome, first)
+    elif outcome.name == "mutants":
+        if is_late("ORAGENT_CI_MUTANTS_MINUTES", "34"):
+            outcome.left_out = ["mutants"]
+        else:
+            first.make(outcome, "mutants")
     elif outcome.name == "slow":
         minutes = float(os.environ.get("ORAGENT_CI_SLOW_MINUTES", "16"))
         until = min(STARTED + 60 * minutes, first.deadline)
