@@ -155,7 +155,8 @@ def _read_sqlite_table(database: sqlite3.Connection, name: str, is_named: bool) 
     for row in cursor:
         rows.append(tuple(map(_plain_cell, row)))
         _require_bounds(len(header), len(rows))
-    return Table(name if is_named else "", header, tuple(rows))
+    columns = database.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (name,))
+    return Table(name if is_named else "", header, tuple(rows), key=tuple(column for (column,) in columns))
 
 
 def _require_bounds(columns: int, rows: int) -> None:

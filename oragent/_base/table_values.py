@@ -18,9 +18,11 @@ class Table:
         header: Distinct names of the columns.
         rows: Cells by row, each as long as the header; None for a missing number.
         notes: Steps by which the table was read, one sentence each.
+        key: Columns of the primary key of a database; empty if there is none.
     """
 
     name: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()

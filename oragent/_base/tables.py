@@ -66,6 +66,12 @@ def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
         raise TableError(f"cannot be read within {seconds} CPU seconds and {MEMORY >> 30} GiB: save a smaller table")
     plain = json.loads(completed.stdout)
     return tuple(
-        Table(table["name"], tuple(table["header"]), tuple(map(tuple, table["rows"])), tuple(table["notes"]))
+        Table(
+            table["name"],
+            tuple(table["header"]),
+            tuple(map(tuple, table["rows"])),
+            tuple(table["notes"]),
+            tuple(table["key"]),
+        )
         for table in plain
     )

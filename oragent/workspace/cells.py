@@ -19,6 +19,7 @@ from oragent.workspace.data_edits import (
     DATABASES,
     fold_text,
     list_json_cells,
+    name_columns,
     read_text_tables,
     replace_cells,
 )
@@ -193,11 +194,10 @@ def undo_edits(content: bytes, path: str, edits: Iterable[CellEdit]) -> bytes:
     for edit in edits:
         title = edit.table or next(iter(table_of), "")
         table = table_of.get(title)
-        names = tables.name_rows(table) if table else []
-        header = [name.strip() for name in table.header] if table else []
-        if edit.row not in names or edit.column not in header:
+        header = name_columns(table) if table else []
+        if edit.places[1] is None or edit.column not in header:
             raise WorkspaceError(f"{edit} is not there")
-        placed.setdefault(title, {})[names.index(edit.row), header.index(edit.column)] = edit.before or ""
+        placed.setdefault(title, {})[edit.places[1], header.index(edit.column)] = edit.before or ""
     return _write_cells(content, path, placed)
 
 

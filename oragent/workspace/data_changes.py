@@ -3,7 +3,7 @@
 import fnmatch
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +133,22 @@ class PlannedEdit:
         """Value with a decimal point. A comma before three digits stays, because it may separate thousands."""
         return _with_point(self.value)
 
+    def names_file(self, path: str) -> bool:
+        """Return True if the edit is planned in the file with this path."""
+        return path == self.path or path.endswith(f"/{self.path}")
+
+    def has_value(self, edit: CellEdit) -> bool:
+        """Return True if an edit led to the planned value."""
+        return not self.value or any(is_same_text(text, edit.after) for text in (self.value, self.plain_value))
+
     def matches(self, edit: CellEdit) -> bool:
-        """Return True if this edit was made."""
-        if edit.path != self.path and not edit.path.endswith(f"/{self.path}"):
+        """Return True if the names of an edit and its new value are the planned ones."""
+        if not self.names_file(edit.path):
             return False
         if not edit.row:
             return True
         row, planned = fold_text(edit.row), fold_text(self.row)
-        is_value = not self.value or any(is_same_text(text, edit.after) for text in (self.value, self.plain_value))
+        is_value = self.has_value(edit)
         if edit.path.casefold().endswith(".json") and self.column and row == f"{planned}, {fold_text(self.column)}":
             # In a JSON file, the last key is a part of the row.
             return is_value
@@ -187,20 +195,41 @@ class EditPlan:
                 planned.append(PlannedEdit(path, row.strip(), **cell, is_figure="path" not in entry))
         return cls(tuple(planned))
 
-    def split(self, edits: Sequence[CellEdit]) -> tuple[list[CellEdit], list[CellEdit]]:
-        """Split edits into planned ones and all others."""
-        named = [edit for edit in edits if any(planned.matches(edit) for planned in self.planned)]
+    def split(self, edits: Sequence[CellEdit], data: DataFiles) -> tuple[list[CellEdit], list[CellEdit]]:
+        """Split edits of data files into planned ones and all others."""
+        named = [edit for edit in edits if any(_is_planned(edit, planned, data) for planned in self.planned)]
         return named, [edit for edit in edits if edit not in named]
 
-    def missing(self, edits: Sequence[CellEdit]) -> Iterator[PlannedEdit]:
-        """Yield the planned edits that were not made or were made with another value."""
-        return (planned for planned in self.planned if not any(map(planned.matches, edits)))
+    def missing(self, edits: Sequence[CellEdit], data: DataFiles) -> Iterator[PlannedEdit]:
+        """Yield the planned edits of data files that were not made or were made with another value."""
+        for planned in self.planned:
+            column = fold_text(planned.cell.column) if planned.is_figure else ""
+            made = (edit for edit in edits if not column or fold_text(edit.column) == column)
+            if not any(_is_planned(edit, planned, data) for edit in made):
+                yield planned
 
     def neutral_cells(self, folder: Path) -> list[CellChange]:
         """Return the neutral values as changes of cells, without those of cells that a folder lacks."""
         neutral = [(edit.cell, _with_point(edit.neutral)) for edit in self.planned]
         changes = [CellChange(cell, value) for cell, value in neutral if PLAIN_NUMBER.fullmatch(value)]
         return [change for change in changes if read_text_of(folder, change.cell) is not None]
+
+
+def _is_planned(edit: CellEdit, planned: PlannedEdit, data: DataFiles) -> bool:
+    """Return True if an edit is that of the planned cell. Names are compared if no cell has the planned ones."""
+    if not planned.names_file(edit.path):
+        return False
+    for contents, place in zip((data.old, data.new), edit.places, strict=True):
+        if place is None or edit.path not in contents or not (planned.column or planned.is_figure):
+            continue
+        try:
+            cell = locate_cell(contents[edit.path], replace(planned.cell, path=edit.path))
+        except OragentError:
+            continue
+        is_row, is_column = place == cell.row and edit.table in ("", cell.table), edit.column == cell.heading
+        # The plan of a figure covers its unit and meaning too.
+        return is_row and (planned.has_value(edit) if is_column else planned.is_figure)
+    return planned.matches(edit)
 
 
 def _with_point(value: str) -> str:
@@ -225,10 +254,11 @@ def audit_edits(old: FolderState, new: FolderState, plan: EditPlan | None) -> Au
 
     With a plan, the check holds if all edits are planned and all planned edits were made.
     """
-    edits = DataFiles.between(old, new).list_edits()
+    data = DataFiles.between(old, new)
+    edits = data.list_edits()
     cells = [edit for edit in edits if edit.row]
-    planned, unplanned = plan.split(edits) if plan else ([], edits)
-    missing = tuple(map(str, plan.missing(edits))) if plan else ()
+    planned, unplanned = plan.split(edits, data) if plan else ([], edits)
+    missing = tuple(map(str, plan.missing(edits, data))) if plan else ()
     return AuditResult(
         ok=plan is None or not (unplanned or missing),
         old=Revision(name=old.revision, commit=old.commit),

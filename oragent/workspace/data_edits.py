@@ -8,6 +8,8 @@ import re
 import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,15 @@ from oragent.workspace.formulas import CellFormula, Position, WorkbookFormulas, 
 from oragent.workspace.layout import TABLES
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json
+from oragent.workspace.row_matching import Pair, RowNames, match_rows
 from oragent.workspace.workbook_edits import find_sheet, replace_workbook_cells
 
 # Maximum depth of keys in a JSON file.
 MAX_KEYS = 8
 # Number of files whose tables are kept in memory.
 MAX_KEPT = 8
+# First characters of a number.
+NUMBER_STARTS = frozenset("+-.0123456789")
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
 _LAST_TABLES: OrderedDict[tuple[str, str], dict[str, tables.CsvTable] | None] = OrderedDict()
@@ -40,25 +45,116 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
     for path in dict.fromkeys([*before, *after]):
         if before.get(path) == after.get(path):
             continue
-        old, new = (_read_cells(path, files.get(path)) for files in (before, after))
-        if old is None or new is None:
+        versions = [_read_versions(path, files.get(path)) for files in (before, after)]
+        if None in versions:
             edits.append(CellEdit(path=path))
             continue
+        old, new = (version or {} for version in versions)
         formulas = [_read_formulas(path, files.get(path)) for files in (before, after)]
-        for cell_key in dict.fromkeys([*old, *new]):
-            first, second = old.get(cell_key), new.get(cell_key)
-            held = [by_key.get(cell_key) for by_key in formulas]
-            if any(held):
-                if have_same_formula(*held):
-                    # The value follows from other cells.
-                    continue
-                if is_same_text(first, second):
-                    pairs = zip(held, (first, second), strict=True)
-                    first, second = (formula.text if formula else text for formula, text in pairs)
-            if not is_same_text(first, second):
-                table, row, column = cell_key
-                edits.append(CellEdit(path=path, table=table, row=row, column=column, before=first, after=second))
+        for title in dict.fromkeys([*old, *new]):
+            name = title if max(len(old), len(new)) > 1 else ""
+            held = [of_file.get(title, {}) for of_file in formulas]
+            edits += _TableEdits(path, name, old.get(title), new.get(title), *held).list_edits()
     return edits
+
+
+@dataclass(frozen=True)
+class _TableEdits:
+    """Two versions of a table. None: the table does not exist in this version."""
+
+    path: str
+    name: str
+    old: tables.CsvTable | None
+    new: tables.CsvTable | None
+    # Formulas by row and column of the table.
+    old_formulas: Mapping[tuple[int, int], CellFormula]
+    new_formulas: Mapping[tuple[int, int], CellFormula]
+
+    @cached_property
+    def _columns(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Place of each column by its name in both versions."""
+        first, second = (name_columns(table) if table else [] for table in (self.old, self.new))
+        return {name: at for at, name in enumerate(first)}, {name: at for at, name in enumerate(second)}
+
+    def list_edits(self) -> Iterator[CellEdit]:
+        """Yield the cells that differ, and do not follow from others by the same formula."""
+        both = [(table, places) for table, places in zip((self.old, self.new), self._columns, strict=True) if table]
+        shared = [name for name in both[0][1] if name in both[-1][1]]
+        texts = [
+            [tuple(_cell_at(row, places[name]) for name in shared) for row in table.rows] for table, places in both
+        ]
+        if len(both) < 2:
+            pairs: list[Pair] = [(at, None) if self.old else (None, at) for at in range(len(texts[0]))]
+        else:
+            keys = [table.key for table, _ in both]
+            key = [shared.index(name) for name in keys[0] if name in shared] if keys[0] == keys[1] else []
+            first, second = ([tuple(map(_comparable, row)) for row in rows] for rows in texts)
+            pairs = match_rows(first, second, key)
+        names, formulas = RowNames(*texts), self.old_formulas or self.new_formulas
+        for pair in pairs:
+            is_equal = None not in pair and not formulas and texts[0][pair[0] or 0] == texts[-1][pair[1] or 0]
+            if not is_equal or len(shared) < max(map(len, self._columns)):
+                yield from self._compare_rows(pair, shared, names)
+
+    def _compare_rows(self, pair: Pair, shared: list[str], names: RowNames) -> Iterator[CellEdit]:
+        old, new = (
+            {name: _cell_at(table.rows[at], place) for name, place in places.items()}
+            if table and at is not None
+            else {}
+            for table, at, places in zip((self.old, self.new), pair, self._columns, strict=True)
+        )
+        differing = {}
+        for column in dict.fromkeys([*old, *new]):
+            texts = self._find_difference(pair, column, old.get(column), new.get(column))
+            if texts:
+                differing[column] = texts
+        if not old or not new:
+            # The first cell of an added or removed row is its name.
+            differing.pop(shared[0] if shared else "", None)
+        changed = [at for at, column in enumerate(shared) if column in differing and old and new]
+        row = tuple((old or new)[column] for column in shared)
+        place = next(at for at in pair if at is not None)
+        label = names.find_name(row, place + 1, changed) if differing else ""
+        for column, (before, after) in differing.items():
+            yield CellEdit(
+                path=self.path, table=self.name, row=label, column=column, before=before, after=after, places=pair
+            )
+
+    def _find_difference(
+        self, pair: Pair, column: str, old: str | None, new: str | None
+    ) -> tuple[str | None, str | None] | None:
+        """Return both texts of a cell, or both formulas if only these differ; None if the cell does not differ."""
+        sides = zip(pair, self._columns, (self.old_formulas, self.new_formulas), strict=True)
+        first, second = (
+            formulas.get((at, places[column])) if formulas and column in places and at is not None else None
+            for at, places, formulas in sides
+        )
+        if have_same_formula(first, second):
+            # The value follows from other cells.
+            return None
+        if (first or second) and is_same_text(old, new):
+            return first.text if first else old, second.text if second else new
+        return None if is_same_text(old, new) else (old, new)
+
+
+def name_columns(table: tables.CsvTable) -> list[str]:
+    """Return the names of the columns of a table; a repeated name gets a number."""
+    names: list[str] = []
+    for head in map(str.strip, table.header):
+        count = names.count(head)
+        names.append(f"{head} ({count + 1})" if count else head)
+    return names
+
+
+def _cell_at(row: tuple[str, ...], column: int) -> str:
+    """Return a cell of a row, which may be shorter than the header."""
+    return row[column].strip() if column < len(row) else ""
+
+
+def _comparable(text: str) -> str:
+    """Return the same text for all notations of a number."""
+    value = tables.parse_number(text) if text[:1] in NUMBER_STARTS else None
+    return text if value is None else repr(value)
 
 
 def fold_text(text: object) -> str:
@@ -74,42 +170,37 @@ def is_same_text(old: str | None, new: str | None) -> bool:
     return numbers[0] is not None and numbers[0] == numbers[1]
 
 
-def _read_cells(path: str, content: bytes | None) -> dict[tuple[str, str, str], str] | None:
-    """Return the text of each cell by table, row and column, without those that name the rows; None without a table."""
+def _read_versions(path: str, content: bytes | None) -> dict[str, tables.CsvTable] | None:
+    """Return the tables of a version of a file by name; none if it does not exist. None for a file without tables."""
     try:
-        read_tables = {} if content is None else read_text_tables(path, content)
+        return {} if content is None else read_text_tables(path, content)
     except (WorkspaceError, TableError):
         return None
-    if read_tables is None:
-        return None
-    cells: dict[tuple[str, str, str], str] = {}
-    for title, table in read_tables.items():
-        for row, key in zip(table.rows, tables.name_rows(table), strict=True):
-            for head, cell in list(zip(table.header, row, strict=False))[1:]:
-                cells[title if len(read_tables) > 1 else "", key, head.strip()] = cell.strip()
-    return cells
 
 
-def _read_formulas(path: str, content: bytes | None) -> dict[tuple[str, str, str], CellFormula]:
-    """Return the formulas of a workbook by the same keys as the cells."""
+def _read_formulas(path: str, content: bytes | None) -> dict[str, dict[tuple[int, int], CellFormula]]:
+    """Return the formulas of a workbook by sheet, and by row and column of its table."""
     if content is None or not path.casefold().endswith(WORKBOOKS):
         return {}
     formulas = WorkbookFormulas.read(content)
     if not formulas.texts:
         return {}
-    text, by_key = decode_text(content, path), {}
-    for title, body in tables.split_sheets(text).items():
+    by_sheet = {}
+    for title, body in tables.split_sheets(decode_text(content, path)).items():
         reading = tables.read_table(body)
         if reading.table is None:
             continue
         lines, columns = place_cells(body, reading)
         sheet = find_sheet(formulas, title)
-        for row, key in enumerate(tables.name_rows(reading.table)):
-            for column, head in enumerate(reading.table.header):
-                position = Position(sheet, lines[row], columns[column] + 1)
-                if position in formulas.texts:
-                    by_key[title, key, head.strip()] = CellFormula(position, formulas.texts[position])
-    return by_key
+        places = {
+            (row, column): Position(sheet, lines[row], columns[column] + 1)
+            for row in range(len(reading.table.rows))
+            for column in range(len(reading.table.header))
+        }
+        by_sheet[title] = {
+            place: CellFormula(cell, formulas.texts[cell]) for place, cell in places.items() if cell in formulas.texts
+        }
+    return by_sheet
 
 
 def read_text_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | None:
@@ -134,10 +225,12 @@ def _parse_tables(path: str, content: bytes) -> dict[str, tables.CsvTable] | Non
             return None
         values = [(keys, holder[key]) for keys, holder, key in list_json_cells(tree)]
         rows = tuple((keys, value if isinstance(value, str) else json.dumps(value)) for keys, value in values)
-        return {"": tables.CsvTable(("keys", "value"), rows)}
+        return {"": tables.CsvTable(("keys", "value"), rows, ("keys",))}
     if path.casefold().endswith((*DATABASES, ".parquet")):
         return {
-            table.name: tables.CsvTable(table.header, tuple(tuple(map(cell_text, row)) for row in table.rows))
+            table.name: tables.CsvTable(
+                table.header, tuple(tuple(map(cell_text, row)) for row in table.rows), table.key
+            )
             for table in read_database(content, path)
         }
     if not path.casefold().endswith(TABLES):

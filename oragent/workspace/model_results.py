@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from oragent.modelling.data.display import plain
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.results import AnyResult, DiffEntry, Figure, Moved, ObjectiveChange, ResultPart
@@ -78,6 +80,8 @@ class CellEdit(ResultPart):
     after: str | None = None
     # Whether the edit was planned. None without a plan.
     planned: bool | None = None
+    # Place of the row in the former and in the new table, as read, from 0 on; None where it does not exist.
+    places: tuple[int | None, int | None] = Field(default=(None, None), exclude=True, repr=False)
 
     def __str__(self) -> str:
         if not self.row:

@@ -129,11 +129,11 @@ class RevisionCheck(BuildCheck):
         return any(read_bytes(files[path]) != read_bytes(old.folder / path) for path in paths)
 
     def _audit_data(self, old: FolderState) -> None:
-        edits = DataFiles.between(old, self.state).list_edits()
-        self.edits = self._edit_plan.split(edits)
-        self.missing = tuple(
-            str(planned) for planned in self._edit_plan.missing(edits) if not self._stands_already(planned)
-        )
+        data = DataFiles.between(old, self.state)
+        edits = data.list_edits()
+        self.edits = self._edit_plan.split(edits, data)
+        missing = self._edit_plan.missing(edits, data)
+        self.missing = tuple(str(planned) for planned in missing if not self._stands_already(planned))
 
     @property
     def _edit_plan(self) -> EditPlan:
@@ -188,6 +188,8 @@ def describe_entry(entry: DiffEntry) -> str:
         text += f" ({entry.members} members)"
     moves = [
         f"{plain(name, 60)} {'none' if old is None else number(old)} → {'none' if new is None else number(new)}"
+        if (old, new) != (None, None)
+        else plain(name, 60)
         for name, old, new in entry.largest[:3]
         if entry.change == "changed"
     ]

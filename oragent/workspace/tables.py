@@ -44,6 +44,8 @@ class CsvTable:
     header: tuple[str, ...]
     # Rows of a flawed file can be longer or shorter than the header.
     rows: tuple[tuple[str, ...], ...]
+    # Columns of the primary key of a database, or of the keys of a JSON file.
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,16 +132,6 @@ def read_strict(text: str, name: object) -> CsvTable:
 def write_table(table: CsvTable) -> str:
     """Return a table as CSV with line feeds."""
     return "".join(",".join(map(_quote_cell, row)) + "\n" for row in (table.header, *table.rows))
-
-
-def name_rows(table: CsvTable) -> list[str]:
-    """Name each row by its first cells, as few as distinguish it and at most three."""
-    names: list[str] = []
-    for count in (1, 2, 3):
-        names = [", ".join(cell.strip() for cell in row[:count]) for row in table.rows]
-        if len(set(names)) == len(names):
-            break
-    return names
 
 
 def _quote_cell(cell: str) -> str:

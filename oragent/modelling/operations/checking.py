@@ -221,22 +221,32 @@ def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np
 def _coefficient_entries(
     scenario: ModelScenario, other_model: IndexedModel, family: Family, positions: tuple[np.ndarray, np.ndarray]
 ) -> list[DiffEntry]:
-    """Return rows of a family whose coefficients or relation differ."""
+    """Return differences of the rows of a family: rows with other coefficients, and rows with another relation."""
     model = scenario.model
-    changed = []
+    relations, terms, rows = [], [], 0
     for mine, theirs in zip(positions[0].tolist(), positions[1].tolist(), strict=True):
-        if _row_terms(model, mine) != _row_terms(other_model, theirs):
-            changed.append(model.row_names[mine])
-    if not changed:
-        return []
-    largest = tuple((name, None, None) for name in changed[:SHOWN_DIFFERENCES])
-    entry = DiffEntry(of="coefficients", name=family.name, change="changed", members=len(changed), largest=largest)
-    return [entry]
+        row = model.row_names[mine]
+        if model.relations[mine] != other_model.relations[theirs]:
+            relations.append((row, None, None))
+        before, after = _row_terms(model, mine), _row_terms(other_model, theirs)
+        figures = [
+            (f"{row}, {name}", before.get(key, (name, 0.0))[1], after.get(key, (name, 0.0))[1])
+            for key, (name, _) in {**before, **after}.items()
+        ]
+        differing = [figure for figure in figures if figure[1] != figure[2]]
+        rows += bool(differing)
+        terms += differing
+    terms.sort(key=lambda term: -abs(term[2] - term[1]))
+    return [
+        DiffEntry(of=of, name=family.name, change="changed", members=count, largest=tuple(largest[:SHOWN_DIFFERENCES]))
+        for of, count, largest in (("coefficients", rows, terms), ("relations", len(relations), relations))
+        if count
+    ]
 
 
-def _row_terms(model: IndexedModel, row: int) -> tuple[int, dict[str, float]]:
+def _row_terms(model: IndexedModel, row: int) -> dict[str, tuple[str, float]]:
+    """Return the variables of a row with their coefficients, if not zero, by the name without regard to case."""
     first, last = int(model.starts[row]), int(model.starts[row + 1])
     values = model.matrix.values[first:last].tolist()
-    names = [fold(model.column_names[column]) for column in model.columns[first:last].tolist()]
-    terms = {name: round_digits(value, 12) for name, value in zip(names, values, strict=True) if value}
-    return int(model.relations[row]), terms
+    names = [model.column_names[column] for column in model.columns[first:last].tolist()]
+    return {fold(name): (name, round_digits(value, 12)) for name, value in zip(names, values, strict=True) if value}

@@ -39,7 +39,8 @@ def make_table(title: str, parts: Sequence[BaseModel], limit: int) -> ResultTabl
 
 def list_cells(part: BaseModel) -> dict[str, str]:
     """Return the text of each field that is shown."""
-    return {name: value_text(getattr(part, name)) for name in type(part).model_fields if name not in HIDDEN}
+    fields = type(part).model_fields.items()
+    return {name: value_text(getattr(part, name)) for name, field in fields if name not in HIDDEN and not field.exclude}
 
 
 def value_text(value: object) -> str:

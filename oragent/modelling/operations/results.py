@@ -482,7 +482,7 @@ class InverseResult(OperationResult):
 class DiffEntry(ResultPart):
     """A difference between two models, by family."""
 
-    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients``, ``costs`` or ``objective``.
+    # ``set``, ``data``, ``bounds``, ``right-hand sides``, ``coefficients``, ``relations``, ``costs`` or ``objective``.
     of: str
     name: str
     # ``added``, ``removed`` or ``changed``.

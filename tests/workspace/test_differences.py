@@ -1,0 +1,188 @@
+"""Differences of tables by cell, with labels that occur several times. The edits that are made are the truth."""
+
+import csv
+import io
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oragent.workspace.data_changes import DataFiles, EditPlan
+from oragent.workspace.data_edits import list_edits
+from oragent.workspace.model_results import CellEdit
+from oragent.workspace.model_tasks import compare_models
+from oragent.workspace.sources import open_state
+from oragent.workspace.submission import describe_entry
+
+HEADER = ("site", "good", "shift", "demand", "price")
+ROWS = [
+    ("north", "rye", "early", "5", "4"), ("north", "rye", "late", "6", "4"), ("north", "oat", "early", "5", "3"),
+    ("south", "rye", "early", "5", "4"), ("south", "rye", "early", "7", "9"), ("south", "oat", "late", "6", "3"),
+]  # fmt: skip
+
+
+def to_csv(rows: list[tuple[str, ...]], header: tuple[str, ...] = HEADER) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue().encode()
+
+
+def compare(old: list[tuple[str, ...]], new: list[tuple[str, ...]], header: tuple[str, ...] = HEADER) -> list[CellEdit]:
+    return list_edits({"data/d.csv": to_csv(old, header)}, {"data/d.csv": to_csv(new, header)})
+
+
+def found(edits: list[CellEdit]) -> set[tuple[int | None, str, str | None, str | None]]:
+    return {(edit.places[0], edit.column, edit.before, edit.after) for edit in edits}
+
+
+@st.composite
+def edited_tables(draw: st.DrawFn):
+    """Return a table whose labels repeat, and up to four changed figures of it."""
+    label = st.sampled_from(["a", "b", "c"])
+    count = draw(st.integers(2, 12))
+    columns = draw(st.integers(1, 3))
+    figure = st.integers(0, 5).map(str)
+    rows = draw(st.lists(st.tuples(label, label, *[figure] * columns), min_size=count, max_size=count))
+    places = st.tuples(st.integers(0, count - 1), st.integers(2, columns + 1))
+    edits = draw(st.dictionaries(places, st.integers(0, 9).map(str), min_size=1, max_size=4))
+    return rows, {place: value for place, value in edits.items() if rows[place[0]][place[1]] != value}
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(edited_tables())
+def test_differences_equal_the_edits_of_figures(drawn) -> None:
+    rows, edits = drawn
+    header = ("site", "good", "x", "y", "z")[: len(rows[0])]
+    new = [list(row) for row in rows]
+    for (row, column), value in edits.items():
+        new[row][column] = value
+    truth = {(row, header[column], rows[row][column], value) for (row, column), value in edits.items()}
+    assert found(compare(rows, [tuple(row) for row in new], header)) == truth
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.permutations(range(len(ROWS))), st.integers(0, 5), st.sampled_from(["11", "12"]))
+def test_moved_rows_are_no_differences(order: list[int], row: int, value: str) -> None:
+    """A table is sorted, or rows move, and one figure changes."""
+    new = [ROWS[at] for at in order]
+    assert {edit.column for edit in compare(ROWS, new)} <= {"demand", "price"}
+    rows = [(str(number), *cells) for number, cells in enumerate(ROWS)]
+    moved = [rows[at] if at != row else (*rows[at][:4], value, rows[at][5]) for at in order]
+    assert found(compare(rows, moved, ("id", *HEADER))) == {(row, "demand", ROWS[row][3], value)}
+
+
+def test_added_and_removed_rows_among_equal_labels() -> None:
+    added = ("south", "rye", "early", "8", "1")
+    edits = compare(ROWS, [*ROWS[:4], added, *ROWS[4:]])
+    assert [(edit.before, edit.after, edit.places) for edit in edits] == [(None, cell, (None, 4)) for cell in added[1:]]
+    edits = compare(ROWS, [*ROWS[:3], *ROWS[4:]])
+    assert [(edit.before, edit.after, edit.places) for edit in edits] == [
+        (cell, None, (3, None)) for cell in ROWS[3][1:]
+    ]
+    changed = [*ROWS[:2], ("north", "oat", "early", "50", "3"), *ROWS[3:], added]
+    assert found(compare(ROWS, changed)) == {
+        (2, "demand", "5", "50"), *((None, column, None, cell) for column, cell in zip(HEADER[1:], added[1:], strict=True))
+    }  # fmt: skip
+
+
+def test_a_renamed_label_is_one_difference() -> None:
+    edits = compare(ROWS, [("east", *ROWS[0][1:]), *ROWS[1:]])
+    assert found(edits) == {(0, "site", "north", "east")}
+
+
+def test_a_new_column_is_listed_in_every_row() -> None:
+    new = [(*row, str(at)) for at, row in enumerate(ROWS)]
+    edits = list_edits({"d.csv": to_csv(ROWS)}, {"d.csv": to_csv(new, (*HEADER, "limit"))})
+    assert [(edit.column, edit.before, edit.after) for edit in edits] == [("limit", None, str(at)) for at in range(6)]
+
+
+def test_rows_are_named_by_cells_that_did_not_change() -> None:
+    new = [*ROWS[:2], ("north", "oat", "early", "50", "3"), *ROWS[3:4], ("south", "rye", "early", "70", "9"), *ROWS[5:]]
+    names = [edit.row for edit in compare(ROWS, new)]
+    assert names[0] == "north, oat"
+    assert names[1] == "south, rye, early, 9"
+    twins = [("a", "1"), ("a", "2"), ("b", "1")]
+    edits = compare(twins, [("a", "1"), ("a", "3"), ("b", "1")], ("name", "value"))
+    assert [(edit.row, edit.places) for edit in edits] == [("a, row 2", (1, 1))]
+
+
+def plan_of(old: list[tuple[str, ...]], new: list[tuple[str, ...]], *lines: str) -> tuple[int, int, int]:
+    """Return the number of planned, unplanned and missing edits."""
+    data = DataFiles({"data/d.csv": to_csv(old)}, {"data/d.csv": to_csv(new)})
+    edits = data.list_edits()
+    plan = EditPlan.of_tree({"edits": list(lines)})
+    planned, others = plan.split(edits, data)
+    return len(planned), len(others), len(list(plan.missing(edits, data)))
+
+
+def test_a_planned_edit_is_that_of_its_cell() -> None:
+    new = [*ROWS[:1], ("north", "rye", "late", "9", "4"), *ROWS[2:]]
+    assert plan_of(ROWS, new, "data/d.csv[north, rye, late, demand] = 9") == (1, 0, 0)
+    # The same value in another row, the same cell with another value, and a label that names several rows.
+    assert plan_of(ROWS, new, "data/d.csv[north, rye, early, demand] = 9") == (0, 1, 1)
+    assert plan_of(ROWS, new, "data/d.csv[north, rye, late, demand] = 8") == (0, 1, 1)
+    assert plan_of(ROWS, new, "data/d.csv[north, rye, late, price] = 9") == (0, 1, 1)
+
+
+def test_a_planned_figure_covers_its_unit_and_must_have_its_value() -> None:
+    head = "Parameter_Name,Value,Unit,Context_Description\n"
+    data = DataFiles(
+        {"data/general_parameters.csv": f"{head}milk,5,l,\n".encode()},
+        {"data/general_parameters.csv": f"{head}milk,5,l,\nwater,7,l,for all\n".encode()},
+    )
+    edits = data.list_edits()
+    for value, missing in (("7", 0), ("8", 1)):
+        plan = EditPlan.of_tree({"data": [{"name": "water", "value": value, "unit": "l", "meaning": "for all"}]})
+        planned, _ = plan.split(edits, data)
+        assert ({edit.column for edit in planned} >= {"Unit"}, len(list(plan.missing(edits, data)))) == (True, missing)
+
+
+def test_former_values_are_restored_by_place() -> None:
+    """A new row among equal labels, and a changed figure: the former values go back to the same row."""
+    old = to_csv(ROWS)
+    new = to_csv([("south", "rye", "early", "1", "1"), *ROWS[:4], ("south", "rye", "early", "70", "9"), ROWS[5]])
+    contents = DataFiles({"data/d.csv": old}, {"data/d.csv": new}).former_contents([])
+    assert contents["data/d.csv"] == to_csv([("south", "rye", "early", "1", "1"), *ROWS])
+
+
+def test_rows_of_a_database_are_matched_by_their_primary_key(tmp_path: Path) -> None:
+    contents = []
+    for number, rows in enumerate(([(7, "a", 1), (8, "a", 2), (9, "a", 3)], [(9, "a", 1), (7, "a", 1), (8, "b", 5)])):
+        database = sqlite3.connect(tmp_path / f"{number}.db")
+        database.execute("CREATE TABLE t (code INTEGER, name TEXT, amount REAL, PRIMARY KEY (code))")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        database.commit()
+        database.close()
+        contents.append((tmp_path / f"{number}.db").read_bytes())
+    edits = list_edits({"d.db": contents[0]}, {"d.db": contents[1]})
+    assert {(edit.row, edit.column, edit.before, edit.after) for edit in edits} == {
+        ("8", "name", "a", "b"), ("8", "amount", "2", "5"), ("9", "amount", "3", "1"),
+    }  # fmt: skip
+
+
+def test_two_notations_of_a_number_do_not_hide_the_row() -> None:
+    new = [(*row[:3], f"{row[3]}.0", row[4]) for row in ROWS]
+    assert compare(ROWS, new) == []
+    new[4] = ("south", "rye", "early", "7.5", "9.0")
+    assert found(compare(ROWS, new)) == {(4, "demand", "7", "7.5")}
+
+
+@pytest.mark.parametrize("rows", [[], ROWS[:1]])
+def test_short_tables(rows: list[tuple[str, ...]]) -> None:
+    edits = compare(ROWS, rows)
+    assert len({edit.places for edit in edits}) == len(ROWS) - len(rows)
+    assert all(edit.after is None for edit in edits)
+
+
+def test_changed_coefficients_have_their_values_before_and_after(tmp_path: Path) -> None:
+    text = "Maximize\n obj: 3 Rye + 2 Oat\nSubject To\n Hours: Rye - 2 Oat {} 8\n Store: {}Rye + Oat <= 6\nEnd\n"
+    (tmp_path / "old.lp").write_text(text.format("<=", "3 "))
+    (tmp_path / "new.lp").write_text(text.format(">=", "-1.5 ").replace("- 2 Oat", ""))
+    with open_state(tmp_path, str(tmp_path / "old.lp")) as old, open_state(tmp_path, str(tmp_path / "new.lp")) as new:
+        entries = compare_models(old, new).entries
+    terms = [term for entry in entries if entry.of == "coefficients" for term in entry.largest]
+    assert sorted(terms) == [("Hours, Oat", -2.0, 0.0), ("Store, Rye", 3.0, -1.5)]
+    assert [entry.largest for entry in entries if entry.of == "relations"] == [(("Hours", None, None),)]
+    assert not any("none" in describe_entry(entry) for entry in entries)
