@@ -1,18 +1,34 @@
 """A conflict is infeasible, and each of its proper subsets is not."""
 
+import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.features import (
+    Absolute,
+    BinaryProduct,
+    Extreme,
+    Indicator,
+    ModelFeatures,
+    OrderedSet,
+    PiecewiseLinear,
+    SemiContinuous,
+)
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.flat_conflicts import ModelPart, Side, conflict, nearest
+from oragent.modelling.operations.flat_explanation import Topic, explain
 from oragent.modelling.solving.flat_solving import solve
 from tests.modelling.models import models, pharmacy, steel
 
-ROW, LOW, HIGH = Side
+ROW, LOW, HIGH, FEATURE = Side
 
 
 def everything(milp: Milp) -> set[ModelPart]:
@@ -139,3 +155,161 @@ def test_no_point_of_a_box_is_nearer(milp: Milp) -> None:
         sides = [(sum(c * point[name] for name, c in row.terms.items()), row.limits) for row in whole.rows]
         totals.append(sum(max(0.0, low - side, side - high) for side, (low, high) in sides))
     assert nearest(whole).total == pytest.approx(min(totals))
+
+
+X, Y, Z, B, C = "x", "y", "z", "b", "c"
+# Features, rows (terms, relation, right-hand side) that contradict them, and the text of the part.
+PARTS = [
+    ({"semi_continuous": [SemiContinuous(X)]}, [({X: 1}, ">=", 1), ({X: 1}, "<=", 2)], "x is 0 or at least 3"),
+    ({"ordered_sets": [OrderedSet("s0", 1, {X: 1, Y: 2})]}, [({X: 1}, ">=", 3), ({Y: 1}, ">=", 1)], "SOS set s0"),
+    (
+        {"ordered_sets": [OrderedSet("s0", 2, {X: 1, Y: 2, Z: 3})]},
+        [({X: 1}, ">=", 3), ({Z: 1}, ">=", 2)],
+        "SOS set s0",
+    ),
+    (
+        {"indicators": [Indicator("off", B, True, {Y: 1, Z: 1}, Relation.AT_MOST, 2)]},
+        [({B: 1}, ">=", 1), ({Y: 1, Z: 1}, ">=", 4)],
+        "indicator off",
+    ),
+    (
+        {"indicators": [Indicator("on", B, False, {Y: 1}, Relation.AT_LEAST, 2)]},
+        [({B: 1, C: 1}, "<=", 0), ({Y: 1}, "<=", 1)],
+        "indicator on",
+    ),
+    ({"products": [BinaryProduct("both", Y, (B, C))]}, [({B: 1, C: 1}, ">=", 2), ({Y: 1}, "<=", 0)], "product both"),
+    ({"absolutes": [Absolute("size", Z, Y)]}, [({Z: 1}, "<=", -2), ({Y: 1}, "<=", 1)], "absolute value size"),
+    ({"extremes": [Extreme("most", Y, (X, Z), True)]}, [({X: 1}, ">=", 4), ({Y: 1}, "<=", 3)], "maximum most"),
+    ({"extremes": [Extreme("least", Y, (X, Z), False)]}, [({Z: 1}, "<=", 1), ({Y: 1}, ">=", 3)], "minimum least"),
+    (
+        {"piecewise": [PiecewiseLinear("bend", Z, Y, ((-2, 0), (0, 2), (4, 2)))]},
+        [({Z: 1}, "<=", -1), ({Y: 1}, ">=", 2)],
+        "curve bend",
+    ),
+]
+BOUNDS = {X: (3, 6), Y: (0, 5), Z: (-2, 4), B: (0, 1), C: (0, 1)}
+
+
+@st.composite
+def contradicted(draw: st.DrawFn) -> tuple[Milp, str]:
+    """A model of integers with one feature that its rows contradict, further rows, and the text of the feature."""
+    features, rows, text = draw(st.sampled_from(PARTS))
+    rows = [*rows, *(({X: draw(SIGNS), Y: draw(SIGNS), B: 1}, "<=", draw(st.integers(8, 12))) for _ in range(2))]
+    milp = Milp(
+        [
+            Variable(name, low if name != X or "semi_continuous" in features else 0, high, VariableKind.INTEGER)
+            for name, (low, high) in BOUNDS.items()
+        ],
+        [
+            Row(f"r{place}", terms, Relation(sign), rhs)
+            for place, (terms, sign, rhs) in enumerate(draw(st.permutations(rows)))
+        ],
+        Objective({X: 1.0, Y: draw(SIGNS)}),
+        draw(st.sampled_from(Sense)),
+        features=ModelFeatures(**{name: tuple(parts) for name, parts in features.items()}),
+    )
+    return milp, text
+
+
+SIGNS = st.sampled_from([-1, 1])
+
+
+def points(milp: Milp) -> list[dict[str, int]]:
+    """All points that bounds and features allow."""
+    semi = {part.variable for part in milp.features.semi_continuous}
+    spans = [[*({0} if one.name in semi else ()), *range(int(one.low), int(one.high) + 1)] for one in milp.variables]
+    every = (dict(zip(BOUNDS, values, strict=True)) for values in itertools.product(*spans))
+    return [point for point in every if all(part.violation(point.__getitem__) < 1e-9 for part in milp.features.parts)]
+
+
+def least_violation(milp: Milp, names: set[str]) -> float:
+    """The least total violation of some rows, if the others hold; infinite if they cannot."""
+    totals = [np.inf]
+    for point in points(milp):
+        broken = {}
+        for row in milp.rows:
+            side = sum(value * point[name] for name, value in row.terms.items())
+            low, high = row.limits
+            broken[row.name] = max(0.0, low - side, side - high)
+        if all(value == 0 or name in names for name, value in broken.items()):
+            totals.append(sum(broken.values()))
+    return min(totals)
+
+
+@given(contradicted())
+def test_a_contradicted_part_is_named_and_the_least_repair_is_that_of_all_points(case: tuple[Milp, str]) -> None:
+    milp, text = case
+    every = {row.name for row in milp.rows}
+    assert least_violation(milp, set()) == np.inf
+    found = conflict(milp)
+    assert ModelPart(FEATURE, text) in found.parts
+    session = ModelSession(from_milp(milp))
+    answer = session.ask("conflict")
+    assert [entry.names for entry in answer.families if entry.part == "parts"] == [(text,)]
+    assert answer.irreducible == found.irreducible
+    rows = {name for entry in answer.families if entry.part == "rows" for name in entry.names}
+    assert rows == set(found.rows)
+    # The rows of the conflict are enough for it, and each of them is needed.
+    others = replace(milp, rows=[row for row in milp.rows if row.name in rows])
+    assert least_violation(others, set()) == np.inf
+    for name in rows if found.irreducible else ():
+        fewer = replace(milp, rows=[row for row in others.rows if row.name != name])
+        assert least_violation(fewer, set()) == 0
+    repair = session.ask("repair")
+    assert repair.total.value == pytest.approx(least_violation(milp, every))
+    session.run([change.line for change in repair.changes])
+    assert session.ask("solve").status == "optimal"
+    session.ask("undo " + str(len(repair.changes)))
+    for name in sorted(every)[:2]:
+        expected = least_violation(milp, {name})
+        if np.isinf(expected):
+            with pytest.raises(ModellingError, match=text):
+                session.ask(f"repair {name}")
+        else:
+            assert session.ask(f"repair {name}").total.value == pytest.approx(expected)
+
+
+def test_an_explanation_names_the_part_and_a_right_hand_side_that_would_do() -> None:
+    features, rows, text = PARTS[0]
+    milp = Milp(
+        [Variable(X, 3, 6)],
+        [Row(f"r{place}", terms, Relation(sign), rhs) for place, (terms, sign, rhs) in enumerate(rows)],
+        Objective(),
+        Sense.MINIMIZE,
+        features=ModelFeatures(**{name: tuple(parts) for name, parts in features.items()}),
+    )
+    remarks = explain(milp, solve(milp))
+    assert text in {remark.subject for remark in remarks if remark.topic is Topic.CONFLICT}
+    # 1 less for the row that asks for 1, and 1 more for the row that allows 2, are as near.
+    assert {remark.subject for remark in remarks if remark.topic is Topic.NEAREST} - {""} == {"r0", "r1"}
+
+
+def test_a_conflict_of_many_rows_takes_one_solve() -> None:
+    """A transport of 2,000 columns: the demand of one town in one week is too much for all depots."""
+    depots, towns, weeks = range(5), range(40), range(10)
+    variables = [Variable(f"x{d}_{t}_{w}") for d in depots for t in towns for w in weeks]
+    need = [
+        Row(f"n{t}_{w}", {f"x{d}_{t}_{w}": 1 for d in depots}, Relation.AT_LEAST, 300 if (t, w) == (3, 4) else 5)
+        for t in towns
+        for w in weeks
+    ]
+    room = [Row(f"c{d}_{w}", {f"x{d}_{t}_{w}": 1 for t in towns}, Relation.AT_MOST, 50) for d in depots for w in weeks]
+    found = conflict(Milp(variables, [*need, *room], Objective(), Sense.MINIMIZE))
+    assert found.irreducible
+    assert set(found.rows) == {"n3_4", *(f"c{d}_4" for d in depots)}
+
+
+def test_a_part_that_the_default_solver_does_not_take_goes_to_one_that_does() -> None:
+    pytest.importorskip("ortools")
+    indicator = Indicator("off", B, True, {X: 1}, Relation.AT_MOST, 2)
+    milp = Milp(
+        [Variable(X, 0), Variable(B, 0, 1, VariableKind.INTEGER)],
+        [Row("on", {B: 1}, Relation.AT_LEAST, 1)],
+        Objective({X: 1}),
+        Sense.MAXIMIZE,
+        features=ModelFeatures(indicators=(indicator,)),
+    )
+    assert solve(milp).objective == pytest.approx(2)
+    assert ModelSession(from_milp(milp)).ask("solve").objective.value == pytest.approx(2)
+    with pytest.raises(ModellingError):
+        solve(milp, solver="cp-sat")

@@ -231,7 +231,7 @@ class Arrays:
         low, high, row_low, row_high = self.low, self.high, self.row_low, self.row_high
         if self.features:
             low, high = self._with_zeros_allowed(values)
-            row_low, row_high = self._without_soft_sides()
+            row_low, row_high = self.hard_limits()
         bounds = _largest_excess(values, low, high, np.abs(values))
         rows = _largest_excess(activities, row_low, row_high, abs(self.matrix) @ np.abs(values))
         fractions = np.abs(values - np.round(values))[self.integer]
@@ -246,7 +246,8 @@ class Arrays:
                 low[part.variable], high[part.variable] = min(low[part.variable], 0.0), max(high[part.variable], 0.0)
         return low, high
 
-    def _without_soft_sides(self) -> tuple[Vector, Vector]:
+    def hard_limits(self) -> tuple[Vector, Vector]:
+        """Return the ``(m,)`` limits of the rows without those that may be violated at a price."""
         row_low, row_high = self.row_low.copy(), self.row_high.copy()
         for soft in self.features.soft_rows:
             if soft.below is not None:

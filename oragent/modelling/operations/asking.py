@@ -11,7 +11,7 @@ from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.conflicting import MAX_CONFLICT_ENTRIES, conflict_families
+from oragent.modelling.operations.conflicting import conflict_of_trial
 from oragent.modelling.operations.expressions import evaluate_expression
 from oragent.modelling.operations.outcomes import Outcome, ScenarioModel, with_row
 from oragent.modelling.operations.pricing import price_members
@@ -135,9 +135,8 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
         warnings.append("the two have different objectives, so the difference means nothing")
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
     conflict: tuple[ConflictFamily, ...] = ()
-    is_small = len(after.model.columns) <= MAX_CONFLICT_ENTRIES and not after.model.features
-    if second.status is SolveStatus.INFEASIBLE and is_small:
-        conflict = conflict_families(after, study.limits)[1]
+    if second.status is SolveStatus.INFEASIBLE:
+        conflict = conflict_of_trial(after, study.limits, study.base)
     moves: tuple[Moved, ...] = ()
     if points[0] is not None and points[1] is not None and len(points[0]) == len(points[1]):
         moves = moved(after.model, points[0], points[1])

@@ -8,12 +8,22 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.flat_model import Sense
-from oragent.modelling.data.indexed import Family, IndexedModel
-from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.flat_conflicts import InfeasibleSubset, ModelPart, Side, nearest
-from oragent.modelling.operations.flat_conflicts import conflict as find_conflict
+from oragent.modelling.operations.flat_conflicts import (
+    FEATURE_FIELDS,
+    ArrayConflict,
+    ArrayPart,
+    Side,
+    feature_text,
+    find_conflict,
+    find_nearest,
+    linear_conflict,
+    linear_relaxation,
+    list_features,
+    without_goals,
+)
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.rendering import number_text
 from oragent.modelling.operations.results import (
@@ -32,94 +42,107 @@ from oragent.modelling.solving.back_ends import SolverOptions, find_solver
 MAX_CONFLICT_ENTRIES = 20_000
 # Maximum number of names per family of a conflict, and of multipliers of its sum.
 SHOWN = 20
+# Maximum number of names in an error.
+SHOWN_NAMES = 5
 # Maximum seconds for all checks of a conflict.
 MAX_SECONDS = 60.0
-PARTS = {Side.ROW: "rows", Side.LOW: "lower bounds", Side.HIGH: "upper bounds"}
+PARTS = {Side.ROW: "rows", Side.LOW: "lower bounds", Side.HIGH: "upper bounds", Side.FEATURE: "parts"}
 
 
 def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
-    """Find an irreducible set of conflicting rows and bounds, in the present state or last trial."""
-    scenario = study.present
-    outcome = study.solve(scenario)
-    if outcome.status is not SolveStatus.INFEASIBLE and study.trial is not None:
-        trial = study.scenario(study.trial)
-        if study.solve(trial).status is SolveStatus.INFEASIBLE:
-            scenario = trial
-    _require_rows(scenario, "conflict")
+    """Find an irreducible set of conflicting rows, bounds and parts, in the present state or last trial."""
+    scenario = _infeasible_scenario(study)
     if study.solve(scenario).status is not SolveStatus.INFEASIBLE:
         raise ModellingError(f"no conflict: the model is {study.solve(scenario).status}")
-    subset, families = conflict_families(scenario, study.limits, study.base)
+    arrays, limits = scenario.known.arrays, study.limits
+    subset = find_conflict(arrays, MAX_SECONDS, solver=limits.solver, options=limits.options())
     warnings = () if subset.irreducible else ("the set was not reduced as far as possible within the limit",)
     return solved(
         study,
         scenario,
         ConflictResult(
             irreducible=subset.irreducible,
-            families=families,
+            families=conflict_families(scenario, subset, study.base),
             aggregate=_aggregate(scenario, subset),
             warnings=warnings,
         ),
     )
 
 
-def _require_rows(scenario: ModelScenario, verb: str) -> None:
-    if scenario.model.features:
-        parts = ", ".join(scenario.model.feature_counts)
-        raise ModellingError(f"'{verb}' supports only linear rows and bounds, but the model has {parts}")
+def _infeasible_scenario(study: ModelStudy) -> ModelScenario:
+    """Return the last trial if it is infeasible and the present scenario is not; else the present one."""
+    scenario = study.present
+    if study.solve(scenario).status is not SolveStatus.INFEASIBLE and study.trial is not None:
+        trial = study.scenario(study.trial)
+        if study.solve(trial).status is SolveStatus.INFEASIBLE:
+            return trial
+    return scenario
 
 
-def conflict_families(
-    scenario: ModelScenario, limits: SolveLimits, base: IndexedModel | None = None
-) -> tuple[InfeasibleSubset, tuple[ConflictFamily, ...]]:
-    """Return a conflict of an infeasible scenario by family. Changed families come first, the last change first."""
-    milp = to_milp(scenario.model.with_first_stage(), flat=False)
-    subset = find_conflict(milp, MAX_SECONDS, solver=limits.solver, options=limits.options())
-    model = scenario.model
-    columns = {name: position for position, name in enumerate(model.column_names)}
-    rows = {name: position for position, name in enumerate(model.row_names)}
-    grouped: dict[tuple[str, int], tuple[Family, Side, list[ModelPart]]] = {}
-    owners = _owners(model)
-    for part in subset.parts:
-        is_row = part.side is Side.ROW
-        family = owners["rows" if is_row else "variables"][rows[part.name] if is_row else columns[part.name]]
-        key = (PARTS[part.side], id(family))
-        grouped.setdefault(key, (family, part.side, []))[2].append(part)
-    order = _last_changed(scenario)
-    families = []
-    for family, side, parts in grouped.values():
-        names = [part.name for part in parts]
-        last = max((order.get((side is Side.ROW, name), -1) for name in names), default=-1)
-        if (
-            base is not None
-            and last < 0
-            and family.name not in {shared.name for shared in (*base.rows, *base.variables)}
-        ):
-            last = len(scenario.changes)
-        entry = ConflictFamily(
-            family=family.name,
-            part=PARTS[side],
-            members=len(parts),
-            size=len(family),
-            names=tuple(sorted(names, key=lambda name: -order.get((side is Side.ROW, name), -1))[:SHOWN]),
-            changed=last >= 0,
+def conflict_of_trial(scenario: ModelScenario, limits: SolveLimits, base: IndexedModel) -> tuple[ConflictFamily, ...]:
+    """Return the conflict of an infeasible scenario by family; empty for a large model that takes many solves."""
+    arrays = scenario.known.arrays
+    if len(arrays.matrix.values) <= MAX_CONFLICT_ENTRIES:
+        subset: ArrayConflict | None = find_conflict(
+            arrays, MAX_SECONDS, solver=limits.solver, options=limits.options()
         )
-        families.append((last, entry))
-    return subset, tuple(entry for _, entry in sorted(families, key=lambda pair: -pair[0]))
+    else:
+        subset = linear_conflict(arrays, MAX_SECONDS)
+    return () if subset is None else conflict_families(scenario, subset, base)
 
 
-def _owners(model: IndexedModel) -> dict[str, list[Family]]:
-    """Return the family of each row and of each column."""
-    owners: dict[str, list[Family]] = {"rows": [], "variables": []}
-    for kind, families, count in (
-        ("rows", model.rows, model.shape[0]),
-        ("variables", model.variables, model.shape[1]),
-    ):
-        every: list[Family | None] = [None] * count
-        for family in families:
-            for position in family.positions.tolist():
-                every[position] = family
-        owners[kind] = [family for family in every if family is not None]
-    return owners
+def conflict_families(scenario: ModelScenario, subset: ArrayConflict, base: IndexedModel) -> tuple[ConflictFamily, ...]:
+    """Return a conflict by family. Changed families come first, the last change first."""
+    model = scenario.model
+    order = _last_changed(scenario)
+    shared = {family.name for family in (*base.rows, *base.variables)}
+    families: list[tuple[int, ConflictFamily]] = []
+    for side in (Side.ROW, Side.LOW, Side.HIGH):
+        places = np.array(subset.places(side), dtype=np.int64)
+        is_row = side is Side.ROW
+        all_names = model.row_names if is_row else model.column_names
+        for family in model.rows if is_row else model.variables:
+            names = [all_names[place] for place in family.positions[np.isin(family.positions, places)].tolist()]
+            if not names:
+                continue
+            last = max((order.get((is_row, name), -1) for name in names), default=-1)
+            if last < 0 and family.name not in shared:
+                last = len(scenario.changes)
+            entry = ConflictFamily(
+                family=family.name,
+                part=PARTS[side],
+                members=len(names),
+                size=len(family),
+                names=tuple(sorted(names, key=lambda name: -order.get((is_row, name), -1))[:SHOWN]),
+                changed=last >= 0,
+            )
+            families.append((last, entry))
+    families += [(-1, entry) for entry in _part_entries(scenario, subset)]
+    return tuple(entry for _, entry in sorted(families, key=lambda pair: -pair[0]))
+
+
+def _part_entries(scenario: ModelScenario, subset: ArrayConflict) -> list[ConflictFamily]:
+    """Return the features of a conflict by kind, such as ``SOS set s0`` of the ordered sets."""
+    arrays, model = scenario.known.arrays, scenario.model
+    features = list_features(arrays)
+    entries = []
+    for name in FEATURE_FIELDS:
+        members = getattr(arrays.features, name)
+        chosen = [features[place] for place in subset.places(Side.FEATURE) if features[place] in members]
+        if chosen:
+            texts = tuple(feature_text(arrays, part, model.column_names.__getitem__) for part in chosen[:SHOWN])
+            kind = name.replace("_", " ")
+            entries.append(
+                ConflictFamily(
+                    family=kind,
+                    part=PARTS[Side.FEATURE],
+                    members=len(chosen),
+                    size=len(members),
+                    names=texts,
+                    changed=False,
+                )
+            )
+    return entries
 
 
 def _last_changed(scenario: ModelScenario) -> dict[tuple[bool, str], int]:
@@ -156,15 +179,14 @@ def _rows_of_cells(model: IndexedModel, cells: np.ndarray) -> list[str]:
     return [model.row_names[row] for row in rows]
 
 
-def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictShortage | None:
+def _aggregate(scenario: ModelScenario, subset: ArrayConflict) -> ConflictShortage | None:
     """Return the sum of the conflict's rows, each times a multiplier, that no point can satisfy (Farkas 1902), or None.
 
     The multipliers are the duals of the least total violation. ``needed`` is the demand of the rows with a lower limit,
     ``possible`` the maximum that the other rows and the bounds allow.
     """
-    model, arrays = scenario.model, scenario.known.arrays
-    position = {name: number for number, name in enumerate(model.row_names)}
-    rows = [position[name] for name in subset.rows]
+    model, arrays = scenario.model, linear_relaxation(without_goals(scenario.known.arrays))
+    rows = subset.places(Side.ROW)
     if not rows:
         return None
     elastic = _elastic(arrays, rows)
@@ -189,7 +211,7 @@ def _aggregate(scenario: ModelScenario, subset: InfeasibleSubset) -> ConflictSho
     possible = largest + allowed
     if not np.isfinite(needed) or not np.isfinite(possible) or needed - possible <= 1e-7 * max(1.0, abs(needed)):
         return None
-    multipliers = tuple((subset.rows[at], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
+    multipliers = tuple((model.row_names[rows[at]], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
     return ConflictShortage(needed=needed, possible=possible, shortage=needed - possible, multipliers=multipliers)
 
 
@@ -219,33 +241,20 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
 
     The lines of the result apply it.
     """
-    scenario = study.present
-    if study.solve(scenario).status is not SolveStatus.INFEASIBLE and study.trial is not None:
-        trial = study.scenario(study.trial)
-        if study.solve(trial).status is SolveStatus.INFEASIBLE:
-            scenario = trial
-    _require_rows(scenario, "repair")
-    model = scenario.model
-    names: list[str] | None = None
+    scenario = _infeasible_scenario(study)
+    model, arrays, limits = scenario.model, scenario.known.arrays, study.limits
+    rows: list[int] | None = None
     if request.references:
-        names = []
-        for reference in request.references:
-            names += _rows_of(model, reference)
-    milp = to_milp(model.with_first_stage(), flat=False)
-    limits = study.limits
-    repaired = nearest(
-        milp, names and list(dict.fromkeys(names)), MAX_SECONDS, solver=limits.solver, options=limits.options()
-    )
+        rows = list(dict.fromkeys(row for reference in request.references for row in _rows_of(model, reference)))
+    repaired = find_nearest(arrays, rows, MAX_SECONDS, solver=limits.solver, options=limits.options())
+    if repaired.status is SolveStatus.INFEASIBLE:
+        rest = _rest(study, scenario, rows)
+        raise ModellingError(f"no change of these right-hand sides makes the model feasible{rest}")
     if repaired.total is None:
-        raise ModellingError(
-            "no change of these right-hand sides makes the model feasible: bounds or other rows are in conflict too"
-            if repaired.status is SolveStatus.INFEASIBLE
-            else "the least repair is not known within the limit: allow a longer solve with --time"
-        )
-    position = {name: number for number, name in enumerate(model.row_names)}
+        raise ModellingError("the least repair is not known within the limit: allow a longer solve with --time")
     changes = []
-    for name, needed in repaired.needed.items():
-        before = float(model.rhs_values[position[name]])
+    for row, needed in repaired.needed.items():
+        name, before = model.row_names[row], float(model.rhs_values[row])
         changes.append(
             RepairChange(row=name, before=before, after=needed, line=f"rows.{name} = {number_text(_snap(needed))}")
         )
@@ -262,19 +271,47 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
     )
 
 
+def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) -> str:
+    """Return in words which of the other parts are in conflict."""
+    arrays, limits = without_goals(scenario.known.arrays), study.limits
+    others = np.setdiff1d(np.arange(len(arrays.row_low)), [] if rows is None else rows)
+    if rows is None:
+        others = others[:0]
+    rest = replace(
+        arrays,
+        matrix=arrays.matrix.select_rows(others.tolist()),
+        row_low=arrays.row_low[others],
+        row_high=arrays.row_high[others],
+    )
+    try:
+        subset = find_conflict(rest, MAX_SECONDS, solver=limits.solver, options=limits.options())
+    except ModellingError:
+        return ""
+    parts = tuple(
+        ArrayPart(part.side, int(others[part.place])) if part.side is Side.ROW else part for part in subset.parts
+    )
+    families = conflict_families(scenario, ArrayConflict(parts, subset.irreducible), study.base)
+    names = [
+        quoted(name) if entry.part in (PARTS[Side.ROW], PARTS[Side.FEATURE]) else f"{entry.part[:-1]} of {quoted(name)}"
+        for entry in families
+        for name in entry.names
+    ]
+    return f": {', '.join(names[:SHOWN_NAMES])} cannot hold together"
+
+
 def _snap(value: float) -> float:
     """Return a figure without the noise of the solver."""
     nearest_whole = round(value, 6)
     return nearest_whole if abs(value - nearest_whole) <= 1e-8 * max(1.0, abs(value)) else value
 
 
-def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[str]:
-    """Return the names of the rows of a reference: rows, or rows whose right-hand side is the named data."""
+def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[int]:
+    """Return the rows of a reference: rows, or rows whose right-hand side is the named data."""
     chosen = find_slice(model, reference, ["rows", "parameters"])
     if chosen.kind == "rows":
-        return chosen.names
+        return list(chosen.positions.tolist())
     links = model.rhs.links
     rows = links.places[np.isin(links.cells, chosen.positions)]
     if not len(rows):
         raise ModellingError(f"no right-hand side refers to {quoted(chosen.family.name)}: name rows")
-    return [model.row_names[row] for row in sorted(set(rows.tolist()))]
+    return sorted(set(rows.tolist()))

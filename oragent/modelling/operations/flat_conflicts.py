@@ -1,7 +1,7 @@
-"""Infeasible models: conflicting rows and bounds, and the nearest feasible right-hand sides."""
+"""Infeasible models: conflicting rows, bounds and parts, and the nearest feasible right-hand sides."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -9,17 +9,55 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse
-from oragent.modelling.data.flat_model import Milp, Relation, Sense
+from oragent.modelling.data.display import number
+from oragent.modelling.data.features import (
+    Absolute,
+    BinaryProduct,
+    Extreme,
+    FeaturePart,
+    Indicator,
+    ModelFeatures,
+    OrderedSet,
+    PiecewiseLinear,
+    QuadraticRow,
+    SemiContinuous,
+)
+from oragent.modelling.data.flat_model import Milp, Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities
-from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverStatus
-from oragent.modelling.solving.back_ends.registry import find_solver
-from oragent.modelling.solving.linearise import linearise_milp
+from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, solve_arrays
+from oragent.modelling.solving.back_ends.protocol import Ability, Solver, SolverOptions, SolverStatus
+from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver, installed_solvers, solvers_able
+from oragent.modelling.solving.highs import infeasibility_ray
 
 # Node limit of one check of an integer model. Without limits, a check may never end.
 NODES = 2_000
 # Time limit of one check, in seconds.
 CHECK_S = 10.0
+# Multipliers of a certificate below this share of the largest are noise.
+NOISE = 1e-9
+# Maximum number of coefficients of a certificate whose rank is computed.
+MAX_RANK_SIZE = 4_000_000
+# Maximum number of parts of a certificate that are checked one by one.
+MAX_CHECKED = 200
+# Parts that are no rows, by the class of their features.
+TITLES: Mapping[type, str] = {
+    QuadraticRow: "quadratic row",
+    Indicator: "indicator",
+    OrderedSet: "SOS set",
+    PiecewiseLinear: "curve",
+    Absolute: "absolute value",
+    BinaryProduct: "product",
+}
+FEATURE_FIELDS = (
+    "quadratic_rows",
+    "indicators",
+    "ordered_sets",
+    "piecewise",
+    "absolutes",
+    "extremes",
+    "products",
+    "semi_continuous",
+)
 
 
 class Side(StrEnum):
@@ -28,24 +66,50 @@ class Side(StrEnum):
     ROW = "row"
     LOW = "least value"
     HIGH = "largest value"
+    # A feature such as an ordered set, or "0 or from 5 to 10".
+    FEATURE = "part"
+
+
+@dataclass(frozen=True)
+class ArrayPart:
+    """A row, a bound of a column, or a feature, by position."""
+
+    side: Side
+    # Position among the rows, the columns, or ``list_features``.
+    place: int
+
+
+ArrayParts = tuple[ArrayPart, ...]
+
+
+@dataclass(frozen=True)
+class ArrayConflict:
+    """Parts of arrays that no point satisfies together, given that integer variables are integer."""
+
+    # Rows, then bounds, then features, in the order of the model.
+    parts: ArrayParts
+    # True if removing any part makes the rest feasible. False if a check reached its limit.
+    irreducible: bool
+
+    def places(self, side: Side) -> list[int]:
+        """Return the positions of the parts of one kind."""
+        return [part.place for part in self.parts if part.side is side]
 
 
 @dataclass(frozen=True)
 class ModelPart:
-    """A row, or a bound of a variable."""
+    """A row, a bound of a variable, or a feature."""
 
     side: Side
+    # Name of the row or variable. For a feature, its text such as ``SOS set s0`` or ``x is 0 or at least 5``.
     name: str
-
-
-Parts = tuple[ModelPart, ...]
 
 
 @dataclass(frozen=True)
 class InfeasibleSubset:
     """Parts of a model that no point satisfies together, given that integer variables are integer."""
 
-    # Rows, then bounds, in the order of the model.
+    # Rows, then bounds, then features, in the order of the model.
     parts: tuple[ModelPart, ...]
     # True if removing any part makes the rest feasible. False if a check reached its limit.
     irreducible: bool
@@ -56,13 +120,29 @@ class InfeasibleSubset:
         return tuple(part.name for part in self.parts if part.side is Side.ROW)
 
 
+Feature = FeaturePart[int] | SemiContinuous[int]
+
+
+def list_features(arrays: Arrays) -> list[Feature]:
+    """Return the features that a point can violate."""
+    return [part for name in FEATURE_FIELDS for part in getattr(arrays.features, name)]
+
+
+def feature_text(arrays: Arrays, part: Feature, name_of: Callable[[int], str]) -> str:
+    """Return what a feature demands, such as ``SOS set s0`` or ``x is 0 or at least 5``."""
+    if isinstance(part, SemiContinuous):
+        low, high = float(arrays.low[part.variable]), float(arrays.high[part.variable])
+        reach = f"at least {number(low)}" if low > 0 else f"at most {number(high)}"
+        return f"{name_of(part.variable)} is 0 or {reach}"
+    if isinstance(part, Extreme):
+        return f"{'maximum' if part.largest else 'minimum'} {part.name}"
+    return f"{TITLES[type(part)]} {part.name}"
+
+
 def conflict(
     milp: Milp, limit_s: float = 60.0, *, solver: str = "highs", options: SolverOptions | None = None
 ) -> InfeasibleSubset:
-    """Find an irreducible infeasible set of rows and bounds, also for integer models.
-
-    Deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) with bisection of the candidates (Junker 2004,
-    "QuickXplain"). Each check is a solve without an objective.
+    """Find an irreducible infeasible set of rows, bounds and features; see ``find_conflict``.
 
     Args:
         milp: An infeasible model.
@@ -73,43 +153,170 @@ def conflict(
     Raises:
         ModellingError: The model has a feasible point, or its infeasibility was not proven.
     """
-    if not milp.is_linear:
-        milp, _ = linearise_milp(milp)
-    arrays, until = Arrays.from_milp(milp).without_objective(), time.perf_counter() + limit_s
+    arrays = Arrays.from_milp(milp)
+    found = find_conflict(arrays, limit_s, solver=solver, options=options)
+    columns = [variable.name for variable in milp.variables]
+    features = list_features(arrays)
+    names = {
+        Side.ROW: lambda place: milp.rows[place].name,
+        Side.LOW: columns.__getitem__,
+        Side.HIGH: columns.__getitem__,
+        Side.FEATURE: lambda place: feature_text(arrays, features[place], columns.__getitem__),
+    }
+    parts = tuple(ModelPart(part.side, names[part.side](part.place)) for part in found.parts)
+    return InfeasibleSubset(parts, found.irreducible)
+
+
+def find_conflict(
+    arrays: Arrays, limit_s: float = 60.0, *, solver: str = "highs", options: SolverOptions | None = None
+) -> ArrayConflict:
+    """Find an irreducible infeasible set of rows, bounds and features, also for integer models.
+
+    The certificate of an infeasible linear relaxation is such a set for a linear model (Gleeson & Ryan 1990,
+    doi:10.1287/ijoc.2.1.61). Other sets are reduced by a deletion filter (Chinneck & Dravnieks 1991,
+    doi:10.1287/ijoc.3.2.157) with bisection of the candidates (Junker 2004, "QuickXplain"). Each check is a solve
+    without an objective.
+
+    Args:
+        arrays: An infeasible model.
+        limit_s: Seconds for all checks. Parts that are undecided by then remain in the set.
+        solver: Name of the back end of the checks.
+        options: Limits of one check; by default ``NODES`` and ``CHECK_S``.
+
+    Raises:
+        ModellingError: The model has a feasible point, or its infeasibility was not proven.
+    """
+    hard, until = without_goals(arrays), time.perf_counter() + limit_s
     back_end, limits = find_solver(solver), options or SolverOptions()
-    check_abilities(arrays, back_end)
-    finder = _Finder(milp, arrays, until, back_end, limits)
-    relaxed = _Finder(milp, arrays.without_integrality(), until, back_end, limits)
-    parts = finder.parts
-    # Checks of the relaxation are fast and reduce the number of integer checks.
-    if relaxed.is_infeasible(parts):
-        parts = relaxed.find_needed((), parts)
-    if not finder.is_infeasible(parts):
+    check_abilities(hard, back_end)
+    finder = _Finder(hard, until, back_end, limits)
+    linear = linear_conflict(hard, limit_s)
+    if linear is not None and linear.irreducible and not hard.integer.any() and not hard.features:
+        return linear
+    if linear is not None and len(linear.parts) > MAX_CHECKED:
+        return ArrayConflict(linear.parts, False)
+    parts = finder.parts if linear is None else linear.parts
+    if linear is None and not finder.is_infeasible(parts):
         raise ModellingError(
             "no conflict: the model was not proven infeasible; solve it first, with more time if its status is unknown"
         )
     needed = set(finder.find_needed((), parts))
-    return InfeasibleSubset(tuple(part for part in finder.parts if part in needed), finder.certain)
+    if not finder.is_certain and not finder.is_infeasible(tuple(part for part in parts if part in needed)):
+        needed = set(parts)
+    return ArrayConflict(tuple(part for part in finder.parts if part in needed), finder.is_certain)
+
+
+def linear_conflict(arrays: Arrays, limit_s: float = 60.0) -> ArrayConflict | None:
+    """Return a conflict of the linear relaxation from one certificate, or None if there is none.
+
+    The set is irreducible for a linear model if its multipliers are the only ones, up to a factor.
+    """
+    relaxed = linear_relaxation(arrays)
+    duals = infeasibility_ray(relaxed, limit_s)
+    if duals is None:
+        return None
+    duals = np.where(np.abs(duals) > NOISE * np.abs(duals).max(), duals, 0.0)
+    totals, sizes = duals @ relaxed.matrix, np.abs(duals) @ abs(relaxed.matrix)
+    totals = np.where(np.abs(totals) > NOISE * np.maximum(sizes, 1.0), totals, 0.0)
+    for sign in (1.0, -1.0):
+        rows = sign * duals
+        columns = sign * totals
+        if _shortage(relaxed, rows, columns) > 0:
+            chosen = np.flatnonzero(rows)
+            parts = (
+                *(ArrayPart(Side.ROW, row) for row in chosen.tolist()),
+                *(ArrayPart(Side.LOW, column) for column in np.flatnonzero(columns < 0).tolist()),
+                *(ArrayPart(Side.HIGH, column) for column in np.flatnonzero(columns > 0).tolist()),
+            )
+            return ArrayConflict(parts, _is_only_certificate(relaxed, chosen, columns == 0))
+    return None
+
+
+def _shortage(arrays: Arrays, rows: np.ndarray, columns: np.ndarray) -> float:
+    """Return the sum of the rows, each times a multiplier, minus the most that the bounds allow; at most 0 if none."""
+    demands = np.where(rows > 0, arrays.row_low, arrays.row_high)
+    most = np.where(columns > 0, arrays.high, arrays.low)
+    in_rows, in_columns = rows != 0, columns != 0
+    summands = np.concatenate([rows[in_rows] * demands[in_rows], -columns[in_columns] * most[in_columns]])
+    if not np.isfinite(summands).all():
+        return 0.0
+    total = float(summands.sum())
+    return total if total > NOISE * float(np.abs(summands).sum()) else 0.0
+
+
+def _is_only_certificate(arrays: Arrays, rows: np.ndarray, unbounded: np.ndarray) -> bool:
+    """Return True if only multiples of one vector combine the rows to 0 in all columns whose bounds are not used."""
+    matrix = arrays.matrix.select_rows(rows.tolist())
+    used = unbounded[matrix.columns] & (matrix.values != 0)
+    columns, places = np.unique(matrix.columns[used], return_inverse=True)
+    if len(rows) == 1:
+        return not len(columns)
+    if len(rows) * len(columns) > MAX_RANK_SIZE:
+        return False
+    dense = np.zeros((len(rows), len(columns)))
+    dense[matrix.row_indices[used], places] = matrix.values[used]
+    return int(np.linalg.matrix_rank(dense)) == len(rows) - 1
+
+
+def without_goals(arrays: Arrays) -> Arrays:
+    """Return the model without objectives. Soft sides of rows are not limits."""
+    row_low, row_high = arrays.hard_limits()
+    features = replace(arrays.features, quadratic=(), goals=(), soft_rows=())
+    return replace(arrays.without_objective(), row_low=row_low, row_high=row_high, features=features)
+
+
+def _semi_continuous_bounds(arrays: Arrays) -> Mapping[ArrayPart, int]:
+    """Return the bounds that "0 or between bounds" replaces, with the position of that part in ``list_features``."""
+    bounds = {}
+    for place, part in enumerate(list_features(arrays)):
+        if isinstance(part, SemiContinuous):
+            if arrays.low[part.variable] > 0:
+                bounds[ArrayPart(Side.LOW, part.variable)] = place
+            elif arrays.high[part.variable] < 0:
+                bounds[ArrayPart(Side.HIGH, part.variable)] = place
+    return bounds
+
+
+def linear_relaxation(arrays: Arrays) -> Arrays:
+    """Return the linear programme of rows and bounds without objective, features and integrality."""
+    bounds = _semi_continuous_bounds(arrays)
+    low, high = arrays.low.copy(), arrays.high.copy()
+    low[[part.place for part in bounds if part.side is Side.LOW]] = -np.inf
+    high[[part.place for part in bounds if part.side is Side.HIGH]] = np.inf
+    relaxed = arrays.without_integrality().without_objective()
+    return replace(relaxed, low=low, high=high, features=ModelFeatures())
 
 
 class _Finder:
     """Runs the checks and records whether all of them were decided."""
 
-    def __init__(self, milp: Milp, arrays: Arrays, until: float, back_end: Solver, limits: SolverOptions) -> None:
+    def __init__(self, arrays: Arrays, until: float, back_end: Solver, limits: SolverOptions) -> None:
         self._arrays = arrays
         self._until = until
         self._back_end = back_end
         self._limits = replace(limits, gap=0.0, nodes=NODES if limits.nodes is None else limits.nodes)
-        self.certain = True
-        names = [variable.name for variable in milp.variables]
-        self._places = {ModelPart(Side.ROW, row.name): index for index, row in enumerate(milp.rows)}
-        for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
-            self._places |= {ModelPart(side, names[index]): int(index) for index in np.flatnonzero(np.isfinite(bounds))}
+        self.is_certain = True
+        self._features = list_features(arrays)
+        self._semi = _semi_continuous_bounds(arrays)
+        vacuous = {place for place, part in enumerate(self._features) if isinstance(part, SemiContinuous)} - set(
+            self._semi.values()
+        )
+        # The bounds of variables that decide a feature are a part of it.
+        binary = {part.binary for part in arrays.features.indicators}
+        binary |= {column for part in arrays.features.products for column in part.inputs}
+        self._binary = sorted(binary)
+        loose = np.ones(len(arrays.cost), dtype=bool)
+        loose[self._binary] = False
+        bounds = [ArrayPart(Side.LOW, place) for place in np.flatnonzero(np.isfinite(arrays.low) & loose).tolist()]
+        bounds += [ArrayPart(Side.HIGH, place) for place in np.flatnonzero(np.isfinite(arrays.high) & loose).tolist()]
+        # Every row, every finite bound and every feature.
+        self.parts = (
+            *(ArrayPart(Side.ROW, place) for place in range(len(arrays.row_low))),
+            *(part for part in bounds if part not in self._semi),
+            *(ArrayPart(Side.FEATURE, place) for place in range(len(self._features)) if place not in vacuous),
+        )
 
-        # Every row and every finite bound.
-        self.parts = tuple(self._places)
-
-    def find_needed(self, fixed: Parts, suspects: Parts, grown: bool = False) -> Parts:
+    def find_needed(self, fixed: ArrayParts, suspects: ArrayParts, grown: bool = False) -> ArrayParts:
         """Return a minimal subset of the suspects that is infeasible together with the fixed parts."""
         if grown and self.is_infeasible(fixed):
             return ()
@@ -120,37 +327,90 @@ class _Finder:
         of_second = self.find_needed(fixed + first, second, grown=True)
         return self.find_needed(fixed + of_second, first, grown=bool(of_second)) + of_second
 
-    def is_infeasible(self, parts: Parts) -> bool:
+    def is_infeasible(self, parts: ArrayParts) -> bool:
         """Return True if it is proven that no point satisfies these parts."""
-        remaining_s, status = self._until - time.perf_counter(), SolverStatus.STOPPED
+        remaining_s = self._until - time.perf_counter()
+        status = SolveStatus.UNKNOWN
         if remaining_s > 0:
             allowed_s = min(remaining_s, CHECK_S, self._limits.seconds or CHECK_S)
-            status = self._back_end.solve(self._restrict(parts), replace(self._limits, seconds=allowed_s)).status
-        self.certain &= status is not SolverStatus.STOPPED
-        return status in NO_OPTIMUM
+            status = self._check(self._restrict(parts), replace(self._limits, seconds=allowed_s))
+        self.is_certain &= status is not SolveStatus.UNKNOWN
+        return status is SolveStatus.INFEASIBLE
 
-    def _restrict(self, parts: Parts) -> Arrays:
-        rows = [self._places[part] for part in parts if part.side is Side.ROW]
-        low, high = np.full_like(self._arrays.low, -np.inf), np.full_like(self._arrays.high, np.inf)
-        for part in parts:
-            index = self._places[part]
+    def _check(self, arrays: Arrays, limits: SolverOptions) -> SolveStatus:
+        if arrays.features:
+            return self._check_features(arrays, limits)
+        status = self._back_end.solve(arrays, limits).status
+        if status is SolverStatus.STOPPED:
+            return SolveStatus.UNKNOWN
+        return SolveStatus.INFEASIBLE if status in NO_OPTIMUM else SolveStatus.OPTIMAL
+
+    def _check_features(self, arrays: Arrays, limits: SolverOptions) -> SolveStatus:
+        """Solve by the back end, or by another installed one: parts without bounds are too much for some."""
+        solvers = [self._back_end]
+        if self._back_end.name == DEFAULT:
+            able = solvers_able(frozenset({Ability.INDICATORS, Ability.INTEGER}))
+            solvers += [find_solver(name) for name in installed_solvers() if name in able]
+        for solver in solvers:
+            try:
+                status = solve_arrays(arrays, limits, solver).status
+            except ModellingError:
+                continue
+            if status is not SolveStatus.UNKNOWN:
+                return status
+        return SolveStatus.UNKNOWN
+
+    def _restrict(self, parts: ArrayParts) -> Arrays:
+        arrays = self._arrays
+        rows = [part.place for part in parts if part.side is Side.ROW]
+        features = {part.place for part in parts if part.side is Side.FEATURE}
+        low, high = np.full_like(arrays.low, -np.inf), np.full_like(arrays.high, np.inf)
+        low[self._binary], high[self._binary] = arrays.low[self._binary], arrays.high[self._binary]
+        stays = [*parts, *(bound for bound, place in self._semi.items() if place in features)]
+        for part in stays:
             if part.side is Side.LOW:
-                low[index] = self._arrays.low[index]
+                low[part.place] = arrays.low[part.place]
             elif part.side is Side.HIGH:
-                high[index] = self._arrays.high[index]
+                high[part.place] = arrays.high[part.place]
         return replace(
-            self._arrays,
+            arrays,
             low=low,
             high=high,
-            matrix=self._arrays.matrix.select_rows(rows),
-            row_low=self._arrays.row_low[rows],
-            row_high=self._arrays.row_high[rows],
+            matrix=arrays.matrix.select_rows(rows),
+            row_low=arrays.row_low[rows],
+            row_high=arrays.row_high[rows],
+            features=_select_features(arrays.features, features),
         )
+
+
+def _select_features(features: ModelFeatures[int], places: set[int]) -> ModelFeatures[int]:
+    """Return the features at some positions of ``list_features``."""
+    chosen: dict[str, tuple[Feature, ...]] = {}
+    first = 0
+    for name in FEATURE_FIELDS:
+        members = getattr(features, name)
+        chosen[name] = tuple(part for place, part in enumerate(members, first) if place in places)
+        first += len(members)
+    return ModelFeatures(**chosen)  # type: ignore[arg-type]  # each field has its own class
+
+
+@dataclass(frozen=True)
+class ArrayNearest:
+    """Point with the least total violation of rows."""
+
+    # ``feasible`` if the total is not proven to be the least; ``infeasible`` if no change is enough.
+    status: SolveStatus
+    # Sum of all violations; None without a point.
+    total: float | None = None
+    # Right-hand sides that the violated rows need, by position.
+    needed: Mapping[int, float] = field(default_factory=dict)
+    # ``(n,)`` values of the point; None without a point.
+    values: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """Point with the least total violation of rows."""
+    """Point with the least total violation of rows, by name."""
 
     # ``feasible`` if the total is not proven to be the least; ``infeasible`` if no change is enough.
     status: SolveStatus
@@ -170,10 +430,7 @@ def nearest(
     solver: str = "highs",
     options: SolverOptions | None = None,
 ) -> Nearest:
-    """Find the least total change of right-hand sides that makes a model feasible.
-
-    Each selected row gets a violation with a cost of 1 per unit, "elastic programming" (Brown & Graves 1975). Bounds,
-    integrality and the other rows remain hard.
+    """Find the least total change of right-hand sides that makes a model feasible; see ``find_nearest``.
 
     Args:
         milp: The model; its objective is ignored.
@@ -185,37 +442,56 @@ def nearest(
     Raises:
         ModellingError: A name is not the name of a row.
     """
-    if not milp.is_linear:
-        milp, _ = linearise_milp(milp)
-    if rows is None:
-        names = [row.name for row in milp.rows]
-    else:
-        names = [milp.row(name).name for name in rows]
-    row_index = {row.name: index for index, row in enumerate(milp.rows)}
-    arrays = Arrays.from_milp(milp)
-    back_end, limits = find_solver(solver), options or SolverOptions()
-    check_abilities(arrays, back_end)
-    elastic = _add_violations(arrays, [row_index[name] for name in names])
-    solved = back_end.solve(elastic, replace(limits, seconds=limits.seconds or limit_s))
-    if solved.values is None:
-        return Nearest(SolveStatus.INFEASIBLE if solved.status in NO_OPTIMUM else SolveStatus.UNKNOWN)
-    values = solved.values[: len(milp.variables)]
-    values = np.where(arrays.integer, np.round(values), values)
+    places = None
+    if rows is not None:
+        row_index = {row.name: index for index, row in enumerate(milp.rows)}
+        places = [row_index[milp.row(name).name] for name in rows]
+    found = find_nearest(Arrays.from_milp(milp), places, limit_s, solver=solver, options=options)
+    values = [] if found.values is None else found.values.tolist()
+    return Nearest(
+        found.status,
+        found.total,
+        {milp.rows[row].name: rhs for row, rhs in found.needed.items()},
+        dict(zip((variable.name for variable in milp.variables), values, strict=False)),
+    )
+
+
+def find_nearest(
+    arrays: Arrays,
+    rows: Sequence[int] | None = None,
+    limit_s: float | None = 60.0,
+    *,
+    solver: str = "highs",
+    options: SolverOptions | None = None,
+) -> ArrayNearest:
+    """Find the least total change of right-hand sides that makes a model feasible.
+
+    Each selected row gets a violation with a cost of 1 per unit, "elastic programming" (Brown & Graves 1975). Bounds,
+    integrality, features and the other rows remain hard.
+
+    Args:
+        arrays: The model; its objective is ignored.
+        rows: Positions of the rows that may be violated; None means all.
+        limit_s: Seconds; None means no limit.
+        solver: Name of the back end.
+        options: Further limits. Its ``seconds``, if given, replace ``limit_s``.
+    """
+    hard, limits = without_goals(arrays), options or SolverOptions()
+    chosen = range(len(arrays.row_low)) if rows is None else rows
+    elastic = _add_violations(hard, chosen)
+    solution = solve_arrays(elastic, replace(limits, seconds=limits.seconds or limit_s), solver)
+    if solution.values is None:
+        return ArrayNearest(solution.status)
+    values = solution.values[: len(arrays.cost)]
     activities = arrays.activities_at(values)
     needed, total = {}, 0.0
-    for name in names:
-        row, activity = milp.row(name), float(activities[row_index[name]])
-        over = activity - row.rhs
-        broken = {Relation.AT_MOST: over, Relation.AT_LEAST: -over, Relation.EQUAL: abs(over)}[row.relation]
-        if broken > FEASIBLE * max(1.0, abs(row.rhs)):
-            needed[name] = activity
-            total += broken
-    if solved.status is SolverStatus.OPTIMAL and not limits.gap:
-        status = SolveStatus.OPTIMAL
-    else:
-        status = SolveStatus.FEASIBLE
-    by_name = dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True))
-    return Nearest(status, total, needed, by_name)
+    for row in chosen:
+        broken = max(hard.row_low[row] - activities[row], activities[row] - hard.row_high[row])
+        limit = hard.row_low[row] if np.isfinite(hard.row_low[row]) else hard.row_high[row]
+        if broken > FEASIBLE * max(1.0, abs(limit)):
+            needed[row] = float(activities[row])
+            total += float(broken)
+    return ArrayNearest(solution.status, total, needed, values)
 
 
 def _add_violations(arrays: Arrays, rows: Sequence[int]) -> Arrays:

@@ -282,6 +282,8 @@ def explain_unbounded(milp: Milp) -> Iterator[ModelRemark]:
 
 
 def _part_text(milp: Milp, part: ModelPart) -> str:
+    if part.side is Side.FEATURE:
+        return f"{plain(part.name)}."
     if part.side is not Side.ROW:
         variable = milp.variable(part.name)
         least, at_most = f"at least {number(variable.low)}", f"at most {number(variable.high)}"
@@ -301,7 +303,9 @@ def _repair_remarks(
 ) -> Iterator[ModelRemark]:
     near = find_nearest()
     if near.status is SolveStatus.INFEASIBLE:
-        yield ModelRemark(Topic.NEAREST, "", "No change of right-hand sides would do: the bounds leave no point.")
+        rest = "bounds and parts" if milp.features else "bounds"
+        text = f"No change of right-hand sides would do: the {rest} leave no point."
+        yield ModelRemark(Topic.NEAREST, "", text)
         return
     if near.total is not None:
         if near.status is SolveStatus.OPTIMAL:

@@ -332,7 +332,7 @@ class ConflictFamily(ResultPart):
     """Members of one family in a conflict."""
 
     family: str
-    # ``rows``, ``lower bounds`` or ``upper bounds``.
+    # ``rows``, ``lower bounds``, ``upper bounds``, or ``parts`` such as ordered sets, named as in ``SOS set s0``.
     part: str
     members: int
     size: int

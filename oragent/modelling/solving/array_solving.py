@@ -22,7 +22,7 @@ from oragent.modelling.solving.back_ends.protocol import (
     SolverResult,
     SolverStatus,
 )
-from oragent.modelling.solving.back_ends.registry import find_solver, solvers_able
+from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver, installed_solvers, solvers_able
 from oragent.modelling.solving.highs import SolverClaim, run_highs
 from oragent.modelling.solving.linearise import Linearised, linearise
 
@@ -79,7 +79,8 @@ def solve_arrays(
 ) -> ArraySolution:
     """Solve a model.
 
-    Parts that the solver does not support are first written as linear rows. Objectives with the highest priority are
+    Parts that the solver does not support are first written as linear rows; where this is not possible and the solver
+    is the default, the first installed solver that has the part is taken. Objectives with the highest priority are
     optimised first. Values of integer variables are rounded, and then the linear programme of the other variables is
     solved. Objective and feasibility are computed from the values, and the bound of a linear programme from duals.
 
@@ -96,8 +97,7 @@ def solve_arrays(
     started = time.perf_counter()
     back_end = find_solver(solver) if isinstance(solver, str) else solver
     limits = options or SolverOptions()
-    linear = linearise(arrays, back_end.abilities, names)
-    check_abilities(linear.arrays, back_end)
+    back_end, linear = _with_linear_parts(arrays, back_end, names)
     if any(goal.weight for goal in arrays.features.goals):
         solution = _solve_goals(arrays, linear, limits, back_end, start)
     else:
@@ -106,6 +106,29 @@ def solve_arrays(
             goals = {goal.name: goal.at(solution.values.__getitem__) for goal in arrays.features.goals}
             solution = replace(solution, goals=goals)
     return replace(solution, seconds=time.perf_counter() - started, linearised=linear.notes)
+
+
+def _with_linear_parts(arrays: Arrays, back_end: Solver, names: Sequence[str]) -> tuple[Solver, Linearised]:
+    """Return the back end and the model that it takes.
+
+    If the default back end cannot take a part, it is replaced by the first installed one that can.
+    """
+    try:
+        linear = linearise(arrays, back_end.abilities, names)
+        check_abilities(linear.arrays, back_end)
+        return back_end, linear
+    except ModellingError:
+        if back_end.name != DEFAULT:
+            raise
+        for name in installed_solvers():
+            able = find_solver(name)
+            try:
+                linear = linearise(arrays, able.abilities, names)
+                check_abilities(linear.arrays, able)
+            except ModellingError:
+                continue
+            return able, linear
+        raise
 
 
 def check_abilities(arrays: Arrays, back_end: Solver) -> None:

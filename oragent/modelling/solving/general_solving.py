@@ -1,16 +1,13 @@
-"""Solve a model of any class: by HiGHS, or by SCIP if HiGHS does not support it."""
+"""Solve a model of any class, also convex quadratic ones whose optimum HiGHS does not prove."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from oragent._base.errors import ModellingError
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.back_ends.protocol import SolverOptions
 from oragent.modelling.solving.flat_solving import solve
 
-# Solver for nonconvex quadratic models and for indicators without bounds.
-GENERAL_SOLVER = "scip"
 # Half the width of a box around a solution, relative to its values.
 BOX = 0.1
 
@@ -24,7 +21,7 @@ def solve_general(
     start: Mapping[str, float] | None = None,
     threads: int = 1,
 ) -> Solution:
-    """Solve a model by HiGHS, or by SCIP if HiGHS does not support it.
+    """Solve a model by HiGHS, or by another installed solver if HiGHS does not support it.
 
     Args:
         milp: The model.
@@ -35,15 +32,12 @@ def solve_general(
         threads: Number of threads of the solver.
 
     Raises:
-        ModellingError: SCIP is needed and OR-Tools is not installed.
+        ModellingError: No installed solver supports the model.
     """
     options = SolverOptions(limit_s, gap, threads)
     if milp.is_linear:
         return solve(milp, duals=duals, options=options, start=start)
-    try:
-        solution = solve(milp, duals=False, options=options, start=start)
-    except ModellingError:
-        return solve(milp, duals=False, solver=GENERAL_SOLVER, options=options, start=start)
+    solution = solve(milp, duals=False, options=options, start=start)
     if solution.status is SolveStatus.FEASIBLE and not milp.has_integers:
         return _prove_convex(milp, solution, limit_s, gap)
     return solution

@@ -229,6 +229,28 @@ def quiet_engine() -> Any:
     return highs
 
 
+def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | None:
+    """Return the ``(m,)`` multipliers with which HiGHS proves a linear programme infeasible; None if it does not.
+
+    Those of a simplex basis are an extreme ray: no proper subset of their rows and bounds has such multipliers.
+    """
+    engine = quiet_engine()
+    # Presolve can prove infeasibility without multipliers.
+    engine.setOptionValue("presolve", "off")
+    engine.setOptionValue("solver", "simplex")
+    if limit_s is not None:
+        engine.setOptionValue("time_limit", max(limit_s, 0.0))
+    engine.passModel(as_highs_model(arrays))
+    engine.run()
+    if engine.getModelStatus() != _STATUS.kInfeasible:
+        return None
+    _, exists, *values = engine.getDualRay()
+    if not exists or not values:
+        return None
+    multipliers = np.array(values[0], dtype=float)[: len(arrays.row_low)]
+    return multipliers if multipliers.any() else None
+
+
 def has_basis(engine: object) -> bool:
     """Return True if an object is a solver with a basis of its last linear programme."""
     return isinstance(engine, highspy.Highs) and bool(engine.getBasis().valid)

@@ -268,13 +268,17 @@ class _Builder:
             return
         name = self.name_of(column)
         largest, least = (high, low) if low > 0 else (low, high)
-        if not abs(largest) <= MAX_CONSTANT:
+        is_bounded = abs(largest) <= MAX_CONSTANT
+        if not is_bounded and Ability.INDICATORS not in self.abilities:
             raise self._no_bound(f"semi-continuous variable {quoted(name)}", [column], Ability.SEMI_CONTINUOUS)
         used = self.add_binary(f"{name} is used")
         self.low[column] = self.tight_low[column] = min(0.0, low)
         self.high[column] = self.tight_high[column] = max(0.0, high)
         up, down = (Relation.AT_MOST, Relation.AT_LEAST) if low > 0 else (Relation.AT_LEAST, Relation.AT_MOST)
-        self.add_row(f"{name} at most if used", [(column, 1.0), (used, -largest)], up, 0.0)
+        if is_bounded:
+            self.add_row(f"{name} at most if used", [(column, 1.0), (used, -largest)], up, 0.0)
+        else:
+            self.add_indicator(Indicator(f"{name} is 0 if not used", used, False, {column: 1.0}, up, 0.0))
         self.add_row(f"{name} at least if used", [(column, 1.0), (used, -least)], down, 0.0)
         self.notes.append(f"semi-continuous {quoted(name)}: 1 binary variable, 2 rows")
 

@@ -60,6 +60,11 @@ def list_solvers() -> tuple[SolverListing, ...]:
     return tuple(listings)
 
 
+def installed_solvers() -> tuple[str, ...]:
+    """Return the names of the back ends that can be used here."""
+    return tuple(listing.name for listing in list_solvers() if listing.is_installed)
+
+
 def solvers_able(needed: frozenset[Ability]) -> tuple[str, ...]:
     """Return the names of the back ends that have all these abilities."""
     return tuple(name for name, solver in _known_solvers().items() if needed <= solver.abilities)
