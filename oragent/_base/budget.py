@@ -53,10 +53,7 @@ class Budget:
     @model_validator(mode="before")
     @classmethod
     def _drop_default_bound(cls, values: Any) -> Any:
-        if isinstance(values, ArgsKwargs) and not values.args:
-            named = values.kwargs
-        else:
-            named = values
+        named = values.kwargs if isinstance(values, ArgsKwargs) and not values.args else values
         if not isinstance(named, dict) or "evaluations" in named:
             return values
         if all(bound is None for name, bound in named.items() if name not in NO_BOUNDS):
@@ -94,10 +91,7 @@ class Budget:
             return f"the budget of {words} is used up"
         for name, limit in reached.items():
             if name not in self.joint_bounds:
-                if name == "money":
-                    unit = "US dollars"
-                else:
-                    unit = name.replace("_", " ")
+                unit = "US dollars" if name == "money" else name.replace("_", " ")
                 return f"the budget of {limit:g} {unit} is used up"
         return None
 

@@ -27,10 +27,7 @@ def extra_install_command(extra: str) -> str:
     """Return the command that adds an extra, such as ``neural``, to this copy, by its method of installation."""
     checkout = _checkout_root()
     if checkout:
-        if checkout == Path.cwd():
-            target = "."
-        else:
-            target = str(checkout)
+        target = "." if checkout == Path.cwd() else str(checkout)
         return f"{_pip_command()} install -e '{target}[{extra}]'"
     tool = _environment_tool()
     if tool:
@@ -212,10 +209,7 @@ def _requirement_with_extra(extra: str) -> str:
     """Return the requirement for pip: this distribution with an extra, from the source of this copy."""
     installed = _installed_distribution()
     name = f"{NAME}[{extra}]"
-    if installed:
-        origin = _read_install_origin(installed)
-    else:
-        origin = {}
+    origin = _read_install_origin(installed) if installed else {}
     url = str(origin.get("url", ""))
     if not url:
         if installed is None:

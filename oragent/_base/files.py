@@ -151,10 +151,7 @@ def read_bounded_bytes(path: Path, limit: int) -> bytes:
     writer.
     """
     from_shell = path.parent == SHELL_PIPES or path == STANDARD_INPUT
-    if from_shell:
-        flags = os.O_RDONLY | os.O_CLOEXEC
-    else:
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    flags = os.O_RDONLY | os.O_CLOEXEC if from_shell else os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(path, flags)
     with open(descriptor, "rb") as file:
         if not (from_shell or stat.S_ISREG(os.fstat(descriptor).st_mode)):

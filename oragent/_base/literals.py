@@ -97,10 +97,7 @@ class _Reader:
         return value
 
     def _read_signed(self) -> Any:
-        if self._next.kind == "sign" and self._next.text in ("+", "-"):
-            sign = self._take_token().text
-        else:
-            sign = ""
+        sign = self._take_token().text if self._next.kind == "sign" and self._next.text in ("+", "-") else ""
         number = self._read_unsigned()
         if sign and type(number) not in (int, float, complex):
             raise ValueError("only numbers have signs")

@@ -81,10 +81,7 @@ class RaceTerms:
         if not isinstance(terms, dict) or terms.keys() - {"direction", "bar", "probes", "twins"}:
             raise ValueError("expected JSON with direction, and bar, probes, twins where wanted")
         bar, probes, twins = terms.get("bar"), terms.get("probes", 0), terms.get("twins", [])
-        if bar is None:
-            values = None
-        else:
-            values = read_instance_values({BY_INSTANCE: bar})
+        values = None if bar is None else read_instance_values({BY_INSTANCE: bar})
         if bar is not None and values is None:
             raise ValueError("bar must name finite values by size")
         if type(probes) is not int or probes < 0 or not isinstance(twins, list):
@@ -185,10 +182,7 @@ def read_instance_values(metrics: Mapping[str, Any]) -> dict[str, list[float]] |
 def read_race_estimate(metrics: Mapping[str, Any]) -> float | None:
     """Read the estimated score of an evaluation that was ended early; None without an estimate."""
     race = metrics.get(RACED)
-    if isinstance(race, Mapping):
-        score = race.get("estimate")
-    else:
-        score = None
+    score = race.get("estimate") if isinstance(race, Mapping) else None
     is_finite = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
     if is_finite and score is not None:
         return float(score)

@@ -112,10 +112,7 @@ def _check_events(text: str) -> None:
 
 
 def _check_number(event: yaml.ScalarEvent, *, is_key: bool) -> None:
-    if is_key:
-        limit = MAX_NUMBER_KEY
-    else:
-        limit = MAX_NUMBER
+    limit = MAX_NUMBER_KEY if is_key else MAX_NUMBER
     if len(event.value) <= limit:
         return
     if event.tag not in TEXT_TAGS or (event.style in (None, "") and NUMBER.fullmatch(event.value)):

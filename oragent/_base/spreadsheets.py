@@ -176,10 +176,7 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
     """Copy the value of each merged range to all its cells, from the header on; titles stay single."""
     rows = [RawRow(tuple(_cell_text(value) for value in row), number) for number, row in enumerate(grid)]
     filled = [row for row in rows if row.filled]
-    if filled:
-        header = filled[find_header(filled)].line
-    else:
-        header = 0
+    header = filled[find_header(filled)].line if filled else 0
     allowed = MAX_CELLS
     for number, match in enumerate(MERGED.finditer(xml)):
         left, right = column_number(match[1]), column_number(match[3])

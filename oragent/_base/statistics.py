@@ -220,10 +220,7 @@ def best_case(pairs: int, noun: str, tests: int = 1) -> str:
     enough = f"at least {format_count(needed, noun)} are needed for p < {ALPHA:g}"
     if pairs < 2:
         return f"{format_count(pairs, noun)} allows no test; {enough}"
-    if tests > 1:
-        family = f" and {tests} comparisons"
-    else:
-        family = ""
+    family = f" and {tests} comparisons" if tests > 1 else ""
     smallest = min(1.0, tests * least_p(pairs))
     return f"with {format_count(pairs, noun)}{family} the smallest possible p is {smallest:.3g}; {enough}"
 

@@ -63,10 +63,7 @@ def find_separator(text: str) -> str:
         # A character inside quotes breaks the rules of quoting, or leaves quotes in cells.
         has_rules = bool(_sample_rows(sample, candidate, strict=True))
         plainness = 2 * has_rules + (not any('"' in cell for cells in rows for cell in cells))
-        if common > 1:
-            score = (widths.count(common) / len(widths), plainness, common)
-        else:
-            score = (0.0, 0, 0)
+        score = (widths.count(common) / len(widths), plainness, common) if common > 1 else (0.0, 0, 0)
         if score > best:
             best, separator = score, candidate
     header = sample.lstrip("\r\n").partition("\n")[0]
@@ -155,10 +152,7 @@ def read_numbers(
             unclear[column] = line
         elif mark:
             marks[column] = mark
-    if len(set(marks.values())) == 1:
-        mark = next(iter(marks.values()))
-    else:
-        mark = default
+    mark = next(iter(marks.values())) if len(set(marks.values())) == 1 else default
     for column, line in list(unclear.items()):
         if mark == "," or (mark == "." and not _doubt_points(header, rows, notes, lines, column)):
             marks[column] = mark

@@ -59,10 +59,7 @@ def one_line(text: str, width: int = 200, mark: str = "…") -> str:
 
 def join_some(texts: Sequence[str], limit: int, separator: str = ", ", noun: str = "more") -> str:
     """Join the first ``limit`` texts, and state how many are left out."""
-    if len(texts) > limit:
-        left_out = f" and {len(texts) - limit} {noun}"
-    else:
-        left_out = ""
+    left_out = f" and {len(texts) - limit} {noun}" if len(texts) > limit else ""
     return separator.join(texts[:limit]) + left_out
 
 
@@ -96,8 +93,5 @@ class CappedOutput:
 
     def text(self) -> str:
         """Return head and tail, with a line between them that counts the dropped bytes."""
-        if self._dropped:
-            gap = f"\n... {self._dropped} bytes dropped ...\n".encode()
-        else:
-            gap = b""
+        gap = f"\n... {self._dropped} bytes dropped ...\n".encode() if self._dropped else b""
         return (self._head + gap + self._tail).decode(errors="replace")

@@ -164,14 +164,8 @@ def _read_settings(settings: Settings | None) -> list[str]:
 def _flatten(section: str, tree: Mapping[str, Any]) -> list[str]:
     leaves: list[str] = []
     for key, value in tree.items():
-        if section:
-            prefix = f"{section}.{key}"
-        else:
-            prefix = str(key)
-        if is_dataclass(value) and not isinstance(value, type):
-            plain = dump_settings(value)
-        else:
-            plain = value
+        prefix = f"{section}.{key}" if section else str(key)
+        plain = dump_settings(value) if is_dataclass(value) and not isinstance(value, type) else value
         if isinstance(plain, Mapping) and plain:
             leaves += _flatten(prefix, plain)
         else:

@@ -60,18 +60,12 @@ def evaluate(
         CandidateError: The program cannot be read, or does not define the function of the problem.
         SandboxError: The sandbox fails.
     """
-    if root:
-        project = Path(root)
-    else:
-        project = None
+    project = Path(root) if root else None
     resolved = resolve_problem(problem, find_project_root(project))
     base = evaluation_root(resolved, project)
     settings, source = LimitSettings(), load_program(program, resolved)
     with EvaluationRunner() as run:
-        if resolved.about.heuristic_s is not None:
-            offers = find_options(resolved, base, run)
-        else:
-            offers = frozenset[str]()
+        offers = find_options(resolved, base, run) if resolved.about.heuristic_s is not None else frozenset[str]()
         patience = mode_patience(mode)
         arguments = evaluator_arguments(resolved, settings, offers, patience=patience)
         return run(
@@ -85,10 +79,7 @@ def load_program(program: str | Path | Callable[..., Any] | None, problem: Probl
         return problem.seed
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
         return read_program(Path(program), problem.signature)
-    if isinstance(program, str):
-        source = program
-    else:
-        source = source_of(program)
+    source = program if isinstance(program, str) else source_of(program)
     source = fit_to_frame(source, problem.signature)
     if wrong := inspect_program(source, problem.signature).problem:
         raise CandidateError(wrong, "rejected")
@@ -178,10 +169,7 @@ def sweep(
     if isinstance(parameters, Mapping):
         words = []
         for name, values in parameters.items():
-            if isinstance(values, str):
-                text = values
-            else:
-                text = ",".join(map(repr, values or ()))
+            text = values if isinstance(values, str) else ",".join(map(repr, values or ()))
             words.append(name if values is None else f"{name}={text}")
     with ExperimentRunner(resolved, base, workers=workers or count_processors()) as runner:
         return runner.sweep(source, words, Subset.choose(sizes, instances, practice), seconds, settings, seed)
@@ -192,10 +180,7 @@ def _resolve_program(
 ) -> tuple[Problem, Path, str]:
     if not seconds > 0:
         raise ConfigError(f"seconds must be above 0, not {seconds:g}")
-    if root:
-        project = Path(root)
-    else:
-        project = None
+    project = Path(root) if root else None
     resolved = resolve_problem(problem, find_project_root(project))
     require_all(resolved)
     return resolved, evaluation_root(resolved, project), load_program(program, resolved)

@@ -59,10 +59,7 @@ def _make_row(
 ) -> dict[str, Any]:
     candidate, evaluation = record.candidate, record.candidate.evaluation
     number = int(record.id.partition(".")[2])
-    if candidate.call is None:
-        keys = []
-    else:
-        keys = list_possible_keys(record.round, candidate.branch, candidate.call)
+    keys = [] if candidate.call is None else list_possible_keys(record.round, candidate.branch, candidate.call)
     reply = next((replies[key] for key in keys if key in replies), None)
     scored = evaluation.score is not None
     return {

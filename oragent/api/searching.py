@@ -211,19 +211,13 @@ def _prepare_run(
     start: Sequence[str | Path],
     on_event: OnEvent,
 ) -> _SearchLaunch:
-    if root:
-        within = Path(root)
-    else:
-        within = None
+    within = Path(root) if root else None
     base = find_project_root(within)
     settings = read_config(Path(config) if config else None, choices.overrides)
     resolved, options = resolve_problem(problem, base), choices.make_launch_options(settings)
     outputs_folder, home = Path(outputs) if outputs else base / "outputs", evaluation_root(resolved, within)
     expect_room(outputs_folder)
-    if start:
-        warm = gather_start([str(entry) for entry in start], resolved, outputs_folder)
-    else:
-        warm = None
+    warm = gather_start([str(entry) for entry in start], resolved, outputs_folder) if start else None
     return _SearchLaunch(
         settings,
         home,

@@ -102,10 +102,7 @@ class ScoringBench:
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:
             limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, MIN_IDLE_S))
-        if source is None:
-            text = self.problem.seed
-        else:
-            text = source
+        text = self.problem.seed if source is None else source
         return self.score(self.problem.make_job(text, self.root, limits, mode, size, arguments, observer))
 
     def breed_child(self, rng: np.random.Generator) -> Child:
@@ -128,10 +125,7 @@ class Seed:
 
 def describe_success(ended: Evaluation) -> str:
     """Describe an evaluation with a score, in one line."""
-    if ended.features is not None:
-        cell = f", cell {ended.features}"
-    else:
-        cell = ""
+    cell = f", cell {ended.features}" if ended.features is not None else ""
     return f"score {ended.score}{cell}; {ended.wall_s:.2f} s, {ended.cpu_s:.2f} CPU s, {ended.peak_mb:.0f} MiB"
 
 

@@ -132,10 +132,7 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
 
 def _check_docstring(problem: Problem) -> ContractFinding:
     signature = problem.signature
-    if signature.language == "python":
-        kind = "docstring"
-    else:
-        kind = "comment above it"
+    kind = "docstring" if signature.language == "python" else "comment above it"
     file = problem.about.candidate.names[0]
     if problem.documentation:
         complaint = ""
@@ -166,20 +163,14 @@ def _score_seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, 
 
 
 def _score_finding(title: str, ended: Evaluation) -> ContractFinding:
-    if ended.score is None:
-        complaint = explain_failure(ended)
-    else:
-        complaint = ""
+    complaint = explain_failure(ended) if ended.score is None else ""
     return make_finding(title, complaint, describe_success(ended))
 
 
 def _check_repeat(title: str, first: Evaluation, second: Evaluation, source: str) -> ContractFinding:
     complaint = ""
     if (first.score, first.features) != (second.score, second.features):
-        if second.score is None:
-            then = explain_failure(second)
-        else:
-            then = f"score {second.score}, cell {second.features}"
+        then = explain_failure(second) if second.score is None else f"score {second.score}, cell {second.features}"
         remedy = describe_randomness(source) or EITHER
         complaint = (
             f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. {remedy}"
@@ -192,10 +183,7 @@ def _check_repeat(title: str, first: Evaluation, second: Evaluation, source: str
 def _check_features(declared: tuple[Feature, ...], seed: Seed) -> ContractFinding:
     complaint = _describe_misfit(declared, seed.train.features) or _describe_misfit(declared, seed.val.features)
     names = ", ".join(f"{feature.name} ({feature.bins})" for feature in declared)
-    if declared:
-        praise = f"within their bins: {names}"
-    else:
-        praise = "none declared: the archive is a plain ranking"
+    praise = f"within their bins: {names}" if declared else "none declared: the archive is a plain ranking"
     return make_finding("features", complaint, praise)
 
 

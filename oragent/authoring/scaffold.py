@@ -154,10 +154,7 @@ def _find_function(seed: str, scorer: str, program: str) -> tuple[str, int]:
     frame = regions.split_frame(seed)
     inside = [name for block in (frame[1::2] if frame else (seed,)) for name in DEFINED.findall(block)]
     if not inside:
-        if frame:
-            where = "between the markers"
-        else:
-            where = "in it"
+        where = "between the markers" if frame else "in it"
         raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
     called = {name for match in CALLED.findall(scorer) for name in match if name}
     function = next((name for name in inside if name in called), inside[0])
@@ -171,10 +168,7 @@ def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the names of the features, and remarks about those that are left out."""
     named = _get_section(config, "database").get("feature_dimensions")
     # Only texts are accepted, because a list that contains itself would be written without end.
-    if isinstance(named, list):
-        names = [name for name in named if isinstance(name, str)]
-    else:
-        names = []
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     lost = [
         "database.feature_dimensions: diversity is left out, as it depends on which other programs there are"
         for name in names
@@ -191,15 +185,9 @@ def _make_description(
     except CandidateError:
         docstring = ""
     system_message = _get_section(config, "prompt").get("system_message")
-    if isinstance(system_message, str):
-        message = system_message.strip()
-    else:
-        message = found.description
+    message = system_message.strip() if isinstance(system_message, str) else found.description
     bins = _get_section(config, "database").get("feature_bins")
-    if isinstance(bins, int) and bins > 1:
-        count = bins
-    else:
-        count = DEFAULT_BINS
+    count = bins if isinstance(bins, int) and bins > 1 else DEFAULT_BINS
     timeout = _get_section(config, "evaluator").get("timeout")
     about: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')} (imported)",
@@ -221,10 +209,7 @@ def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterat
     taken = {"prompt": {"system_message"}, "evaluator": {"timeout"}, "database": {"feature_dimensions", "feature_bins"}}
     islands = _get_section(config, "database").get("num_islands")
     for key, value in config.items():
-        if isinstance(value, dict):
-            rest = [str(name) for name in value if name not in taken.get(key, ())]
-        else:
-            rest = []
+        rest = [str(name) for name in value if name not in taken.get(key, ())] if isinstance(value, dict) else []
         if key == "database" and islands:
             rest.remove("num_islands")
             yield f"database.num_islands: oragent run FOLDER archive.islands={islands}"
@@ -232,20 +217,14 @@ def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterat
             rest.remove("cascade_evaluation")
             yield "evaluator.cascade_evaluation: evaluate_stage1 is mode train; oragent run FOLDER cascade=0.5 uses it"
         if rest or not isinstance(value, dict):
-            if rest:
-                names = f"{key}.{', '.join(rest)}"
-            else:
-                names = str(key)
+            names = f"{key}.{', '.join(rest)}" if rest else str(key)
             yield f"{names}: {HINTS.get(str(key), 'of that framework alone')}"
 
 
 def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
     """Return the modules of the task's requirements, and remarks about those that may have other names."""
     path = task / "requirements.txt"
-    if path.is_file():
-        lines = read_source(path).split("\n")
-    else:
-        lines = []
+    lines = read_source(path).split("\n") if path.is_file() else []
     names = [match[0].lower() for text in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", text.strip()))]
     packages = [name for name in names if name not in OF_THE_FRAMEWORK]
     modules = {name: MODULES.get(name, name.replace("-", "_")) for name in packages}

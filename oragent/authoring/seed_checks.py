@@ -113,10 +113,7 @@ def check_function(bench: ScoringBench, seed: Seed) -> ContractFinding:
     if check.status is not Status.REJECTED:
         return ContractFinding(Level.WARNING, TITLE, f"the check ended as {check.status}: {check.message}")
     random = _comparable_result(seed.train) != _comparable_result(bench.run(mode="train"))
-    if random:
-        why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}"
-    else:
-        why = STATELESS
+    why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
     return ContractFinding(Level.FAILURE, TITLE, f"{check.message}\n{why}".strip())
 
 
@@ -143,10 +140,7 @@ def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
     elif declared and len(_distinct_cells(seed, scored)) == 1:
         advice = "features that hardly change keep a single elite: describe behaviour more finely, or move the bins"
         complaint = f"all {len(scored)} fall into the seed's cell {seed.train.features}; {advice}"
-    if declared:
-        reached = f" in {len(_distinct_cells(seed, scored))} cells"
-    else:
-        reached = ""
+    reached = f" in {len(_distinct_cells(seed, scored))} cells" if declared else ""
     scores = len(_distinct_scores(seed, scored))
     praise = f"{len(scored)} of {len(ended)} get a score; with the seed's {scores} scores{reached}"
     return make_finding(title, complaint, praise, Level.WARNING)
@@ -199,10 +193,7 @@ def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator
     for mode in ("train", "val"):
         for size in sizes.get(mode, ()):
             ended = bench.run(mode=mode, size=size)
-            if ended.score is None:
-                complaint = explain_failure(ended)
-            else:
-                complaint = ""
+            complaint = explain_failure(ended) if ended.score is None else ""
             yield make_finding(f"size {size} of {mode} alone", complaint, describe_success(ended))
     if "test" in sizes:
         yield _check_test_mode(bench)
@@ -225,10 +216,7 @@ def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, si
 
 def _check_test_mode(bench: ScoringBench) -> ContractFinding:
     ended = bench.run(mode="test")
-    if ended.score is None:
-        complaint = explain_failure(ended)
-    else:
-        complaint = ""
+    complaint = explain_failure(ended) if ended.score is None else ""
     # Searches do not use this mode, so slowness there is not a failure.
     slow = ended.status is Status.TIMEOUT
     return make_finding(
@@ -289,16 +277,10 @@ class MisbehaviourCase:
 
 def check_misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     """Score a candidate of each kind in mode train, and also in mode val if it gets a score there."""
-    if bench.problem.signature.language == "python":
-        cases = _python_cases
-    else:
-        cases = _cpp_cases
+    cases = _python_cases if bench.problem.signature.language == "python" else _cpp_cases
     for case in cases(_forge_result(bench, seed)):
         endless = case.expected == {Status.TIMEOUT}
-        if endless:
-            cpu_s = seed.train.cpu_s + HEAD_START_S
-        else:
-            cpu_s = seed.patience_s
+        cpu_s = seed.train.cpu_s + HEAD_START_S if endless else seed.patience_s
         source = _write_candidate(bench, case)
         ended = bench.run(source, mode="train", cpu_s=cpu_s)
         if ended.score is not None:

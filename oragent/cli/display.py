@@ -124,18 +124,9 @@ class Scene:
     def __str__(self) -> str:
         """Describe the scene on one line."""
         under_way = [*self.evaluations, *self.calls]
-        if under_way:
-            longest = f", the longest for {format_clock(max(work.seconds for work in under_way))}"
-        else:
-            longest = ""
-        if self.best and self.best.remark:
-            remark = f" ({self.best.remark})"
-        else:
-            remark = ""
-        if self.best:
-            best = f"best {self.best.score:.6g}{remark}, "
-        else:
-            best = ""
+        longest = f", the longest for {format_clock(max(work.seconds for work in under_way))}" if under_way else ""
+        remark = f" ({self.best.remark})" if self.best and self.best.remark else ""
+        best = f"best {self.best.score:.6g}{remark}, " if self.best else ""
         running = f"{self._describe_running()}{longest}"
         return f"{format_clock(self.spent.seconds)}: {best}{self.tried_text}; {running}; {self.remaining_text}"
 
@@ -144,18 +135,9 @@ class Scene:
         """Return the number of candidates so far, with the failures by status."""
         failures = [(status, number) for status, number in self.ends.most_common() if status.failed]
         number, failed = sum(self.ends.values()), sum(number for _, number in failures)
-        if failures:
-            kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})"
-        else:
-            kinds = ""
-        if self.ends[Status.SCREENED]:
-            screened = f", {self.ends[Status.SCREENED]} screened"
-        else:
-            screened = ""
-        if self.further:
-            further = f", {self.further} more in rounds that go on"
-        else:
-            further = ""
+        kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})" if failures else ""
+        screened = f", {self.ends[Status.SCREENED]} screened" if self.ends[Status.SCREENED] else ""
+        further = f", {self.further} more in rounds that go on" if self.further else ""
         return f"{format_count(number, 'candidate')}, {failed or 'none'} failed{kinds}{screened}{further}"
 
     @property
@@ -198,10 +180,7 @@ class Scene:
         if self.best is None:
             return Text("not yet: the seed heuristic is being scored" if self.evaluations else "not yet")
         best = self.best
-        if best.remark:
-            remark = f" ({best.remark})"
-        else:
-            remark = ""
+        remark = f" ({best.remark})" if best.remark else ""
         head = Text.assemble((f"{best.score:.6g}", "bold green"), f"{remark}  {best.gained}\n")
         return head + Text(f"{one_line(best.origin, 120)}, {format_clock(best.age_s)} ago", style="dim")
 
@@ -221,10 +200,7 @@ class Scene:
         return min(1.0, max((getattr(self.spent, name) / bound for name, bound in bounds.items() if bound), default=0))
 
     def _describe_running(self) -> str:
-        if self.evaluations:
-            parts = [format_count(len(self.evaluations), "evaluation")]
-        else:
-            parts = []
+        parts = [format_count(len(self.evaluations), "evaluation")] if self.evaluations else []
         if self.calls:
             parts += [format_count(len(self.calls), "model call")]
         return " and ".join(parts) or self.stage or "nothing under way"
@@ -341,10 +317,7 @@ class Display:
         else:
             evaluations, calls = ([], [])
         has_ended = engine is None and self._final is not None
-        if engine:
-            spent = engine.spent
-        else:
-            spent = self._final or Spent(seconds=now - self._begun)
+        spent = engine.spent if engine else self._final or Spent(seconds=now - self._begun)
         return Scene(
             title=self._title,
             budget=self._budget,
@@ -370,14 +343,8 @@ class Display:
         if self._best and best.id == self._best[0]:
             return
         origin_candidate = next((new for new in progress.candidates if new.source == best.source), None)
-        if best.id == progress.seed.id:
-            gained = "the seed"
-        else:
-            gained = _describe_gain(self._direction, progress)
-        if origin_candidate and origin_candidate.origin != "seed":
-            by = f", by {origin_candidate.origin}"
-        else:
-            by = ""
+        gained = "the seed" if best.id == progress.seed.id else _describe_gain(self._direction, progress)
+        by = f", by {origin_candidate.origin}" if origin_candidate and origin_candidate.origin != "seed" else ""
         self._print(f"{gained}{by}", f"{progress.spent.evaluations:6d}  {best.score:.6g}  ")
         evaluations = format_count(progress.spent.evaluations, "evaluation")
         origin = f"{best.id}{_describe_origin(origin_candidate)}, after {evaluations}"

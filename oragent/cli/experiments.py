@@ -147,14 +147,17 @@ def _declared_parameters(source: str) -> list[str]:
     for problem in reading.problems:
         console.print(f"[bold yellow]ignored:[/] {escape(problem)}", highlight=False, soft_wrap=True)
     if not reading.parameters:
-        if reading.problems:
-            wrong = f" ({'; '.join(reading.problems)})"
-        else:
-            wrong = ""
+        wrong = f" ({'; '.join(reading.problems)})" if reading.problems else ""
         raise ConfigError(
             f"name a parameter, such as window=5,10,20, or declare it: `# param: window = 23, 5..60`{wrong}"
         )
     return [parameter.name for parameter in reading.parameters]
+
+
+def _format_cell(value: float | None) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "-" if value is None else str(value)
 
 
 def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
@@ -163,9 +166,7 @@ def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
         table.add_column(head, justify="right")
     for row in result.sizes:
         cells = (row.size, row.score, row.instances, row.calls, row.seconds, row.cpu_s)
-        table.add_row(
-            *("-" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells)
-        )
+        table.add_row(*map(_format_cell, cells))
     console.print(table, highlight=False)
     for row in result.sizes:
         times = read_places(row.metrics) if mode == PRACTICE else {}
@@ -207,24 +208,15 @@ def _show_sweep(result: SweepResult, write: Path | None) -> None:
     for message in dict.fromkeys(row.message for row in result.rows if row.message):
         console.print(f"[bold red]failed[/]: {escape(escape_text(message))}", highlight=False, soft_wrap=True)
     if result.skipped:
-        if any(not row.message for row in result.rows):
-            why = "the CPU seconds were used (--seconds)"
-        else:
-            why = "all failed"
+        why = "the CPU seconds were used (--seconds)" if any(not row.message for row in result.rows) else "all failed"
         console.print(f"{result.skipped} settings did not run: {why}", highlight=False)
     if write is not None and result.best is not None:
         console.print(f"wrote {escape(str(write))}", highlight=False, soft_wrap=True)
 
 
 def _sweep_cells(row: SweepRow, names: list[str], *, is_present: bool) -> list[str]:
-    if row.score is None:
-        score = "-"
-    else:
-        score = f"{row.score:.6g}"
-    if row.seconds is None:
-        seconds = "-"
-    else:
-        seconds = f"{row.seconds:.3g}"
+    score = "-" if row.score is None else f"{row.score:.6g}"
+    seconds = "-" if row.seconds is None else f"{row.seconds:.3g}"
     remark = " ".join(["present"] * is_present + ["failed"] * bool(row.message))
     return [*(f"{row.values[name]:g}" for name in names), score, seconds, f"{row.cpu_s:.2f}", remark]
 

@@ -58,10 +58,7 @@ def examine_machine(console: Console) -> bool:
         print_text(text)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
-        if guarantee in missing:
-            mark = "[yellow]NOT HELD [/]"
-        else:
-            mark = "[green]held     [/]"
+        mark = "[yellow]NOT HELD [/]" if guarantee in missing else "[green]held     [/]"
         console.print(f"  {mark} {guarantee}", highlight=False)
     console.print("\n[bold]A coding agent cannot[/]")
     for text, is_held in {AGENT_GUARANTEE: not unconfined, AGENT_PORTS: can_restrict_ports()}.items():
@@ -78,21 +75,12 @@ def examine_machine(console: Console) -> bool:
 
 
 def _describe_devices(report: DeviceReport) -> list[str]:
-    if report.driver:
-        lines = [f"driver: {report.driver}"]
-    else:
-        lines = []
+    lines = [f"driver: {report.driver}"] if report.driver else []
     if report.cards:
         lines += [f"PyTorch {report.torch}, built for {report.build}" if report.build else f"PyTorch {report.torch}"]
     for card in report.cards:
-        if card.memory_mb:
-            memory = f"{card.memory_mb:,} MiB, "
-        else:
-            memory = ""
-        if card.bfloat16:
-            low = "bfloat16"
-        else:
-            low = "no bfloat16"
+        memory = f"{card.memory_mb:,} MiB, " if card.memory_mb else ""
+        low = "bfloat16" if card.bfloat16 else "no bfloat16"
         lines.append(f"--device {card.device}: {card.name}, {memory}{low}")
     return [*lines, f"networks compute on {report.cards[0].device if report.cards else f'the CPU: {report.why_not}'}"]
 
@@ -169,7 +157,8 @@ def doctor(
     """Report isolation and solvers on this machine; exit code 1 if a part of the isolation is missing."""
     if cluster is None:
         print_solvers(console)
-    raise typer.Exit(0 if (examine_machine(console) if cluster is None else examine_cluster(cluster, console)) else 1)
+    is_complete = examine_machine(console) if cluster is None else examine_cluster(cluster, console)
+    raise typer.Exit(0 if is_complete else 1)
 
 
 def settings() -> None:

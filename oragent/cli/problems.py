@@ -94,10 +94,7 @@ def _problem_entries(listing: Sequence[Problem]) -> Table:
     entries.add_column(no_wrap=True)
     entries.add_column()
     for problem in listing:
-        if _format_sizes(problem):
-            sizes = f"; sizes {_format_sizes(problem)}"
-        else:
-            sizes = ""
+        sizes = f"; sizes {_format_sizes(problem)}" if _format_sizes(problem) else ""
         facts = f"[dim]evolves {escape(problem.about.function)}; {problem.about.direction.words}{sizes}[/]"
         entries.add_row(f"[bold]{escape(problem.name)}[/]", f"{escape(problem.about.title)}\n{facts}")
     return entries
@@ -126,16 +123,10 @@ def evaluate_candidate(
     require_all(resolved)
     if candidate and candidate.parent.name == DISCOVERED and not candidate.is_file():
         candidate = find_discovered(resolved, candidate.stem)
-    if candidate:
-        source = read_program(candidate, resolved.signature)
-    else:
-        source = resolved.seed
+    source = read_program(candidate, resolved.signature) if candidate else resolved.seed
     chosen = pin_device(device, resolved)
     if chosen.remark:
-        if chosen.careful:
-            careful = "[bold yellow]careful:[/] "
-        else:
-            careful = ""
+        careful = "[bold yellow]careful:[/] " if chosen.careful else ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
         options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
@@ -305,9 +296,6 @@ def _make_job(
 def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], extra_arguments: list[str]) -> int:
     """Run an evaluator without a sandbox, so that it may write files and open windows; return its exit code."""
     script = problem.evaluator
-    if script.suffix == ".py":
-        program = [sys.executable, str(script)]
-    else:
-        program = [str(script)]
+    program = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
     arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
     return subprocess.run([*program, *arguments, *extra_arguments], check=False).returncode

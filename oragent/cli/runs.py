@@ -92,10 +92,7 @@ def report(
     if test:
         _score_sets(run, scorer)
     _print_figures(load_run(run))
-    if check:
-        passed = _check_best(run)
-    else:
-        passed = None
+    passed = _check_best(run) if check else None
     for sentence in terminal.describe_trust(load_run(run)):
         print_text(escape_text(sentence))
     page = reports.write(run)
@@ -184,10 +181,7 @@ def rescore(
     programs = rescored(run, most)
     publish_result({"programs": programs, "file": run / RESCORED_FILE})
     for program in programs:
-        if program.new_score is not None:
-            now = f"{program.new_score:.6g}"
-        else:
-            now = f"{program.status}: {program.message}"
+        now = f"{program.new_score:.6g}" if program.new_score is not None else f"{program.status}: {program.message}"
         table.add_row(
             "seed" if program.id == "0.0" else program.id, f"{program.recorded_score:.6g}", escape(one_line(now, 200))
         )
@@ -332,10 +326,7 @@ def _add_lessons(outputs: Path, run: Path, name: str | None) -> str:
     name = name or family_of(data.about.problem)
     path = memory_file(outputs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file():
-        earlier = path.read_text(encoding="utf-8")
-    else:
-        earlier = ""
+    earlier = path.read_text(encoding="utf-8") if path.is_file() else ""
     head = f"## {data.about.problem}, {date.today():%Y-%m-%d}: from {data.seed.score:.6g} to {data.best.score:.6g}"
     if learned not in earlier:
         files.replace_file(path, f"{earlier.rstrip()}\n\n{head}\n\n{learned}\n".lstrip())

@@ -208,15 +208,9 @@ def goal_named(problem: DecisionProblem, text: str) -> int:
 
 def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigError:
     """Return the error for an unknown name, with the nearest known one; the name is escaped for the terminal."""
-    if len(text) <= MAX_QUOTE_LENGTH:
-        quoted = text
-    else:
-        quoted = f"{text[: MAX_QUOTE_LENGTH - 3]}..."
+    quoted = text if len(text) <= MAX_QUOTE_LENGTH else f"{text[: MAX_QUOTE_LENGTH - 3]}..."
     near = get_close_matches(text[:MAX_QUOTE_LENGTH], names, n=1, cutoff=0.5)
-    if near:
-        hint = f"did you mean {near[0]!r}?"
-    else:
-        hint = f"expected one of {join_some(names, MAX_NAMED)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {join_some(names, MAX_NAMED)}"
     return ConfigError(f"{quoted!r} is no {what}; {hint}")
 
 

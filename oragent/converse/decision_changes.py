@@ -27,10 +27,7 @@ def objectives_in_words(problem: DecisionProblem, solved: Solved) -> str:
         f"{goal.word} {format_figure(value)}"
         for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)
     ]
-    if solved.status is SolveStatus.OPTIMAL:
-        gap = []
-    else:
-        gap = [f"gap {100 * solved.gap:.2g} %"]
+    gap = [] if solved.status is SolveStatus.OPTIMAL else [f"gap {100 * solved.gap:.2g} %"]
     return ", ".join([*parts, *gap])
 
 

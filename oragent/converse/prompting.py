@@ -33,10 +33,7 @@ def quote_line(text: str) -> str:
 def tools_prompt(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
     """Return the prompt of T-P-P."""
     tips = fill_template("tools_tpp", decision=problem.vocabulary.decision, calls=MAX_CALLS)
-    if extended:
-        more = "\n" + fill_template("tools_extended")
-    else:
-        more = ""
+    more = "\n" + fill_template("tools_extended") if extended else ""
     return _join_parts(problem, " through tools", tips + more, without)
 
 
@@ -44,15 +41,9 @@ def program_prompt(problem: DecisionProblem, readable: bool, without: frozenset[
     """Return the prompt of C-P-P and C-P-R."""
     form, word = problem.program, problem.vocabulary.decision
     data = json.dumps(form.data, ensure_ascii=False)
-    if len(data) <= MAX_DATA:
-        shown = data
-    else:
-        shown = f"{data[:MAX_DATA]} ..."
+    shown = data if len(data) <= MAX_DATA else f"{data[:MAX_DATA]} ..."
     table = f"the {word} as a table, with {_name_objectives(problem)}"
-    if readable:
-        comes = table
-    else:
-        comes = "raw values of variables, x[3,2] = 1"
+    comes = table if readable else "raw values of variables, x[3,2] = 1"
     part = fill_template(
         "tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}", comes=comes
     )

@@ -118,10 +118,7 @@ def _restriction_rows(problem: DecisionProblem, restriction: Restriction) -> tup
     if restriction.kind is not RestrictionKind.BOUND:
         return problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
     goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
-    if restriction.upper:
-        relation = Relation.AT_MOST
-    else:
-        relation = Relation.AT_LEAST
+    relation = Relation.AT_MOST if restriction.upper else Relation.AT_LEAST
     return (Row(restriction.name, goal.terms, relation, restriction.limit / goal.scale - goal.constant),)
 
 
@@ -201,10 +198,7 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
             needed = fewer
     bounds = [restriction for restriction in needed if restriction.kind is RestrictionKind.BOUND]
     nearest = {restriction: _nearest_value(solver, state.without(restriction), restriction) for restriction in bounds}
-    if bounds:
-        instead = dict(_other_options(solver, state, needed, bounds[0]))
-    else:
-        instead = {}
+    instead = dict(_other_options(solver, state, needed, bounds[0])) if bounds else {}
     return Clash(tuple(needed), nearest, instead)
 
 
@@ -251,18 +245,19 @@ def _describe_direction(problem: DecisionProblem, state: RestrictionState) -> st
     for weight, goal in weighed:
         minus = not up and goal.sense is Sense.MAXIMIZE
         unit = goal.model_unit or goal.unit
-        sign = (" - " if text else "-") if minus else (" + " if text else "")
-        text += f"{sign}{weight:g} x {goal.name}{f' ({unit})' if unit else ''}"
+        sign = "-" if minus else "+"
+        if text:
+            text += f" {sign} "
+        elif minus:
+            text = sign
+        text += f"{weight:g} x {goal.name}{f' ({unit})' if unit else ''}"
     return f"{'maximise' if up else 'minimise'} {text or 'nothing'}"
 
 
 def describe_restriction(problem: DecisionProblem, restriction: Restriction) -> str:
     """Describe a restriction; bounds are in units of the model."""
     if restriction.kind is not RestrictionKind.BOUND:
-        if restriction.kind is RestrictionKind.FORBID:
-            preposition = "not at"
-        else:
-            preposition = "at"
+        preposition = "not at" if restriction.kind is RestrictionKind.FORBID else "at"
         return f"{restriction.subject} {preposition} {restriction.option}"
     goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
     return f"{goal.name} {restriction.relation} {restriction.value / goal.scale:.10g} {goal.model_unit or goal.unit}"

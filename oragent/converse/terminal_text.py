@@ -20,10 +20,7 @@ MAX_LINES = 400
 def wrap_line(line: str, width: int) -> str:
     """Wrap a line between words; indent further lines to its second column or slightly more than its start."""
     columns = SECOND_COLUMN.match(line)
-    if columns and columns.end() < width // 2:
-        indent = columns.end()
-    else:
-        indent = len(line) - len(line.lstrip()) + 2
+    indent = columns.end() if columns and columns.end() < width // 2 else len(line) - len(line.lstrip()) + 2
     joined = RELATION.sub(
         lambda match: match[0].replace(" ", UNBROKEN if len(match[0]) < width - indent else " "), line
     )

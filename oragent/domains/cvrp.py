@@ -80,10 +80,7 @@ def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
     """
     nodes = streams.whole_numbers(path, "a set of routes", "node", len(instance))
     if not nodes.size or nodes[0] or nodes[-1]:
-        if nodes.size:
-            ends = f"not at {nodes[0]} and {nodes[-1]}"
-        else:
-            ends = "but are empty"
+        ends = f"not at {nodes[0]} and {nodes[-1]}" if nodes.size else "but are empty"
         raise CandidateError(f"the routes must start and end at the depot, node 0, {ends}")
     visits = np.bincount(nodes, minlength=len(instance))
     # The depot may be visited any number of times.

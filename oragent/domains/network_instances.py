@@ -75,10 +75,7 @@ class _Generator:
     """Generator equal to ``torch.manual_seed(len(mode))``; for a fresh set, the words of another generator."""
 
     def __init__(self, mode: str, size: int, fresh_seed: int | None) -> None:
-        if fresh_seed is None:
-            anew = None
-        else:
-            anew = streams.legacy(fresh_seed, "attention", size)
+        anew = None if fresh_seed is None else streams.legacy(fresh_seed, "attention", size)
         self._words = anew or np.random.RandomState(len(mode))
 
     def uniform(self, *shape: int) -> NDArray[np.float32]:

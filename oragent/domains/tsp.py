@@ -151,10 +151,7 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
     cities = streams.whole_numbers(tour, "a tour", "city", len(instance))
     visits = np.bincount(cities, minlength=len(instance))
     if (repeated := np.flatnonzero(visits > 1)).size:
-        if visits[repeated[0]] == 2:
-            times = "twice"
-        else:
-            times = f"{visits[repeated[0]]} times"
+        times = "twice" if visits[repeated[0]] == 2 else f"{visits[repeated[0]]} times"
         raise CandidateError(f"the tour visits city {repeated[0]} {times}; expected once")
     if (missing := np.flatnonzero(visits == 0)).size:
         raise CandidateError(f"the tour visits {len(cities)} of {len(instance)} cities; city {missing[0]} is missing")

@@ -92,15 +92,9 @@ def parse_options(evaluation: Evaluation) -> frozenset[str]:
     if evaluation.score is not None:
         return frozenset()
     protocols = PROTOCOLS.search(evaluation.output)
-    if protocols:
-        names = protocols[1].split(",")
-    else:
-        names = []
+    names = protocols[1].split(",") if protocols else []
     options = OPTION.findall(evaluation.output)
-    if INSTANCES in options and NAMES_PRACTICE.search(evaluation.output):
-        modes = [PRACTICE]
-    else:
-        modes = []
+    modes = [PRACTICE] if INSTANCES in options and NAMES_PRACTICE.search(evaluation.output) else []
     return frozenset((*options, *modes, *(f"{PROTOCOL}={name}" for name in names)))
 
 
@@ -135,10 +129,7 @@ def evaluator_arguments(
     Without them an evaluator uses its own ``problem.yaml`` and any device.
     """
     bound = problem.heuristic_s(settings)
-    if bound is None:
-        bound_text = "none"
-    else:
-        bound_text = f"{patience * bound:g}"
+    bound_text = "none" if bound is None else f"{patience * bound:g}"
     values = {HEURISTIC_S: bound_text, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
     return tuple(f"{name}={value}" for name, value in values.items() if name in offers)
 

@@ -109,10 +109,7 @@ def find_devices() -> DeviceReport:
     except PackageNotFoundError:
         torch = ""
     signs = tuple(sign for sign in SIGNS if os.path.exists(sign))
-    if DRIVER.is_file():
-        driver = DRIVER.read_text(encoding="utf-8", errors="replace").split("\n")[0]
-    else:
-        driver = ""
+    driver = DRIVER.read_text(encoding="utf-8", errors="replace").split("\n")[0] if DRIVER.is_file() else ""
     if not torch or not (signs or sys.platform == "darwin"):
         return DeviceReport(torch, "", signs, driver)
     try:
@@ -146,18 +143,12 @@ def pin_device(requested: str, problem: Problem) -> PinnedDevice:
             return PinnedDevice(CPU, remark=remark, careful=bool(devices.signs))
         best = devices.cards[0]
         return PinnedDevice(best.device, best.name, f"networks compute on {best.device}, {best.name}")
-    if requested == "cuda":
-        device = "cuda:0"
-    else:
-        device = requested
+    device = "cuda:0" if requested == "cuda" else requested
     for card in devices.cards:
         if card.device == device:
             return PinnedDevice(device, card.name)
     available = ", ".join(card.device for card in devices.cards)
-    if available:
-        reason = f"there is {available}"
-    else:
-        reason = devices.why_not
+    reason = f"there is {available}" if available else devices.why_not
     raise ConfigError(
         f"--device {requested}: no such device, {reason}; use --device {available.partition(',')[0] or CPU}"
     )

@@ -145,10 +145,7 @@ def write_hardened(problem: Problem, source: str, first: int, cases: Sequence[st
 
 def harden_selection(problem: Problem, offers: frozenset[str]) -> tuple[str | None, int | None, tuple[str, ...]]:
     """Return the mode, the size and the options of the evaluation whose arguments `harden_program` changes."""
-    if problem.about.sizes.get("train"):
-        mode = "train"
-    else:
-        mode = None
+    mode = "train" if problem.about.sizes.get("train") else None
     options: list[str] = []
     if mode and INSTANCES in offers:
         options.append(f"{INSTANCES}=1")
@@ -188,10 +185,7 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
     while at < len(CASES):
         # The first case alone shows how long the program takes to load.
         names = CASES[:1] if at == 0 else CASES
-        if first_s is None:
-            budget = None
-        else:
-            budget = first_s + limit_s
+        budget = None if first_s is None else first_s + limit_s
         evaluation = await measure(write_hardened(problem, source, at, names), budget)
         run.cpu_s += evaluation.cpu_s
         begun = _read_lines(run, evaluation)

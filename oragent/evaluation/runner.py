@@ -168,14 +168,8 @@ def judge_result(command_result: CommandResult, limits: Limits) -> Result | Fail
     if command_result.end is EndReason.DEADLINE:
         return Failure(Status.TIMEOUT, f"no result: {command_result.reason}")
     if code < 0:
-        if code == -signal.SIGKILL:
-            note = "; the kernel does that when memory runs out"
-        else:
-            note = ""
-        if code == -signal.SIGABRT:
-            exception = _find_exception(command_result.stderr)
-        else:
-            exception = ""
+        note = "; the kernel does that when memory runs out" if code == -signal.SIGKILL else ""
+        exception = _find_exception(command_result.stderr) if code == -signal.SIGABRT else ""
         name = signal.Signals(-code).name
         return Failure(
             Status.CRASHED, f"the evaluation was ended by {name}{note}{exception and f': {exception}'}"[:500]
@@ -194,10 +188,7 @@ def _explain_failure(code: int, log: str) -> Failure:
         last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
     note = _find_exception(log) or _last_line(log) or "and printed no reason"
-    if note.startswith(OUT_OF_MEMORY):
-        status = Status.MEMORY
-    else:
-        status = Status.ERROR
+    status = Status.MEMORY if note.startswith(OUT_OF_MEMORY) else Status.ERROR
     return Failure(status, f"the evaluation exited with code {code}: {note}"[:500])
 
 
@@ -290,10 +281,7 @@ class EvaluationRunner:
         command = job.make_command(compiled)
         patient = replace(command, limits=replace(job.limits, cpu_s=REMEASURE_FACTOR * job.limits.cpu_s))
         scorer = self._find_scorer(job)
-        if scorer is None:
-            result = self._run_in_sandbox(job, patient)
-        else:
-            result = self._run_with_device(scorer, job, patient)
+        result = self._run_in_sandbox(job, patient) if scorer is None else self._run_with_device(scorer, job, patient)
         if content := result.files.get(COMPILED_FILE):
             with self._lock, contextlib.suppress(UnicodeDecodeError):
                 self._compiled.setdefault(key, content.decode("ascii"))
@@ -336,10 +324,7 @@ class EvaluationRunner:
 
     def start_server(self, job: Job) -> None:
         """Start the server for a job's problem, without waiting until it is ready."""
-        if job.is_python:
-            warm_up = job.evaluator
-        else:
-            warm_up = None
+        warm_up = job.evaluator if job.is_python else None
         self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, companion_folder=job.companion_folder)
 
     def close(self) -> None:

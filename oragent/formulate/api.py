@@ -69,18 +69,12 @@ def formulate(
         check_known(option, Options.__dataclass_fields__, "option")
     run_options = choose_options(preset, **options)
     check_known(run_options.method, METHODS, "method")
-    if isinstance(model, str) and model:
-        named_model = {"model.name": model}
-    else:
-        named_model = {}
+    named_model = {"model.name": model} if isinstance(model, str) and model else {}
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=named_model).overrides), ROLES)
     if budget is not None:
         runtime = replace(runtime, budget=budget)
     request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), run_options, runtime)
-    if isinstance(model, str):
-        model_instance = None
-    else:
-        model_instance = _as_model(model)
+    model_instance = None if isinstance(model, str) else _as_model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(create_folder, Path(passing) if folder is None else folder, request)
         outcome = _run_outside_loop(

@@ -121,10 +121,7 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     note = report.note or ("" if compared else NOT_COMPARED)
     if not report.entries and comparison is None:
         return Checked(CheckStatus.UNCHECKED, tuple(findings), note=note or "the checker has nothing to say of it")
-    if findings:
-        state = CheckStatus.FAILED
-    else:
-        state = CheckStatus.PASSED
+    state = CheckStatus.FAILED if findings else CheckStatus.PASSED
     count = len(report.entries)
     return Checked(
         state,
@@ -163,10 +160,7 @@ def _check_entries(report: Report, options: Options) -> Iterator[CheckFinding]:
         why = _sentence_text(sentence)
         if relation == "integer":
             if not _is_whole(left_side, options):
-                if math.isfinite(left_side):
-                    nearest = float(round(left_side))
-                else:
-                    nearest = None
+                nearest = float(round(left_side)) if math.isfinite(left_side) else None
                 yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
         elif relation in RELATIONS and not _relation_holds(left_side, RELATIONS[relation], right, options):
             yield CheckFinding(

@@ -150,8 +150,8 @@ def stored_clarification(folder: Path | None) -> PersonQuestion | None:
 def ask_clarification(facts: Mapping[str, Any], console: Console, read_line: Callable[[str], str]) -> str:
     """Show how the problem was read, and return the user's clarification; empty to continue without one."""
     for name in ("OBJECTIVE", "VARIABLES", "NOT_MODELLED", "READINGS"):
-        value = facts.get(name)
-        for text in value if isinstance(value, list) else [value] if value else []:
+        value = facts.get(name) or []
+        for text in value if isinstance(value, list) else [value]:
             print_line(console, f"{name.lower().replace('_', ' ')}: {one_line(str(text), SHOWN)}")
     try:
         return read_line("Enter to solve, or say what is meant: ").strip()[:SHOWN]

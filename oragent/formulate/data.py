@@ -143,10 +143,7 @@ def _describe_columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tup
 
 
 def _describe_column(cells: list[Any], rows: int) -> str:
-    if len(cells) < rows:
-        missing = f", missing in {rows - len(cells)} rows"
-    else:
-        missing = ""
+    missing = f", missing in {rows - len(cells)} rows" if len(cells) < rows else ""
     figures = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
     kind = " or ".join(list(dict.fromkeys(map(_kind_text, cells)))[:3])
     if len(figures) == len(cells):

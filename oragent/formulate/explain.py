@@ -96,8 +96,9 @@ def _iterate_paths(columns: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[
         if above:
             yield (*above, columns)
         return
-    items = columns.items() if isinstance(columns, dict) else enumerate(columns) if isinstance(columns, list) else ()
-    for key, item in items:
+    if isinstance(columns, list):
+        columns = dict(enumerate(columns))
+    for key, item in columns.items() if isinstance(columns, dict) else ():
         yield from _iterate_paths(item, (*above, str(key)))
 
 

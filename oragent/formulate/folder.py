@@ -141,10 +141,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             folder / "checks.json",
             _json_text({"kept": result.kept, "checks": result.checks, "attempts": list(result.attempts)}),
         )
-        if solution:
-            plain = flat_json.solution_dict(solution)
-        else:
-            plain = {"status": result.status, "note": result.message}
+        plain = flat_json.solution_dict(solution) if solution else {"status": result.status, "note": result.message}
         files.replace_file(folder / "solution.json", _json_text(plain))
         if result.milp is not None:
             milp = _add_meanings(result, folder)

@@ -227,10 +227,7 @@ def _test_tightened(trial: _Trial) -> Iterator[PropertyResult]:
             continue
         ends = _optimum_range(trial.base)
         assert ends is not None
-        if milp.sense.sign > 0:
-            best = min(ends)
-        else:
-            best = max(ends)
+        best = min(ends) if milp.sense.sign > 0 else max(ends)
         gain = milp.sense.sign * (best - ran.objective)
         holds = gain <= CLOSE * max(1.0, abs(trial.base.objective))
         sentence = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
@@ -268,10 +265,7 @@ def _compare(
     expected, ends = _optimum_range(base), _optimum_range(ran)
     if ran.status in (SolveStatus.FEASIBLE, SolveStatus.UNKNOWN) and ends is None:
         return PropertyResult(which, None, ", ".join(map(quoted, names[:6])), "not solved in time")
-    if expected is None:
-        scaled = None
-    else:
-        scaled = (factor * expected[0], factor * expected[1])
+    scaled = None if expected is None else (factor * expected[0], factor * expected[1])
     return _compare_ranges(which, names, ends, scaled)
 
 

@@ -169,10 +169,7 @@ def check_known(name: str, names: Iterable[str], what: str) -> str:
     if name in names:
         return name
     near = difflib.get_close_matches(name, names, 1)
-    if near:
-        meant = f"did you mean {near[0]!r}?"
-    else:
-        meant = f"expected one of {', '.join(names)}"
+    meant = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
     raise ConfigError(f"no {what} {name!r}: {meant}")
 
 

@@ -52,10 +52,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
     result, solution = outcome.result, outcome.solution
     assert result is not None
     sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
-    if result.milp is None:
-        milp = None
-    else:
-        milp = add_sentences(result.milp, sentence_of)
+    milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
     small = milp is not None and milp.is_linear and len(milp.variables) + len(milp.rows) <= MAX_MATHS
     text, omitted = clip_text(request.problem.text, 2000)
     shown = outcome.shown

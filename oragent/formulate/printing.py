@@ -107,10 +107,7 @@ def describe_status(result: FormulationResult, solution: Solution) -> str:
     if solution.status is SolveStatus.OPTIMAL:
         return f"optimal ({milp.sense})"
     if solution.status is SolveStatus.FEASIBLE and solution.gap is not None and solution.bound is not None:
-        if milp.sense is Sense.MINIMIZE:
-            limit = "at least"
-        else:
-            limit = "at most"
+        limit = "at least" if milp.sense is Sense.MINIMIZE else "at most"
         reach = f"the best objective is {limit} {figure(solution.bound)}"
         return f"feasible within {solution.gap:.2%} of the best ({milp.sense}; {reach})"
     return f"{solution.status} ({milp.sense})"
@@ -129,10 +126,7 @@ def explain_outcome(outcome: FormulationEnd) -> list[str]:
     if outcome.alternative:
         texts.append(describe_alternative(outcome.alternative, solution))
     if outcome.incomplete is not None:
-        if outcome.incomplete.is_least:
-            least = "The least total shortage"
-        else:
-            least = "A shortage, perhaps not the least"
+        least = "The least total shortage" if outcome.incomplete.is_least else "A shortage, perhaps not the least"
         texts.append(f"{least} that makes a plan possible:")
         texts += [describe_shortage(shortage) for shortage in outcome.incomplete.shortages]
     return texts
@@ -146,18 +140,9 @@ def describe_effect(effect: LimitEffect, aims: Sequence[Aim]) -> str:
         unit = escape_text(one_line(aim.name, 60))
     which = escape_text(one_line(effect.sentence or effect.name, 160))
     amounts = sorted(set(effect.limits))
-    if len(amounts) == 1:
-        size = figure(amounts[0])
-    else:
-        size = f"{figure(amounts[0])} to {figure(amounts[-1])}"
-    if effect.rows > 1:
-        count = f", {effect.rows} limits"
-    else:
-        count = ""
-    if effect.relation == "<=":
-        more = "more"
-    else:
-        more = "less"
+    size = figure(amounts[0]) if len(amounts) == 1 else f"{figure(amounts[0])} to {figure(amounts[-1])}"
+    count = f", {effect.rows} limits" if effect.rows > 1 else ""
+    more = "more" if effect.relation == "<=" else "less"
     changes = ", ".join(
         f"{percent} % {more}: {signed(change, figure)}{f' {unit}' if unit else ''}"
         for percent, change in effect.changes.items()
@@ -168,10 +153,7 @@ def describe_effect(effect: LimitEffect, aims: Sequence[Aim]) -> str:
 def describe_shortage(shortage: Shortage) -> str:
     """Describe a shortage in one sentence."""
     which = escape_text(one_line(shortage.sentence or shortage.name, 160))
-    if shortage.sentence:
-        name = f" [{escape_text(one_line(shortage.name, 60))}]"
-    else:
-        name = ""
+    name = f" [{escape_text(one_line(shortage.name, 60))}]" if shortage.sentence else ""
     lacking = figure(abs(shortage.wanted - shortage.possible))
     return (
         f"“{which}”{name}: {shortage.relation} {figure(shortage.wanted)} is asked, {figure(shortage.possible)} is "
@@ -186,10 +168,7 @@ def describe_alternative(alternative: Mapping[str, float], solution: Solution) -
         f"{escape_text(one_line(name, 60))} {figure(value)} instead of {figure(solution.values[name])}"
         for name, value in shown
     )
-    if len(alternative) > len(shown):
-        more = f", and {len(alternative) - len(shown)} more"
-    else:
-        more = ""
+    more = f", and {len(alternative) - len(shown)} more" if len(alternative) > len(shown) else ""
     return f"Another plan has the same objective: {changes}{more}"
 
 
@@ -198,10 +177,7 @@ def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
     if result is None or result.milp is None or solution is None:
         return []
     families = order_families(group_decisions(result, result.milp, solution), result.data)
-    if outcome.incomplete is not None:
-        title = ["best incomplete plan:"]
-    else:
-        title = []
+    title = ["best incomplete plan:"] if outcome.incomplete is not None else []
     return [*title, *print_tables(layout_families(families), width, MAX_TABLE_LINES)]
 
 
@@ -288,38 +264,23 @@ def _attempt_text(attempt: Mapping[str, Any]) -> str:
     else:
         objective = f", objective {describe_values(attempt.get('aims') or [attempt['objective']])}"
     leaves = _flatten_values(attempt["values"])
-    if len(leaves) <= MAX_VALUES:
-        values = ", ".join(f"{name} = {value}" for name, value in leaves)
-    else:
-        values = ""
+    values = ", ".join(f"{name} = {value}" for name, value in leaves) if len(leaves) <= MAX_VALUES else ""
     message = one_line(attempt["message"], 200)
-    if values and objective:
-        point = f" at {values}"
-    else:
-        point = ""
+    point = f" at {values}" if values and objective else ""
     return f"{end}{objective}{point}{f': {message}' if message else ''}"
 
 
 def _checks_text(result: FormulationResult) -> str:
     if result.checks is None:
         return "unchecked"
-    if result.checks["note"]:
-        note = f" ({one_line(result.checks['note'], 200)})"
-    else:
-        note = ""
-    if result.checks["confirmed"]:
-        sure = "; the model of the checks has the same optimum"
-    else:
-        sure = ""
+    note = f" ({one_line(result.checks['note'], 200)})" if result.checks["note"] else ""
+    sure = "; the model of the checks has the same optimum" if result.checks["confirmed"] else ""
     met, count = result.checks["met"], result.checks["count"]
     # The point is correct, but the model is not.
     if result.checks["state"] == CheckStatus.FAILED and met == count:
         reasons = dict.fromkeys(str(finding["reason"]) for finding in result.checks["findings"])
         return f"failed: {', '.join(reasons)}; the solution meets all {count} entries{note}"
-    if count:
-        held = f": {met} of {count} hold"
-    else:
-        held = ""
+    held = f": {met} of {count} hold" if count else ""
     return f"{result.checks['state']}{held}{sure}{note}"
 
 
@@ -332,10 +293,7 @@ def _flatten_values(values: Any, name: str = "") -> list[tuple[str, str]]:
         ]
     if isinstance(values, list):
         return [leaf for index, item in enumerate(values) for leaf in _flatten_values(item, f"{name}[{index}]")]
-    if isinstance(values, int | float) and not isinstance(values, bool):
-        text = figure(values)
-    else:
-        text = str(values)
+    text = figure(values) if isinstance(values, int | float) and not isinstance(values, bool) else str(values)
     return [(name, text)]
 
 

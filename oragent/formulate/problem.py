@@ -101,10 +101,7 @@ class ProgramInterface:
                 return objective, inner
             return objective, {key: value for key, value in returned.items() if key not in (*OBJECTIVES, "status")}
         if isinstance(returned, list) and returned:
-            if len(self.parameters) == len(returned) - 1:
-                names = self.parameters
-            else:
-                names = ()
+            names = self.parameters if len(self.parameters) == len(returned) - 1 else ()
             rest = returned[1:]
             return returned[0], {
                 (names[index] if names else f"var{index + 1}"): item for index, item in enumerate(rest)

@@ -25,10 +25,7 @@ class Reading:
 
 def find_nonlinearity(parsed: Any) -> str:
     """Return the reason why a formalization calls the problem nonlinear; empty if it does not."""
-    if isinstance(parsed, dict):
-        text = str(parsed.get("CLASS") or "").strip()
-    else:
-        text = ""
+    text = str(parsed.get("CLASS") or "").strip() if isinstance(parsed, dict) else ""
     if text.lower().startswith("nonlinear"):
         return text
     return ""
@@ -36,14 +33,8 @@ def find_nonlinearity(parsed: Any) -> str:
 
 def list_readings(parsed: Any) -> list[Reading]:
     """Return the sentences that a formalization reads in two ways: "sentence -- reading used -- other reading"."""
-    if isinstance(parsed, dict):
-        entries = parsed.get("READINGS")
-    else:
-        entries = None
-    if isinstance(entries, list):
-        parts = [str(entry).split(" -- ") for entry in entries if entry]
-    else:
-        parts = []
+    entries = parsed.get("READINGS") if isinstance(parsed, dict) else None
+    parts = [str(entry).split(" -- ") for entry in entries if entry] if isinstance(entries, list) else []
     return [Reading(*(part.strip() for part in each)) for each in parts if len(each) == 3]
 
 

@@ -163,10 +163,7 @@ class FormulationRunner:
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
         objective, values = _limit_numbers(objective), _limit_numbers(values)
-        if isinstance(objective, int | float):
-            claimed = float(objective)
-        else:
-            claimed = None
+        claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
         return ExecutionResult(
             None,

@@ -30,10 +30,7 @@ def _are_arrays_close(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any])
         return bool(np.array_equal(first, second))
     margin = float(np.finfo(first.dtype).eps) ** MARGIN
     finite = np.abs(first[np.isfinite(first)])
-    if finite.size:
-        scale = float(finite.max())
-    else:
-        scale = 0.0
+    scale = float(finite.max()) if finite.size else 0.0
     return bool(np.allclose(first, second, rtol=margin, atol=margin * scale, equal_nan=True))
 
 

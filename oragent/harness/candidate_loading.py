@@ -158,15 +158,9 @@ def _describe_values(problem: BaseException, trace: TracebackType | None, path: 
     # The variables of a module are imports and functions, which are not informative.
     variables: Mapping[str, Any] = {} if frame.f_code.co_name == "<module>" else frame.f_locals
     code_line = linecache.getline(path, innermost.tb_lineno)
-    if type(problem) is NameError:
-        names = [*variables]
-    else:
-        names = [*dict.fromkeys(NAME.findall(code_line))]
+    names = [*variables] if type(problem) is NameError else [*dict.fromkeys(NAME.findall(code_line))]
     descriptions = [f"{name}: {_describe_value(variables[name])}" for name in names if name in variables]
-    if type(problem) is NameError:
-        what = "Known there"
-    else:
-        what = "On that line"
+    what = "Known there" if type(problem) is NameError else "On that line"
     if descriptions:
         return f"{what}: {'; '.join(descriptions[:MAX_VALUES])}\n"
     return ""

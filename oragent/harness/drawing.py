@@ -38,10 +38,7 @@ def draw_routes(coordinates: Iterable[Sequence[float]], routes: Iterable[Sequenc
         'stroke-width="1.5"/>'
         for route, color in zip(ordered, cycle(COLORS), strict=False)
     ]
-    if ordered and ordered[0]:
-        start = ordered[0][0]
-    else:
-        start = None
+    start = ordered[0][0] if ordered and ordered[0] else None
     visited = {node for route in ordered for node in route}
     for node, place in enumerate(places):
         x, y = place.split(",")
@@ -49,10 +46,7 @@ def draw_routes(coordinates: Iterable[Sequence[float]], routes: Iterable[Sequenc
             radius, color = (5, START_COLOR)
         else:
             radius, color = (2, "#222")
-        if node in visited:
-            fill = color
-        else:
-            fill = "none"
+        fill = color if node in visited else "none"
         shapes.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}" stroke="{color}"/>')
     return wrap_shapes(WIDTH, height, shapes)
 

@@ -41,18 +41,12 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     except ValueError:
         raise CandidateError(f"returned a ragged list; expected an array of shape {shape}") from None
     if array.dtype.kind not in "biuf":
-        if isinstance(value, np.ndarray):
-            what = f"an array of dtype {array.dtype}"
-        else:
-            what = f"a {type(value).__name__}"
+        what = f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         raise CandidateError(f"returned {what}; expected real numbers of shape {shape}")
     if array.shape != shape:
         raise CandidateError(f"returned shape {array.shape}; expected {shape}")
     array = array.astype(np.float64)
-    if allow_inf:
-        bad = np.isnan(array)
-    else:
-        bad = ~np.isfinite(array)
+    bad = np.isnan(array) if allow_inf else ~np.isfinite(array)
     if bad.any():
         place = ", ".join(str(int(axis)) for axis in np.argwhere(bad)[0])
         count = f"{int(bad.sum())} such entries"

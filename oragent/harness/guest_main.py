@@ -303,10 +303,7 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
     except SyntaxError as problem:
         # Errors about null bytes have no line number.
-        if problem.lineno:
-            where = f" in line {problem.lineno}"
-        else:
-            where = ""
+        where = f" in line {problem.lineno}" if problem.lineno else ""
         return _encode_failure(Status.REJECTED, f"syntax error{where}: {problem.msg}")
     except BaseException as problem:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:

@@ -72,10 +72,7 @@ class _Observer:
             with tolerate_failures():
                 self._guest(name, data)
         except CandidateError as problem:
-            if problem.traceback:
-                trace = f"\n{problem.traceback.strip()[-TRACE:]}"
-            else:
-                trace = ""
+            trace = f"\n{problem.traceback.strip()[-TRACE:]}" if problem.traceback else ""
             self._problem = f"\nthe observer ended at hook {name!r}: {problem}{trace}"
 
     @property

@@ -63,10 +63,7 @@ def device(arguments: Arguments) -> "torch.device":
     import torch
 
     requested = arguments.choices["device"]
-    if torch.cuda.is_available():
-        cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
-    else:
-        cards = []
+    cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     available = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
     # The memory limit of a search is too low for a GPU driver.
     if "ORAGENT_MEMORY_MB" in os.environ:
@@ -75,15 +72,9 @@ def device(arguments: Arguments) -> "torch.device":
         if not available:
             print("networks use the CPU, because this PyTorch finds no GPU", file=sys.stderr)
         return torch.device(available[0] if available else "cpu")
-    if requested == "cuda":
-        device = "cuda:0"
-    else:
-        device = requested
+    device = "cuda:0" if requested == "cuda" else requested
     if device not in ("cpu", *available):
-        if available:
-            seen = f"sees {', '.join(available)}"
-        else:
-            seen = "sees no GPU"
+        seen = f"sees {', '.join(available)}" if available else "sees no GPU"
         raise ConfigError(
             f"--device {requested}: this PyTorch {seen}; use --device {available[0] if available else 'cpu'}"
         )

@@ -359,10 +359,7 @@ class GuestProcess:
             return SandboxError(f"a guest cannot be confined: {self.log.text()}")
         if code == EXIT_OF_MEMORY:
             return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
-        if code >= 0:
-            reason = f"with exit code {code}"
-        else:
-            reason = f"by {signal.Signals(-code).name}"
+        reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
 
     def _used_all_cpu(self) -> bool:

@@ -122,8 +122,5 @@ def _update_digest(digest: Any, answer: Any) -> None:
         for value in answer:
             _update_digest(digest, value)
     else:
-        if isinstance(answer, np.ndarray):
-            data = answer.tobytes()
-        else:
-            data = repr(answer).encode(errors="replace")
+        data = answer.tobytes() if isinstance(answer, np.ndarray) else repr(answer).encode(errors="replace")
         digest.update(f"{type(answer).__name__} {len(data)}".encode() + data)

@@ -21,14 +21,8 @@ def _own_variables() -> dict[str, str]:
     They are for evaluators that a user starts.
     """
     described = Path(sys.argv[0]).parent / "problem.yaml"
-    if described.is_file():
-        text = described.read_text(encoding="utf-8")
-    else:
-        text = ""
-    if "environment" in text:
-        requested = (parse_yaml(text) or {}).get("environment")
-    else:
-        requested = None
+    text = described.read_text(encoding="utf-8") if described.is_file() else ""
+    requested = (parse_yaml(text) or {}).get("environment") if "environment" in text else None
     if isinstance(requested, dict):
         return problem_variables(requested)
     return {}

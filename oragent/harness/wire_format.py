@@ -187,10 +187,7 @@ def _from_tensor(value: Any) -> np.ndarray[Any, Any]:
     if str(value.layout) != "torch.strided":
         raise FrameError(f"a tensor of layout {value.layout}; return a dense one, with .to_dense()")
     # Numpy does not have this type.
-    if str(value.dtype) == "torch.bfloat16":
-        wide = value.float()
-    else:
-        wide = value
+    wide = value.float() if str(value.dtype) == "torch.bfloat16" else value
     return np.ascontiguousarray(wide.numpy()).reshape(value.shape)
 
 

@@ -70,10 +70,7 @@ class Database:
         self._columns, self._types = _declared_columns(schema), _declared_types(schema)
         self._query_s, self._until = QUERY_S, 0.0
         with self.translate_errors():
-            if readonly:
-                mode = "?mode=ro"
-            else:
-                mode = ""
+            mode = "?mode=ro" if readonly else ""
             if readonly and not path.with_name(f"{path.name}-wal").exists():
                 # Without a writer, SQLite creates no further files.
                 mode += "&immutable=1"

@@ -194,10 +194,7 @@ class ReplayModel:
         """Return the reply to the call with the same key and role."""
         recorded = self._replies.find_by_key(request.key, request.role)
         if recorded is None:
-            if request.key:
-                where = f" (call {request.key})"
-            else:
-                where = ""
+            where = f" (call {request.key})" if request.key else ""
             raise ModelError(
                 f"the recorded run has no reply to this prompt{where}: it ended here, or continued differently"
             )

@@ -259,10 +259,7 @@ async def open_study(
         if model is None and is_asking and runtime.model is not None:
             models = await stack.enter_async_context(open_models(runtime))
             by_role, checks = {"": models}, models.checks
-        if isinstance(folder, Path):
-            home = folder
-        else:
-            home = folder()
+        home = folder if isinstance(folder, Path) else folder()
         study = stack.enter_context(Study(home, by_role, runtime.budget, seed, workers))
         study.record_checks(checks)
         if replay is not None:

@@ -124,14 +124,8 @@ class Scripted:
         # Let other tasks run, as a real call would.
         await asyncio.sleep(0)
         replies = self._replies
-        if callable(replies):
-            reply = replies(request, number)
-        else:
-            reply = replies[number % len(replies)]
-        if isinstance(reply, str):
-            message = Message("assistant", reply)
-        else:
-            message = reply
+        reply = replies(request, number) if callable(replies) else replies[number % len(replies)]
+        message = Message("assistant", reply) if isinstance(reply, str) else reply
         return Reply(
             text=message.content,
             tool_calls=message.tool_calls,
@@ -144,10 +138,7 @@ class Scripted:
 
 
 def _message_tokens(message: Message) -> int:
-    if message.tool_calls:
-        calls = json.dumps([encode_call(call) for call in message.tool_calls])
-    else:
-        calls = ""
+    calls = json.dumps([encode_call(call) for call in message.tool_calls]) if message.tool_calls else ""
     return estimate_tokens(message.content) + estimate_tokens(calls)
 
 
@@ -227,10 +218,7 @@ class CommandModel:
         return truncate_text(out.decode("utf-8", "replace")).strip()
 
     def _build_environment(self) -> dict[str, str]:
-        if self._key is None:
-            key = {}
-        else:
-            key = {self.settings.api_key_env or "": self._key.get_secret_value()}
+        key = {} if self._key is None else {self.settings.api_key_env or "": self._key.get_secret_value()}
         return os.environ | {name: value for name, value in key.items() if name and value}
 
 

@@ -181,15 +181,9 @@ class ModelClient:
         return True
 
     def _explain_failure(self, problem: AttemptFailed, failed: int) -> str:
-        if failed:
-            advice = f" ({failed} retries)"
-        else:
-            advice = ""
+        advice = f" ({failed} retries)" if failed else ""
         if problem.status in (401, 403):
-            if self._endpoint.has_key:
-                advice = f": check {self._key_name}"
-            else:
-                advice = self._explain_missing_key()
+            advice = f": check {self._key_name}" if self._endpoint.has_key else self._explain_missing_key()
         elif problem.status == 404:
             advice = f": check --model (now {self.settings.name!r}) and {ADDRESS}"
         elif not problem.status:
@@ -215,10 +209,7 @@ class ModelClient:
         ids = [call.id for message in request.messages for call in message.tool_calls]
         reasoning = wire.read_text(message.get("reasoning_content") or message.get("reasoning"))
         shown, calls = text, wire.read_calls(message.get("tool_calls"), ids) if native else ()
-        if calls:
-            calls_json = json.dumps([wire.encode_call(call) for call in calls])
-        else:
-            calls_json = ""
+        calls_json = json.dumps([wire.encode_call(call) for call in calls]) if calls else ""
         # Small models write a call as text even if the server supports tools.
         if not calls:
             shown, calls = wire.extract_calls(text, request, is_native=native)
@@ -227,10 +218,7 @@ class ModelClient:
             wire.estimate_body_tokens(sent),
             estimate_tokens(reasoning + text + calls_json),
         )
-        if counted:
-            cached = min(wire.read_cached(body.get("usage")), tokens_in)
-        else:
-            cached = 0
+        cached = min(wire.read_cached(body.get("usage")), tokens_in) if counted else 0
         price = self._prices.call_cost(self.settings.name, tokens_in, tokens_out, cached, self._endpoint.base_url)
         return Reply(
             text=shown,

@@ -238,10 +238,7 @@ def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Messag
     """Shorten a conversation to a number of tokens by cutting the middle of the longest messages."""
     fitted = list(messages)
     for _ in messages:
-        if tokens is None:
-            excess = 0
-        else:
-            excess = sum(map(_message_tokens, fitted)) - tokens
+        excess = 0 if tokens is None else sum(map(_message_tokens, fitted)) - tokens
         if excess <= 0:
             break
         longest = max(range(len(fitted)), key=lambda index: len(fitted[index].content))

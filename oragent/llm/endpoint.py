@@ -139,10 +139,7 @@ class Endpoint:
         # Gemini sends a list.
         if isinstance(body, list) and body and isinstance(body[0], dict):
             body = body[0].get("error", body[0])
-        if isinstance(body, dict):
-            fields = body
-        else:
-            fields = {}
+        fields = body if isinstance(body, dict) else {}
         if 300 <= status < 400:
             location = self._without_key(problem.response.headers.get("location", "nowhere"))
             return AttemptFailed(

@@ -106,10 +106,7 @@ class SpendingEstimate:
             price = "price unknown"
             if role.price_in is not None and role.price_out is not None:
                 price = f"{role.price_in:g} and {role.price_out:g} US dollars a million tokens in and out"
-            if role.money is None:
-                money = ""
-            else:
-                money = f", {role.money:.2f} US dollars"
+            money = "" if role.money is None else f", {role.money:.2f} US dollars"
             tokens = f"{role.tokens_in:,} tokens in, {role.tokens_out:,} out"
             lines.append(f"{role.role} ({role.model}): {format_count(role.calls, 'call')}, {tokens}{money}; {price}")
         return lines
@@ -125,14 +122,8 @@ def price_calls(planned: Iterable[PlannedCalls], prices: Prices, budget: Budget)
     calls = [entry for entry in planned if entry.calls > 0 and _has_server(entry.model)]
     share = _bounded_share(calls, budget)
     roles = [_price_role(replace(entry, calls=entry.calls * share), prices) for entry in calls]
-    if prices.date:
-        dated = f", {prices.date}"
-    else:
-        dated = ""
-    if prices.models:
-        source = f"your price list{dated}"
-    else:
-        source = describe_price_package() or "no price list"
+    dated = f", {prices.date}" if prices.date else ""
+    source = f"your price list{dated}" if prices.models else describe_price_package() or "no price list"
     return SpendingEstimate(tuple(roles), source, budget.money)
 
 
@@ -144,10 +135,7 @@ def add_estimates(estimates: Sequence[SpendingEstimate]) -> SpendingEstimate:
         if added is None:
             sums[role.role, role.model] = role
             continue
-        if added.money is None or role.money is None:
-            money = None
-        else:
-            money = added.money + role.money
+        money = None if added.money is None or role.money is None else added.money + role.money
         sums[role.role, role.model] = replace(
             added,
             calls=added.calls + role.calls,
@@ -156,10 +144,7 @@ def add_estimates(estimates: Sequence[SpendingEstimate]) -> SpendingEstimate:
             money=money,
         )
     bounds = {estimate.bound for estimate in estimates if estimate.roles}
-    if len(bounds) == 1:
-        bound = bounds.pop()
-    else:
-        bound = None
+    bound = bounds.pop() if len(bounds) == 1 else None
     prices = next((estimate.prices for estimate in estimates if estimate.prices), "")
     runs = sum(bool(estimate.roles) for estimate in estimates)
     return SpendingEstimate(tuple(sums.values()), prices, bound, max(1, runs))
@@ -173,10 +158,7 @@ def _price_role(entry: PlannedCalls, prices: Prices) -> RoleCost:
     if entry.model.max_tokens is not None:
         tokens_out = min(tokens_out, entry.model.max_tokens)
     total_in, total_out = round(entry.calls * entry.tokens_in), round(entry.calls * tokens_out)
-    if _is_local(address):
-        money = 0.0
-    else:
-        money = None
+    money = 0.0 if _is_local(address) else None
     if price_in is not None and price_out is not None:
         money = (total_in * price_in + total_out * price_out) / MILLION
     return RoleCost(entry.role, name, max(1, calls), total_in, total_out, price_in, price_out, money)

@@ -127,10 +127,7 @@ class Ensemble:
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model of the request's round. If the request belongs to no round, ask the best one so far."""
         number = request.key.partition(".")[0]
-        if number.isdigit():
-            index = self._rounds_in_flight.get(int(number))
-        else:
-            index = None
+        index = self._rounds_in_flight.get(int(number)) if number.isdigit() else None
         return await self._models[choose_arm(self._arms) if index is None else index](request)
 
 
@@ -184,10 +181,7 @@ async def open_models(
     checks: list[Reply] = []
     async with AsyncExitStack() as stack:
         named = [settings.api_key_env for settings in runtime.every_model if settings.api_key_env]
-        if key is None:
-            keys = stack.enter_context(hide_keys(named))
-        else:
-            keys = collect_keys(key, named)
+        keys = stack.enter_context(hide_keys(named)) if key is None else collect_keys(key, named)
 
         async def open_model(settings: ModelSettings) -> Model:
             if makers and settings.name in makers:

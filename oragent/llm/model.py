@@ -56,14 +56,8 @@ class Message:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the message as plain data. Keys about tools are present only if it has calls or is a result."""
-        if self.tool_calls:
-            calls = {"tool_calls": [vars(call) for call in self.tool_calls]}
-        else:
-            calls = {}
-        if self.tool_call_id:
-            answered = {"tool_call_id": self.tool_call_id}
-        else:
-            answered = {}
+        calls = {"tool_calls": [vars(call) for call in self.tool_calls]} if self.tool_calls else {}
+        answered = {"tool_call_id": self.tool_call_id} if self.tool_call_id else {}
         return {"role": self.role, "content": self.content, **calls, **answered}
 
 
@@ -91,10 +85,7 @@ class Request:
     def digest(self) -> str:
         """Hash of everything that affects the reply, without the key."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
-        if self.schema is None:
-            schema = ""
-        else:
-            schema = f"\n{json.dumps(self.schema)}"
+        schema = "" if self.schema is None else f"\n{json.dumps(self.schema)}"
         return hashlib.sha256(f"{self.role}\n{self.temperature}\n{self.prompt}{tools}{schema}".encode()).hexdigest()
 
 

@@ -186,10 +186,7 @@ class RuntimeWords:
 
     def read_runtime(self, roles: Collection[str] = (), earlier: RuntimeSettings | None = None) -> RuntimeSettings:
         """Check the settings."""
-        if earlier is None:
-            tree = {}
-        else:
-            tree = settings.dump_settings(earlier)
+        tree = {} if earlier is None else settings.dump_settings(earlier)
         if self.config is not None:
             tree |= settings.load_settings_tree(self.config)
         return check_roles(
@@ -229,10 +226,7 @@ def check_roles(runtime: RuntimeSettings, roles: Collection[str]) -> RuntimeSett
     for role in runtime.models:
         if roles and role not in roles:
             near = difflib.get_close_matches(role, list(roles), n=1, cutoff=0.5)
-            if near:
-                hint = f"did you mean {near[0]!r}?"
-            else:
-                hint = f"expected one of {', '.join(sorted(roles))}"
+            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(sorted(roles))}"
             raise ConfigError(f"models.{role} does not name a role: {hint}")
     if runtime.model is None and (runtime.models or runtime.ensemble):
         raise ConfigError("models and ensemble need a main model: name it with --model or model.name")

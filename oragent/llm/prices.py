@@ -78,10 +78,7 @@ class Prices:
             if base_url:
                 return _package_price(model, tokens_in, tokens_out, tokens_cached, base_url)
             return None
-        if price.tokens_cached is None:
-            cached = price.tokens_in
-        else:
-            cached = price.tokens_cached
+        cached = price.tokens_in if price.tokens_cached is None else price.tokens_cached
         fresh = tokens_in - tokens_cached
         return (fresh * price.tokens_in + tokens_cached * cached + tokens_out * price.tokens_out) / 1e6
 
@@ -90,14 +87,8 @@ class Prices:
         price = self.call_cost(model, 1_000_000, 0, 0, base_url), self.call_cost(model, 0, 1_000_000, 0, base_url)
         if price[0] is None or price[1] is None:
             return ""
-        if self.date:
-            dated = f", {self.date}"
-        else:
-            dated = ""
-        if self._find_listed(model):
-            source = f"your price list{dated}"
-        else:
-            source = describe_price_package()
+        dated = f", {self.date}" if self.date else ""
+        source = f"your price list{dated}" if self._find_listed(model) else describe_price_package()
         return f"{model} costs {price[0]:.4g} USD a million tokens in and {price[1]:.4g} out ({source})"
 
     def _find_listed(self, model: str) -> Price | None:

@@ -194,10 +194,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str]:
         The arguments in a form that a database can store, and the reason if they could not be read, one line.
     """
     try:
-        if isinstance(raw, str):
-            value = json.loads(raw or "{}", strict=False)
-        else:
-            value = raw
+        value = json.loads(raw or "{}", strict=False) if isinstance(raw, str) else raw
         if value is None:
             return {}, ""
         if not isinstance(value, dict):
@@ -243,10 +240,7 @@ def write_calls_as_text(request: Request) -> list[Message]:
     for message in request.messages:
         if message.role == "tool":
             name = names.get(message.tool_call_id, "the call")
-            if answering:
-                previous = f"{plain.pop().content}\n\n"
-            else:
-                previous = ""
+            previous = f"{plain.pop().content}\n\n" if answering else ""
             plain.append(Message("user", f"{previous}Result of {name}:\n{message.content}"))
         else:
             calls = [_format_call(call) for call in message.tool_calls]

@@ -123,10 +123,7 @@ def _list_statements(helper: str) -> list[_Statement]:
             continue
         inner = all_nodes(node)
         bound = _bound_names(inner)
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names = {node.name}
-        else:
-            names = bound
+        names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
         text = statement_text(lines, node)
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
         statements.append(_Statement(text, frozenset(names), frozenset(_used_names(inner) - bound), is_import))
@@ -192,10 +189,7 @@ class _Piece:
         try:
             return cls(text, parse_piece(text))
         except ReplyError as problem:
-            if closed:
-                hint = ""
-            else:
-                hint = " (the code block is never closed: was the reply cut off?)"
+            hint = "" if closed else " (the code block is never closed: was the reply cut off?)"
             return cls(text, None, f"{problem}{hint}")
 
     def function_names(self) -> list[str]:
@@ -223,10 +217,7 @@ def extract_program(text: str, function: str, parent: str | None = None, signatu
     fenced = [_Piece.parse(block.text, block.closed) for block in blocks if block.text.strip()]
     if signature and (signature.others or signature.files):
         return _extract_several(fenced, signature, parent)
-    if _has_function(fenced, function):
-        pieces = fenced
-    else:
-        pieces = [*fenced, *_loose_pieces(text, blocks, outside, function)]
+    pieces = fenced if _has_function(fenced, function) else [*fenced, *_loose_pieces(text, blocks, outside, function)]
     if not _has_function(pieces, function):
         if parent is not None and (patched := _patch_parent(fenced, parent)):
             return _finish_program(complete_program(patched, []), function)
@@ -249,10 +240,7 @@ def _extract_several(fenced: list[_Piece], signature: Signature, parent: str | N
             join_files({name: files[name] for name in signature.files if name in files}), signature.function
         )
     helpers = _parent_helpers(parent)
-    if len(pieces) == 1:
-        program = pieces[-1].text
-    else:
-        program = "\n\n\n".join(piece.text for piece in pieces)
+    program = pieces[-1].text if len(pieces) == 1 else "\n\n\n".join(piece.text for piece in pieces)
     return _finish_program(complete_program(program, helpers, frozenset(signature.functions)), signature.function)
 
 

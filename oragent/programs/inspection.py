@@ -224,10 +224,7 @@ def read_program(path: Path, signature: Signature) -> str:
         elif signature.language == "python":
             source = expand_references(source, arrays.get)
     except OSError as complaint:
-        if complaint.strerror is None:
-            problem = str(complaint)
-        else:
-            problem = f"cannot read {path}: {complaint.strerror}"
+        problem = str(complaint) if complaint.strerror is None else f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
         problem = f"{path} is not UTF-8 text"
     except CandidateError as complaint:

@@ -160,10 +160,7 @@ class _Finder(ast.NodeVisitor):
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._visit_signature(node.args)
         self._inner[node] = self._enter_scope("function")
-        if node in self._keys:
-            free = set(node.args.args)
-        else:
-            free = set()
+        free = set(node.args.args) if node in self._keys else set()
         for arg in list_arguments(node.args):
             if arg in free:
                 self.scope.bound.add(arg.arg)
@@ -395,10 +392,7 @@ def _is_safe(node: ast.expr, origins: dict[str, str], rebound: set[str]) -> bool
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
             return attr in _ATTRIBUTES.get(origins.get(name, ""), ())
         case ast.Subscript(value=ast.Name(id=name) as base, slice=inner):
-            if isinstance(inner, ast.Tuple):
-                parts = inner.elts
-            else:
-                parts = [inner]
+            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
             if name in _CONTAINERS:
                 parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is ...)]
                 return _is_safe(base, origins, rebound) and all(_is_safe(part, origins, rebound) for part in parts)

@@ -223,10 +223,7 @@ class _ProgramText:
 
     def find_binding(self, name: str, line: int | None = None) -> _Binding:
         """Return the number that a name is bound to on a line, or at the top; ``rejected`` unless it is unique."""
-        if line is not None:
-            bindings = self._by_line.get((name, line), [])
-        else:
-            bindings = []
+        bindings = self._by_line.get((name, line), []) if line is not None else []
         bindings = bindings or self._top.get(name, [])
         if not bindings:
             offered = ", ".join(self._top) or "none"

@@ -193,10 +193,7 @@ class ParserClient:
         except _WorkerEnded as problem:
             self._log.seek(0)
             lines = self._log.read()[-2000:].decode(errors="replace").strip().splitlines()
-            if lines:
-                complaint = lines[-1]
-            else:
-                complaint = str(problem)
+            complaint = lines[-1] if lines else str(problem)
         self.close()
         raise OragentError(f"the process that reads programs cannot be started: {complaint}")
 
@@ -221,10 +218,7 @@ class ParserClient:
         ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
         if not ready and _is_brief():
             raise _NotReadyYet
-        if ready:
-            chunk = os.read(descriptor, 1 << 20)
-        else:
-            chunk = b""
+        chunk = os.read(descriptor, 1 << 20) if ready else b""
         if not chunk or len(self._received) > MAX_ANSWER_BYTES:
             raise _WorkerEnded(_exit_code_of(process))
         self._received += chunk
@@ -280,10 +274,7 @@ def _describe_trouble(what: str) -> str:
 def _describe_exit(code: int) -> str:
     if code == -signal.SIGPROF:
         return f"the text takes more than {CPU_S:g} s to be read and compiled; write a simpler program"
-    if code < 0:
-        ending = signal.Signals(-code).name
-    else:
-        ending = f"exit code {code}"
+    ending = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     return f"Python's own parser or compiler ends with the text ({ending}); write a simpler program"
 
 

@@ -86,10 +86,7 @@ def _split_at_markers(source: str) -> list[str] | None:
         opens = mark["end"] == "START"
         if opens != (index % 2 == 0):
             return None
-        if opens:
-            cut = mark.end()
-        else:
-            cut = mark.start()
+        cut = mark.end() if opens else mark.start()
         pieces.append(source[begun:cut])
         begun = cut
     pieces.append(source[begun:])

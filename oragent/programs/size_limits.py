@@ -71,10 +71,7 @@ def tree_problem(tree: ast.Module, source: str) -> str:
 
 
 def _is_long(node: ast.AST) -> bool:
-    if isinstance(node, ast.Constant):
-        value = node.value
-    else:
-        value = None
+    value = node.value if isinstance(node, ast.Constant) else None
     return isinstance(value, int) and value.bit_length() > MAX_DIGITS * 3
 
 

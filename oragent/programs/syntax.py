@@ -72,10 +72,7 @@ def read_signature(source: str, function: str) -> Signature:
 def outline_function(source: str, function: str, *, documented: bool = True) -> str:
     """Return the definition of ``function`` with ``...`` as its body, documented or not; ``rejected`` without one."""
     node = copy.copy(_find_definition(parse_program(source), function))
-    if documented and ast.get_docstring(node):
-        docstring = [node.body[0]]
-    else:
-        docstring = []
+    docstring = [node.body[0]] if documented and ast.get_docstring(node) else []
     node.body, node.decorator_list = [*docstring, ast.Expr(ast.Constant(...))], []
     return ast.unparse(node)
 
@@ -194,10 +191,7 @@ def _find_definition(tree: ast.Module, function: str) -> ast.FunctionDef:
     defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     node = defined.get(function)
     if node is None:
-        if defined:
-            defined_text = f"it defines {', '.join(defined)}"
-        else:
-            defined_text = "it defines no function"
+        defined_text = f"it defines {', '.join(defined)}" if defined else "it defines no function"
         raise _rejection(
             f"the program has no function {function} at top level ({defined_text}); define `def {function}(...)`"
         )
@@ -214,10 +208,7 @@ def _parameter_names(node: ast.FunctionDef) -> tuple[str, ...]:
 
 def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
     lines, number = source.splitlines(), problem.lineno or 0
-    if 0 < number <= len(lines):
-        text = lines[number - 1].strip()[:120]
-    else:
-        text = ""
+    text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
     return _rejection(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
 
 

@@ -91,10 +91,7 @@ class Sets:
         unpaired = "unpaired, because the evaluator prints no values of instances"
         if min(chance, 1 - chance) >= ALPHA / 2:
             return f"{head}: not shown to differ from the seed (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
-        if chance < ALPHA / 2:
-            better = "better"
-        else:
-            better = "WORSE"
+        better = "better" if chance < ALPHA / 2 else "WORSE"
         return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
 
     def _compare_sets(self) -> list[str]:
@@ -123,10 +120,7 @@ class Sets:
             return f"{text}; the evaluator prints no intervals, so chance cannot be excluded"
         if chance >= LEVEL:
             return f"{text}: the sets agree within chance (p = {chance:.2g})"
-        if chance < LEVEL / 1000:
-            odds = f"p < {LEVEL:g}"
-        else:
-            odds = f"p = {chance:.1g}"
+        odds = f"p < {LEVEL:g}" if chance < LEVEL / 1000 else f"p = {chance:.1g}"
         if first != second:
             why = "the sizes differ, or it is fitted to val"
         elif name == "test":

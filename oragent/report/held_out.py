@@ -149,10 +149,7 @@ def hash_identity(scorer: HeldOutScorer) -> str:
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
     # This keeps figures from versions without a choice of the device valid.
-    if scorer.device_name in (AUTO, CPU):
-        device = []
-    else:
-        device = [scorer.device_name]
+    device = [] if scorer.device_name in (AUTO, CPU) else [scorer.device_name]
     return hash_text("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
 
 

@@ -79,10 +79,7 @@ def map_islands(data: RunData) -> list[Map]:
     if not every:
         return []
     columns = _list_bins(axes[0].bins, [column for column, _ in every])
-    if flat:
-        rows = tuple(range(len(data.islands)))
-    else:
-        rows = _list_bins(axes[1].bins, [row for _, row in every])
+    rows = tuple(range(len(data.islands))) if flat else _list_bins(axes[1].bins, [row for _, row in every])
     return [Map(columns, rows, scores) for scores in cells]
 
 
@@ -120,10 +117,7 @@ class Shades:
     @property
     def color_bar(self) -> ScalarMappable:
         """Return the data of the colour bar."""
-        if self.best > self.worst:
-            scale = color_scale()
-        else:
-            scale = color_scale().reversed()
+        scale = color_scale() if self.best > self.worst else color_scale().reversed()
         return ScalarMappable(Normalize(min(self.best, self.worst), max(self.best, self.worst)), scale)
 
 
@@ -134,10 +128,7 @@ def draw_archive(data: RunData) -> Figure:
         return _draw_ranking(data)
     across = min(len(maps), 2 if len(maps) <= 4 else 3)
     down = math.ceil(len(maps) / across)
-    if across > 1:
-        width = 9.4
-    else:
-        width = 6.2
+    width = 9.4 if across > 1 else 6.2
     side = (width - 1.0) / across
     height = min(side * len(maps[0].rows) / len(maps[0].columns) + 0.55, side)
     figure = new_figure(width, max(1.9, height * down + 0.25))
@@ -189,10 +180,7 @@ def _draw_panel(axes: Axes, island_map: Map, shades: Shades, cell_points: float)
             frame = Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=FAILED, linewidth=1.6, zorder=3)
             axes.add_patch(frame)
         if written:
-            if np.dot(shade[:3], (0.299, 0.587, 0.114)) < 0.55:
-                ink = "white"
-            else:
-                ink = INK
+            ink = "white" if np.dot(shade[:3], (0.299, 0.587, 0.114)) < 0.55 else INK
             axes.text(x, y, texts[column, row], ha="center", va="center", fontsize=7, color=ink)
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(-0.5, len(rows) - 0.5)
@@ -216,10 +204,7 @@ def _draw_ranking(data: RunData) -> Figure:
     axes = figure.subplots()
     for number, elites in enumerate(data.islands[:MAX_PANELS]):
         scores = np.array([elite.candidate.evaluation.score for elite in elites])
-        if elites and elites[0].id == data.best.id:
-            shade = BEST
-        else:
-            shade = MUTED
+        shade = BEST if elites and elites[0].id == data.best.id else MUTED
         axes.plot(range(1, len(scores) + 1), scores, "o-", color=shade, markersize=3.5, linewidth=1, alpha=0.9)
         if len(scores) and len(data.islands) > 1:
             axes.annotate(f" island {number}", (len(scores), scores[-1]), color=shade, va="center")
@@ -286,10 +271,7 @@ def draw_lineage(data: RunData) -> Figure:
     records = [*data.records[:MAX_TREE], *data.descent]
     places = {record.id: (record.round, record.score) for record in records if record.score is not None}
     for record in records:
-        if record.candidate.parents:
-            parent = record.candidate.parents[0]
-        else:
-            parent = ""
+        parent = record.candidate.parents[0] if record.candidate.parents else ""
         if record.id in places and parent in places:
             axes.plot(*zip(places[parent], places[record.id], strict=True), color=OTHER, linewidth=0.5, zorder=1)
     axes.plot(*zip(*places.values(), strict=True), ".", color=KEPT, markersize=3, zorder=2)

@@ -128,10 +128,7 @@ def _sum_actions(records: Sequence[ActionRecord]) -> tuple[ActionRow, ...]:
     """Return cost, gain and index by kind of action, in the order of the first of each. Untried kinds come last."""
     rows, latest, kinds = [], latest_records(records), list(PRIORS)
     for kind in dict.fromkeys([*(record.action for record in records), *(kinds if records else [])]):
-        if kind in PRIORS:
-            index = upper_bound(kind, latest, kinds)
-        else:
-            index = None
+        index = upper_bound(kind, latest, kinds) if kind in PRIORS else None
         mine = [record for record in records if record.action is kind]
         programs, tokens = sum(record.programs for record in mine), sum(record.tokens for record in mine)
         rows.append(ActionRow(str(kind), len(mine), programs, tokens, sum(record.gain for record in mine), index))

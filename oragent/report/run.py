@@ -147,10 +147,7 @@ def progress_by_evaluations(records: Sequence[Committed], direction: Direction) 
         evaluations += candidate.evaluation.was_started and candidate.fingerprint not in counted
         counted.add(candidate.fingerprint)
         if score is not None and candidate.fingerprint not in shown:
-            if points:
-                best = direction.best((points[-1].best, score))
-            else:
-                best = score
+            best = direction.best((points[-1].best, score)) if points else score
             points.append(ProgressPoint(float(evaluations), score, best))
             shown.add(candidate.fingerprint)
     return tuple(points)
@@ -297,10 +294,7 @@ def _expect_run(folder: Path) -> None:
     if not missing:
         return
     runs = sorted(path.parent for path in folder.glob("*/run.db"))
-    if runs:
-        hint = f"; it holds {len(runs)} of them, the latest is {runs[-1]}"
-    else:
-        hint = ""
+    hint = f"; it holds {len(runs)} of them, the latest is {runs[-1]}" if runs else ""
     raise StoreError(f"{folder} is not a run's folder: {' and '.join(missing)} expected in it{hint}")
 
 

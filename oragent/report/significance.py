@@ -115,26 +115,17 @@ class Paired:
     def counts(self) -> str:
         """Numbers of instances on which the best program is better and worse, in words."""
         equal = self.instances - self.better - self.worse
-        if equal:
-            more = f", equal on {equal}"
-        else:
-            more = ""
+        more = f", equal on {equal}" if equal else ""
         return f"better on {self.better} of {self.instances:,} instances, worse on {self.worse}{more}"
 
     @property
     def verdict(self) -> str:
         """Conclusion in words."""
         if self.p is None or self.p >= ALPHA:
-            if self.p is None:
-                chance = ""
-            else:
-                chance = f"p = {self.p:.3g}"
+            chance = "" if self.p is None else f"p = {self.p:.3g}"
             limits = "; ".join(filter(None, [chance, best_case(self.instances, "instance")]))
             return f"not shown to differ from the seed ({limits})"
-        if self.p < 0.001:
-            odds = "p < 0.001"
-        else:
-            odds = f"p = {self.p:.2g}"
+        odds = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
         return f"{'better' if self.gain > 0 else 'WORSE'} than the seed, and not by chance ({odds})"
 
 

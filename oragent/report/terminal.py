@@ -81,24 +81,12 @@ def list_failures(data: RunData) -> tuple[FailureRow, ...]:
 def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
     """List name and value of each cost of the run."""
     spend, calls = data.spend, data.spend.calls
-    if spend.probes:
-        probes = [("probes, which are none of them", f"{spend.probes:,}")]
-    else:
-        probes = []
-    if spend.screened:
-        screened = [("of them ended before a full score", f"{spend.screened:,}")]
-    else:
-        screened = []
-    if data.checks.number:
-        checks = [("checks", str(data.checks))]
-    else:
-        checks = []
+    probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
+    screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
+    checks = [("checks", str(data.checks))] if data.checks.number else []
     number, cpu_s = data.experiments
     sweeps = f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time"
-    if spend.wall_median_s is None:
-        median_s = "–"
-    else:
-        median_s = in_words.format_duration(spend.wall_median_s)
+    median_s = "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s)
     rows = [
         ("candidates", f"{spend.candidates:,}"),
         *screened,
@@ -186,10 +174,7 @@ def _show_headline(data: RunData, console: Console) -> None:
     hint = data.about.direction.words
     console.print(Text(one_line(data.about.title), style="bold"))
     console.print(Text.assemble(f"{scores[0]} → ", (scores[1], "bold"), f"  {data.gain.sentence}; {hint}"))
-    if data.end:
-        ended = f"ended: {one_line(data.end)}"
-    else:
-        ended = "not ended: interrupted, or still running"
+    ended = f"ended: {one_line(data.end)}" if data.end else "not ended: interrupted, or still running"
     console.print(Text(f"{ended}\nto go on: {one_line(data.resume_command, 1000)}", style="dim"))
 
 
@@ -217,10 +202,7 @@ def _show_code(console: Console, text: Text) -> None:
 
 def _show_research(research: Research, console: Console) -> None:
     _show_heading(console, "Research")
-    if research.untried:
-        more = f"; {research.untried} more not tried"
-    else:
-        more = ""
+    more = f"; {research.untried} more not tried" if research.untried else ""
     tried = f"{in_words.format_count(research.ideas, 'idea')} tried, {research.better} of them better than their start"
     if research.ideas or more:
         console.print(f"{tried}{more}")
@@ -259,14 +241,8 @@ def _show_trust(data: RunData, console: Console) -> None:
 def _tabulate_islands(data: RunData) -> Table:
     table = _make_table(("island", "r"), ("elites", "r"), ("coverage", "r"), ("best", "r"), ("by", "l"))
     for island, elites in enumerate(data.islands):
-        if data.about.cell_count:
-            covered = in_words.format_percent(len(elites) / data.about.cell_count)
-        else:
-            covered = "–"
-        if elites:
-            best = (in_words.format_score(elites[0].candidate.evaluation.score), elites[0].id)
-        else:
-            best = ("–", "–")
+        covered = in_words.format_percent(len(elites) / data.about.cell_count) if data.about.cell_count else "–"
+        best = (in_words.format_score(elites[0].candidate.evaluation.score), elites[0].id) if elites else ("–", "–")
         table.add_row(str(island), str(len(elites)), covered, *best)
     return table
 

@@ -140,10 +140,7 @@ class StreamBuffer:
     def parts(self) -> list[memoryview]:
         """Return the kept bytes in order; release them before you close this buffer."""
         head, dropped, tail = self.lengths
-        if dropped:
-            begin = (self._taken - self._half) % self._half
-        else:
-            begin = 0
+        begin = (self._taken - self._half) % self._half if dropped else 0
         second = self._view[self._half + begin : self._half + tail]
         return [self._view[:head], second, self._view[self._half : self._half + begin]]
 
@@ -155,10 +152,7 @@ class StreamBuffer:
 
 def join_stream(head: bytes, dropped: int, tail: bytes) -> str:
     """Decode the kept bytes, with a line that says how many were dropped."""
-    if dropped:
-        gap = f"\n... {dropped} bytes dropped ...\n".encode()
-    else:
-        gap = b""
+    gap = f"\n... {dropped} bytes dropped ...\n".encode() if dropped else b""
     return (head + gap + tail).decode(errors="replace")
 
 
@@ -232,10 +226,7 @@ class Meter:
         """Return the memory that its processes hold in addition to inherited memory, in MiB, without pages of files."""
         if not LINUX:
             rows = process_usage.process_table()
-            if os.getpid() in rows:
-                own_kb = rows[os.getpid()].resident_kb
-            else:
-                own_kb = 0
+            own_kb = rows[os.getpid()].resident_kb if os.getpid() in rows else 0
             return sum(max(0, rows[process].resident_kb - own_kb) for process in _list_descendants(rows)) / 1024
         inherited = self._held_kb("self")
         return sum(max(0, self._held_kb(str(process.number)) - inherited) for process in self._walk_processes()) / 1024

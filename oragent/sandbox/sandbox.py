@@ -152,10 +152,7 @@ class Sandbox:
         companion_folder: CompanionFolder | None = None,
     ) -> ServerClient:
         """Return the server for such commands. The first call starts it and does not wait until it is ready."""
-        if warm_up and self._warm:
-            warm = resolve_path(warm_up)
-        else:
-            warm = None
+        warm = resolve_path(warm_up) if warm_up and self._warm else None
         key = warm, root_dir and resolve_path(root_dir), companion_folder, limits.memory_mb
         with self._lock:
             if key not in self._clients:

@@ -80,10 +80,7 @@ def _run_namespace_parent(
                 (arguments.scratch / str(number)).mkdir()
             namespaces.enter_namespaces()
         # A parent outside the namespace has PID 0 inside it.
-        if Mechanism.NAMESPACES in setting.mechanisms:
-            parent = 0
-        else:
-            parent = os.getpid()
+        parent = 0 if Mechanism.NAMESPACES in setting.mechanisms else os.getpid()
         zygote = os.fork()
         if zygote == 0:
             _run_zygote(engine, setting, groups, arguments.warm_up, parent, _choose_processors(arguments))
@@ -133,10 +130,7 @@ def _choose_processors(arguments: argparse.Namespace) -> list[int]:
     warm caches and need not wait for another processor to wake up. With fewer workers than processors, the kernel
     chooses better.
     """
-    if hasattr(os, "sched_getaffinity"):
-        processors = sorted(os.sched_getaffinity(0))
-    else:
-        processors = []
+    processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     if arguments.alone and 1 < len(processors) <= arguments.workers:
         return processors
     return []
@@ -177,10 +171,7 @@ def _run_zygote(
         # Ended workers are not waited for.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         zygote = os.getpid()
-        if os.path.isdir("/proc/self/task"):
-            threads = len(os.listdir("/proc/self/task"))
-        else:
-            threads = 1
+        threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
         hello = {"threads": threads, "python": PYTHON, "all_mechanisms": setting.mechanisms == frozenset(Mechanism)}
         send_message(engine, hello)
         with contextlib.suppress(ConnectionClosed):
@@ -189,10 +180,7 @@ def _run_zygote(
                 slot = request["slot"]
                 if os.fork() == 0:
                     engine.close()
-                    if groups:
-                        group = groups[slot]
-                    else:
-                        group = ControlGroup()
+                    group = groups[slot] if groups else ControlGroup()
                     worker_setting = replace(setting, scratch=setting.scratch / str(slot), group=group)
                     if processors:
                         os.sched_setaffinity(0, {processors[slot % len(processors)]})
@@ -214,10 +202,7 @@ def _run_worker(engine: socket.socket, setting: ServerSetting, script: Path | No
         if Mechanism.NAMESPACES in setting.mechanisms:
             # Mounts of the worker's commands stay in this namespace.
             kernel.unshare(kernel.CLONE_NEWNS)
-        if hasattr(os, "pidfd_open"):
-            handle = os.pidfd_open(os.getpid())
-        else:
-            handle = None
+        handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
         send_message(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:
             with contextlib.suppress(OSError):
@@ -233,10 +218,7 @@ def _run_command(engine: socket.socket, setting: ServerSetting) -> None:
     """Run one command, without keeping its texts in the memory of this process."""
     plain, lines = receive_message(engine)
     try:
-        if lines:
-            device_line = lines[0]
-        else:
-            device_line = -1
+        device_line = lines[0] if lines else -1
         watch_command(Outline(Command.from_plain(plain), plain["lengths"], engine, device_line), setting)
     except PlacementError as problem:
         send_message(engine, {"trouble": str(problem)})

@@ -122,17 +122,11 @@ class _WatchedChild:
     def _is_over(self, now: float) -> bool:
         """Return True if a limit is reached; otherwise schedule the next check for the earliest possible time."""
         limits, elapsed = self._limits, now - self.begun
-        if self._meter.counts:
-            used = self._meter.cpu_s()
-        else:
-            used = elapsed
+        used = self._meter.cpu_s() if self._meter.counts else elapsed
         self._counted = used
         if now - self._last_used >= limits.idle_s and not self._is_asleep(used, now):
             self._used, self._last_used = used, now
-        if self._watches_memory:
-            memory_mb = self._meter.memory_mb()
-        else:
-            memory_mb = 0.0
+        memory_mb = self._meter.memory_mb() if self._watches_memory else 0.0
         if used >= limits.cpu_s:
             self._reason = f"it used {used:.1f} of {limits.cpu_s:g} CPU seconds"
         elif limits.wall_s is not None and elapsed >= limits.wall_s:
@@ -171,10 +165,7 @@ class _WatchedChild:
         self._wall_s = time.monotonic() - self.begun
         if Mechanism.NAMESPACES not in self._setting.mechanisms:
             process_usage.kill_strays()
-        if self._meter.is_exact:
-            used = self._meter.cpu_s()
-        else:
-            used = self._counted
+        used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
         # Bytes on macOS, KiB elsewhere.
         self._peak_mb = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
@@ -271,10 +262,7 @@ def run_command_process(launch: Launch, setting: ServerSetting, streams: tuple[i
 def _rearrange_descriptors(launch: Launch, streams: tuple[int, int], error_pipe: int) -> None:
     """Keep the standard streams, the trouble pipe, the ruleset and the device socket; close everything else."""
     os.setsid()
-    if launch.stdin < 0:
-        source = os.open(os.devnull, os.O_RDONLY)
-    else:
-        source = launch.stdin
+    source = os.open(os.devnull, os.O_RDONLY) if launch.stdin < 0 else launch.stdin
     descriptors = [source, *streams, error_pipe]
     if launch.rules >= 0 or launch.device_line >= 0:
         descriptors.append(launch.rules if launch.rules >= 0 else source)

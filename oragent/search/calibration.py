@@ -139,10 +139,7 @@ def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: 
         previous, earlier = measured[-2]
         slope = (seconds - earlier) / (value - previous)
         constant = seconds - slope * value
-    if slope <= 0.0:
-        proposed = value * MAX_STEP
-    else:
-        proposed = (SHARE * limit_s - constant) / slope
+    proposed = value * MAX_STEP if slope <= 0.0 else (SHARE * limit_s - constant) / slope
     proposed = min(max(proposed, value / MAX_STEP), value * MAX_STEP)
     if proposed >= too_large:
         proposed = (value + too_large) / 2

@@ -111,10 +111,7 @@ class Elite:
         Raises:
             ValueError: The candidate has no score.
         """
-        if isinstance(record, Committed):
-            candidate = record.candidate
-        else:
-            candidate = record
+        candidate = record.candidate if isinstance(record, Committed) else record
         evaluation = candidate.evaluation
         if evaluation.score is None:
             raise ValueError(f"candidate {record.id} must have a score, but ended as {evaluation.status}.")

@@ -79,10 +79,7 @@ class Progress:
 
     def __str__(self) -> str:
         failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)
-        if failed:
-            failures = f", {failed} of the latest {len(self.candidates)} failed"
-        else:
-            failures = ""
+        failures = f", {failed} of the latest {len(self.candidates)} failed" if failed else ""
         return f"{self.spent.evaluations} evaluations, best {self.best.score:.6g}, seed {self.seed.score:.6g}{failures}"
 
 
@@ -107,10 +104,7 @@ class PurityChecks:
         return 0.0
 
     def __str__(self) -> str:
-        if self.number == 1:
-            programs = "1 program"
-        else:
-            programs = f"{self.number:,} programs"
+        programs = "1 program" if self.number == 1 else f"{self.number:,} programs"
         failed = f"{self.failed:,} rejected" if self.failed else "none rejected"
         return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time"
 

@@ -141,10 +141,7 @@ class RunFolder:
             StoreError: The database cannot be opened. It is also an error if it is empty, missing or corrupt although
                 the folder has elites, because a new database would replace the run.
         """
-        if network_file_system(self.path):
-            local = local_copy(self.database)
-        else:
-            local = self.database
+        local = local_copy(self.database) if network_file_system(self.path) else self.database
         if elites := self.found_elites():
             self._expect_rounds(elites, local)
         with Store(local) as store, nullcontext() if local == self.database else keep_copying(local, self.database):
@@ -158,10 +155,7 @@ class RunFolder:
         except StoreError as problem:
             raise StoreError(f"{problem}, or {remedy}") from None
         if blank:
-            if self.database.is_file():
-                what = "is empty"
-            else:
-                what = "is gone"
+            what = "is empty" if self.database.is_file() else "is gone"
             raise StoreError(
                 f"{self.database} {what}, and elites of the run are not: restore it from a copy, or {remedy}"
             )
@@ -173,10 +167,7 @@ class RunFolder:
 
     def write_best(self, elite: Elite, comments: Callable[[str], str] = lambda sign: "") -> None:
         """Replace the file of the best program in one step, so that an import never sees half a file."""
-        if self._ending == ".py":
-            sign = "#"
-        else:
-            sign = "//"
+        sign = "#" if self._ending == ".py" else "//"
         head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
         with files.name_disk_errors(self.path):
             files.replace_file(self.best, head + comments(sign) + elite.source.rstrip() + "\n")

@@ -124,10 +124,7 @@ def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     values = parse_json(row.text, MAX_JSON)
     if row.kind == NOTE:
         return RoundNote(**values)
-    if values["features"] is None:
-        features = None
-    else:
-        features = tuple(values["features"])
+    features = None if values["features"] is None else tuple(values["features"])
     evaluation = Evaluation(
         Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
     )

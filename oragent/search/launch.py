@@ -333,10 +333,7 @@ def _expect_language(strategy: Strategy, problem: Problem) -> None:
 def _reworded_remark(count: int) -> str:
     if not count:
         return ""
-    if count == 1:
-        prompts = "1 prompt reads"
-    else:
-        prompts = f"{count:,} prompts read"
+    prompts = "1 prompt reads" if count == 1 else f"{count:,} prompts read"
     return f"{prompts} otherwise than when the run was recorded, as another version wrote it; the replies were the same"
 
 

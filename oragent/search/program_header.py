@@ -24,10 +24,7 @@ def describe_program(
 ) -> list[str]:
     """Describe a program: limits and time used, ids of its parents without fingerprints, its idea from the notes."""
     heuristic_s = problem.heuristic_s(limits)
-    if heuristic_s is None:
-        bound = ""
-    else:
-        bound = f", {heuristic_s:g} of them for all calls of the function"
+    bound = "" if heuristic_s is None else f", {heuristic_s:g} of them for all calls of the function"
     lines = [f"limits: {problem.make_limits(limits).cpu_s:g} CPU seconds an evaluation{bound}"]
     seconds, calls = elite.metrics.get(TOTAL), elite.metrics.get(CALLS)
     if isinstance(seconds, int | float):

@@ -67,10 +67,7 @@ def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
         if good:
             return "strong"
         return "small"
-    if model:
-        size = SIZE.search(model.name)
-    else:
-        size = None
+    size = SIZE.search(model.name) if model else None
     if size and float(size[1]) <= SMALL_B:
         return "small"
     return "strong"
@@ -180,10 +177,7 @@ class RunContext:
             BudgetExhausted: The time is over before the work is finished.
         """
         budget = self.settings.budget
-        if budget.seconds is None:
-            remaining_s = None
-        else:
-            remaining_s = max(0.0, budget.seconds + budget.grace_s - self.clock())
+        remaining_s = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
         try:
             async with asyncio.timeout(remaining_s) as deadline:
                 return await work

@@ -54,10 +54,7 @@ def gather_start(places: Sequence[str], problem: Problem, outputs: Path) -> Init
     sources: list[str] = []
     lessons: list[str] = []
     for source in places:
-        if source == WORD:
-            path = memory_file(outputs, family_of(problem.name))
-        else:
-            path = Path(source)
+        path = memory_file(outputs, family_of(problem.name)) if source == WORD else Path(source)
         if (path / "config.yaml").is_file():
             sources += _read_elites(path, problem)
             lessons.append(lessons_of(path))
@@ -117,10 +114,7 @@ def _read_elites(run: Path, problem: Problem) -> list[str]:
     except (OSError, yaml.YAMLError, KeyError, TypeError):
         raise ConfigError(f"--start {run}: its config.yaml is not the configuration of a run") from None
     if function != problem.about.function:
-        if isinstance(function, str):
-            searched = repr(function[:80])
-        else:
-            searched = "something else"
+        searched = repr(function[:80]) if isinstance(function, str) else "something else"
         raise ConfigError(
             f"--start {run}: it searched for {searched}, but {problem.name} needs {problem.about.function!r}"
         )
@@ -135,10 +129,7 @@ def _read_programs(files: Iterable[Path]) -> Iterable[str]:
     met: set[str] = set()
     for file in files:
         text = _read_start(file)
-        if file.stem == "best":
-            bare = drop_head(text)
-        else:
-            bare = text
+        bare = drop_head(text) if file.stem == "best" else text
         if bare.strip() not in met:
             met.add(bare.strip())
             yield bare

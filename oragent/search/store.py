@@ -157,10 +157,7 @@ class Store:
 
     def keep_evaluation(self, key: EvaluationKey | str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
-        if evaluation.features is None:
-            features = None
-        else:
-            features = json.dumps(evaluation.features)
+        features = None if evaluation.features is None else json.dumps(evaluation.features)
         values = vars(evaluation) | {"features": features, "metrics": json.dumps(evaluation.metrics, default=repr)}
         values |= {"status": str(evaluation.status), "fingerprint": str(key), "elapsed_s": elapsed_s}
         self._db.write_row("INSERT OR REPLACE INTO", "evaluations", values)

@@ -247,10 +247,7 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     # A round that waits for a user does not end by itself.
     if act in ("model", "pause", "stop"):
         release_prompts(directory)
-    if is_running(folder):
-        when = "before the next round begins"
-    else:
-        when = "when the run is resumed: it is not running now"
+    when = "before the next round begins" if is_running(folder) else "when the run is resumed: it is not running now"
     return f"{act} is recorded; it takes effect {when}"
 
 

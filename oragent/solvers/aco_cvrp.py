@@ -60,10 +60,7 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
     # If all nodes coincide, the cost is 0 and no pheromone is added.
-    if cost > 0.0:
-        share = 1.0 / cost
-    else:
-        share = 0.0
+    share = 1.0 / cost if cost > 0.0 else 0.0
     for step in range(1, path.size):
         pheromone[path[step - 1], path[step]] += share
 

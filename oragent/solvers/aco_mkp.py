@@ -75,10 +75,7 @@ _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 def _colony(prizes, weights, heuristics, decay, draws, pheromone):  # type: ignore[no-untyped-def]
     total = prizes.sum()
     # If all items have prize 0, no pheromone is added.
-    if total > 0.0:
-        quantum = 1.0 / total
-    else:
-        quantum = 0.0
+    quantum = 1.0 / total if total > 0.0 else 0.0
     problem = MkpColonyState(prizes, weights, quantum, np.zeros((draws.shape[1], weights.shape[1])))
     cost, path = _run(problem, np.arange(prizes.size), heuristics, decay, draws, pheromone)
     return cost, path[1:]

@@ -59,10 +59,7 @@ def _cost(problem, path):  # type: ignore[no-untyped-def]
 @inlined
 def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
     # If all prizes are 0, no pheromone is added.
-    if problem.total > 0.0:
-        share = -cost / problem.total
-    else:
-        share = 0.0
+    share = -cost / problem.total if problem.total > 0.0 else 0.0
     for step in range(1, path.size):
         pheromone[path[step - 1], path[step]] += share
 

@@ -157,10 +157,7 @@ class AgentEpisodes(SubmissionQueue):
         if usage is None:
             self._tell(f"episode {number}: the agent reported no tokens, so they do not count in the budget")
         if self._submitted == 0:
-            if output.stderr.strip():
-                last = one_line(output.stderr.strip().splitlines()[-1], 200)
-            else:
-                last = ""
+            last = one_line(output.stderr.strip().splitlines()[-1], 200) if output.stderr.strip() else ""
             self._tell(
                 f"episode {number}: the agent submitted no program; it {output.ended}{f': {last}' if last else ''}"
             )
@@ -186,10 +183,7 @@ class AgentEpisodes(SubmissionQueue):
         assert self._run is not None
         assert self._place is not None
         problem, bound = self._run.folder.problem, self._run.folder.config.budget.evaluations
-        if bound is None:
-            remaining = "as many as you need"
-        else:
-            remaining = str(max(0, bound - self._run.state.spent.evaluations))
+        remaining = "as many as you need" if bound is None else str(max(0, bound - self._run.state.spent.evaluations))
         return fill_template(
             AGENT,
             title=problem.about.title,

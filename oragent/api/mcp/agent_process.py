@@ -126,18 +126,12 @@ def find_program(settings: CodingAgentSettings, model: str) -> AgentProgram:
     text = settings.command or recipe.command
     if not settings.command and model:
         name, _, rest = text.partition(" ")
-        if settings.recipe == "claude":
-            text = f"{name} {MODEL_OPTION[settings.recipe]} {rest}"
-        else:
-            text = _insert_model(text)
+        text = f"{name} {MODEL_OPTION[settings.recipe]} {rest}" if settings.recipe == "claude" else _insert_model(text)
     try:
         words = shlex.split(text)
     except ValueError as problem:
         raise ConfigError(f"strategy.options.command cannot be read: {problem}") from None
-    if words:
-        program = shutil.which(words[0])
-    else:
-        program = None
+    program = shutil.which(words[0]) if words else None
     if program is None:
         raise ConfigError(f"strategy.options: the path has no program {one_line(text, 60)!r}: install the agent")
     if settings.confined and (reason := explain_unconfined()):

@@ -26,10 +26,7 @@ class AgentUsage:
     money: float | None = None
 
     def __add__(self, other: "AgentUsage") -> "AgentUsage":
-        if self.money is None and other.money is None:
-            money = None
-        else:
-            money = (self.money or 0.0) + (other.money or 0.0)
+        money = None if self.money is None and other.money is None else (self.money or 0.0) + (other.money or 0.0)
         return AgentUsage(
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,

@@ -202,10 +202,7 @@ def parse_minutes(text: str) -> Iterator[int]:
     """Return every time of day in a text, in minutes after midnight; in the morning unless stated."""
     for hour, minute, half in CLOCK.findall(text):
         if int(hour) < 24:
-            if half and int(hour) <= 12:
-                hours = int(hour) % 12 + 12 * (half in "pP")
-            else:
-                hours = int(hour)
+            hours = int(hour) % 12 + 12 * (half in "pP") if half and int(hour) <= 12 else int(hour)
             yield hours * 60 + int(minute)
 
 
@@ -221,10 +218,7 @@ def unknown_school(district: District, text: str) -> str:
     """Return one line with the known schools, the most similar first."""
     names = [school.name for school in district.schools]
     near = get_close_matches(text[:MAX_QUOTE_LENGTH], names, n=1, cutoff=0.5)
-    if near:
-        hint = f"did you mean {near[0]!r}?"
-    else:
-        hint = f"expected one of {', '.join(names)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
     return f"{quote_text(text)} is no school of {district.name}, or not only one; {hint}"
 
 

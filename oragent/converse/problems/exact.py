@@ -216,10 +216,7 @@ class Exact:
 
     def least(self, objective: ScheduleObjective, constraints: Constraints = FREE) -> ScheduleSolution | None:
         """Return the minimum of an objective; ties are broken by the other objective, then by the order."""
-        if objective is ScheduleObjective.LOAD:
-            alone = ObjectiveWeights(1, 0)
-        else:
-            alone = ObjectiveWeights(0, 1)
+        alone = ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
         return self.least_cost(constraints, alone)
 
     def _find_optima(self, constraints: Constraints, weights: ObjectiveWeights) -> NDArray[np.intp]:

@@ -131,10 +131,7 @@ class FormulatedProblem:
         except ValueError:
             raise ConfigError(f"{text[:40]!r} is not a value of {one_line(item, 60)}; expected a number") from None
         if not variable.low <= value <= variable.high or (variable.is_integer and value != round(value)):
-            if variable.is_integer:
-                whole = "a whole number "
-            else:
-                whole = ""
+            whole = "a whole number " if variable.is_integer else ""
             ends = f"{variable.low:g} to {variable.high:g}"
             raise ConfigError(f"{value:g} is not a value of {one_line(item, 60)}; expected {whole}from {ends}")
         return f"{value:.12g}"
@@ -223,10 +220,7 @@ class FormulatedProblem:
         # More informative limits come first.
         row_texts.sort(key=lambda text: text.endswith((" = 0)", " <= 0)", " >= 0)")))
         hidden = len(row_texts) - MAX_ROWS
-        if hidden > 0:
-            more = f"; and {hidden} more"
-        else:
-            more = ""
+        more = f"; and {hidden} more" if hidden > 0 else ""
         if row_texts:
             return [f"Rows: {'; '.join(row_texts[:MAX_ROWS])}{more}."]
         return []
@@ -267,10 +261,7 @@ class FormulatedProblem:
             f"{f' ({quote_line(goal.meaning)})' if goal.meaning else ''}"
             for goal in self.expressions[: self.goals]
         ]
-        if self.goals == 1:
-            title = "Objective"
-        else:
-            title = f"{self.goals} objectives"
+        title = "Objective" if self.goals == 1 else f"{self.goals} objectives"
         return fill_template(
             "setting_model",
             name=quote_line(self.name),
@@ -305,10 +296,7 @@ def _objective_goal(milp: Milp) -> Goal:
     taken = {row.name for row in milp.rows} | {
         variable.name for variable in milp.variables if not (is_variable and variable.name == objective.name)
     }
-    if objective.name and objective.name not in taken:
-        word = objective.name
-    else:
-        word = "objective"
+    word = objective.name if objective.name and objective.name not in taken else "objective"
     return Goal(
         "objective",
         word,

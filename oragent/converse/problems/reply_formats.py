@@ -85,10 +85,7 @@ class _Object(list[tuple[str, Any]]):
 def read_proposals(text: str) -> Iterator[list[tuple[str, str]]]:
     """Return every JSON object of texts, and every list of objects with a name and a time, as pairs in order."""
     for container in _walk_containers(text):
-        if isinstance(container, _Object):
-            pairs = _of_object(container)
-        else:
-            pairs = _of_list(container)
+        pairs = _of_object(container) if isinstance(container, _Object) else _of_list(container)
         if pairs:
             yield pairs
 
@@ -100,10 +97,7 @@ def _walk_containers(text: str) -> Iterator[list[Any]]:
         while stack:
             container = stack.pop()
             yield container
-            if isinstance(container, _Object):
-                inner = [value for _, value in container]
-            else:
-                inner = container
+            inner = [value for _, value in container] if isinstance(container, _Object) else container
             stack += [value for value in reversed(inner) if isinstance(value, list)]
 
 

@@ -103,10 +103,7 @@ def _read_action(action: Any, index: int) -> tuple[str, Any, Any]:
     if not isinstance(action, dict):
         raise CandidateError(f"action {index} is a {type(action).__name__}; expected a dict with {', '.join(KEYS)}")
     if missing := [key for key in KEYS if key not in action]:
-        if "veh_id" in action:
-            vehicle = f" of vehicle {_shorten_repr(action['veh_id'])}"
-        else:
-            vehicle = ""
+        vehicle = f" of vehicle {_shorten_repr(action['veh_id'])}" if "veh_id" in action else ""
         raise CandidateError(f"action {index}{vehicle} has no {missing[0]!r}; expected {', '.join(KEYS)}")
     name, acceleration, change = (action[key] for key in KEYS)
     if not isinstance(name, str):
@@ -124,10 +121,7 @@ def _make_command(state: VehicleState, kind: str, road: Road, acceleration: Any,
             f"lane_changing {_shorten_repr(change)} for vehicle {state.vehicle}; expected 1 (left), 0 or -1 (right)"
         )
     if not 0 <= state.lane + change < road.lanes:
-        if change > 0:
-            side = "left"
-        else:
-            side = "right"
+        side = "left" if change > 0 else "right"
         raise CandidateError(
             f"vehicle {state.vehicle} cannot change to the {side} of lane {state.lane}; lanes are 0 to {road.lanes - 1}"
         )

@@ -145,10 +145,7 @@ class IdmMobil:
         leader = min(ahead, key=attrgetter("rear"), default=None)
         accelerations = [self._idm_acceleration(car, leader, limit)]
         if lane not in car.targets:
-            if min(car.targets) > lane:
-                stop = length
-            else:
-                stop = length - self.stagger
+            stop = length if min(car.targets) > lane else length - self.stagger
             if car.front < stop:
                 accelerations.append(self._idm_acceleration(car, replace(car, front=stop, rear=stop, speed=0.0), limit))
         return min(accelerations)
@@ -249,10 +246,7 @@ class Cooperative:
         leaders = [scene.neighbours(car, lane)[0] for lane in {car.lane, car.lane + change}]
         speeds += [self._follow_speed(car, leader) for leader in leaders if leader is not None]
         if car.wish and not change:
-            if car.wish > 0:
-                stop = scene.length
-            else:
-                stop = scene.length - self.stagger
+            stop = scene.length if car.wish > 0 else scene.length - self.stagger
             if car.front < stop:
                 speeds.append(_stopping_speed(stop - car.front, 0.0, self.comfort))
             beside, _ = scene.neighbours(car, car.lane + car.wish)

@@ -208,10 +208,7 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -
     if not rules.published:
         counts["collisions"] = len({frozenset(pair) for second in seconds for pair in second.collisions})
     # The published rules read speeds before each second, so the speeds after the last second are not counted.
-    if rules.published:
-        seen = seconds[:-1]
-    else:
-        seen = seconds
+    seen = seconds[:-1] if rules.published else seconds
     speeds = [state.speed for second in seen for state in second.states]
     if speeds:
         mean, variance = (float(np.mean(speeds)), float(np.var(speeds)))

@@ -190,10 +190,7 @@ def binary(name: str) -> Path:
         ProblemError: if it is not installed.
     """
     spec = find_spec("sumo")
-    if spec and spec.origin:
-        path = Path(spec.origin).parent / "bin" / name
-    else:
-        path = None
+    path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
     if path is None or not path.is_file():
         raise ProblemError(f"SUMO is not installed (no program {name}): {extra_install_command('driving')}")
     return path
@@ -256,10 +253,7 @@ def build(folder: Path, plan: RoadPlan = WEAVING) -> Road:
         return read(cached, plan)
     with tempfile.TemporaryDirectory(dir=folder) as work:
         converted = _run_netconvert(Path(work), name, plan)
-        if _cache_network(converted, cached):
-            path = cached
-        else:
-            path = converted.replace(folder / name)
+        path = cached if _cache_network(converted, cached) else converted.replace(folder / name)
     return read(path, plan)
 
 

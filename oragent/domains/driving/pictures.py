@@ -106,10 +106,7 @@ def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) ->
     empty = canvas.copy_from_bbox(figure.bbox)
     departures = {departure.vehicle: departure for departure in ended.scenario.departures}
     arrived = np.cumsum([len(second.arrived) for second in ended.seconds])
-    if label:
-        name = f"{label}: {ended.scenario.name}"
-    else:
-        name = ended.scenario.name
+    name = f"{label}: {ended.scenario.name}" if label else ended.scenario.name
     for time in chosen:
         second = ended.seconds[time]
         vehicles.set_verts([_vehicle_outline(position, departures[position.vehicle]) for position in second.places])
@@ -117,10 +114,7 @@ def _draw_frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) ->
             [EXITS[road.plan.routes[departures[position.vehicle].route][1]][0] for position in second.places]
         )
         speeds = [state.speed for state in second.states]
-        if speeds:
-            pace = f"{np.mean(speeds):.1f} m/s"
-        else:
-            pace = "nobody moves"
+        pace = f"{np.mean(speeds):.1f} m/s" if speeds else "nobody moves"
         seen = f"on E0: {len(speeds)} vehicles, {pace}    arrived: {arrived[time]}"
         title.set_text(f"{name}    second {time + 1}    {seen}")
         canvas.restore_region(empty)

@@ -119,10 +119,7 @@ def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
     """Return the demand in the XML format of SUMO."""
     ways = enumerate(rules.plan.routes)
     routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)
-    if rules.spread:
-        times = _spread_times(departures)
-    else:
-        times = (str(departure.second) for departure in departures)
+    times = _spread_times(departures) if rules.spread else (str(departure.second) for departure in departures)
     vehicles = (
         f'<vehicle id="{new.vehicle}" type="{new.kind}" route="r{new.route}" depart="{time}" {rules.insertion}/>'
         for new, time in zip(departures, times, strict=True)
@@ -163,14 +160,8 @@ class Scenario:
     @property
     def name(self) -> str:
         """Name such as ``heavy, demand seed 42``."""
-        if self.rules.label:
-            special = f", {self.rules.label}"
-        else:
-            special = ""
-        if self.read_departures:
-            demanded = "demand from a file"
-        else:
-            demanded = f"demand seed {self.seed}"
+        special = f", {self.rules.label}" if self.rules.label else ""
+        demanded = "demand from a file" if self.read_departures else f"demand seed {self.seed}"
         return f"{CASES[self.trials]}, {demanded}{special}"
 
     @cached_property
@@ -278,10 +269,7 @@ class Course:
 
     def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
         """Return the demands of a mode by size; a fresh set has as many demands as ``test``."""
-        if mode == "train":
-            horizon = HORIZON // 2
-        else:
-            horizon = HORIZON
+        horizon = HORIZON // 2 if mode == "train" else HORIZON
         scenarios: dict[int, list[Scenario]] = {}
         for size in sizes:
             seeds, case = self.seeds["test" if fresh_seed is not None else mode], self.cases[size]

@@ -64,17 +64,11 @@ def score(
         floor=arguments.floor if arguments.protocol == "reevo" else None,
         watch=watching(HOOK),
     )
-    if setup.flags & {"record", "beside"}:
-        paint = partial(_draw_pictures, prefix=setup.prefix)
-    else:
-        paint = None
+    paint = partial(_draw_pictures, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     asks = partial(driver, limit_s=course.run_limit_s)
     seed = arguments.place(Path("problems", problem, "heuristic.py"))
     with _seed_controller(seed, course, asks) if "beside" in setup.flags else nullcontext() as beside:
-        if driving_actions.album is not None:
-            show = partial(_show_drive, driving_actions)
-        else:
-            show = None
+        show = partial(_show_drive, driving_actions) if driving_actions.album is not None else None
         outcome = evaluate(setup, partial(asks, driving_actions), paint, beside, show)
     metrics, total = figures("score", outcome.scores)
     # The study reports its own score and demand.

@@ -72,10 +72,7 @@ def drive(
         with backend(scenario.write(Path(work), road), record=record, release=not published) as simulation:
             for second in range(scenario.horizon):
                 announce(second)
-                if seconds:
-                    states = seconds[-1].states
-                else:
-                    states = []
+                states = seconds[-1].states if seconds else []
                 commands = None
                 if controller is not None and states:
                     actions = controller(edge, control.vehicles_info(road, states, departures))

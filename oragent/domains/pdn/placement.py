@@ -199,10 +199,7 @@ def _read_array(path: Path, shape: tuple[int | None, ...], kinds: str) -> NDArra
     try:
         array = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as problem:
-        if str(problem):
-            reason = str(problem).splitlines()[0]
-        else:
-            reason = type(problem).__name__
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ProblemError(f"{path}: not a numpy array ({reason}); expected shape {expected}; {_ADVICE}") from None
     actual = getattr(array, "shape", ())
     fits = len(actual) == len(shape) and all(

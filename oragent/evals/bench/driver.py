@@ -61,10 +61,7 @@ class Board:
             how = "complete"
         else:
             how = "complete before"
-        if cell_report.remark:
-            remark = f"; {cell_report.remark}"
-        else:
-            remark = ""
+        remark = f"; {cell_report.remark}" if cell_report.remark else ""
         self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{cell_report.cell}: {how}{remark}', WIDTH)}")
 
 

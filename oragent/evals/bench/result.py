@@ -114,10 +114,7 @@ def make_scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> 
     baseline = next((result.baselines[mode].value for result in results if mode in result.baselines), None)
     if baseline is None or not scores:
         return None
-    if mode == terms.main:
-        published = measure.published
-    else:
-        published = None
+    published = measure.published if mode == terms.main else None
     if published is not None and measure.direction.better(published, baseline):
         return Scale(baseline, published, "best published")
     return Scale(baseline, measure.direction.best(scores), "best of these runs")

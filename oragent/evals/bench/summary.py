@@ -101,10 +101,7 @@ def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> Sub
     scales = {mode: scale_of_mode for mode in terms.modes if (scale_of_mode := make_scale(results, mode, terms))}
     baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
     best = direction.best(result.scores[terms.main].value for result in results)
-    if baseline is None or best == baseline:
-        target = None
-    else:
-        target = baseline + TARGET * (best - baseline)
+    target = None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
     contestants = dict.fromkeys(result.cell.contestant for result in results)
     rows = [
         _summarise_contestant(terms, [item for item in results if item.cell.contestant == name], scales, target)
@@ -133,10 +130,7 @@ def _summarise_contestant(
     }
     main = scores[terms.main]
     tried = sum(result.tried for result in results)
-    if target is None:
-        reached = []
-    else:
-        reached = [result.cost_to_reach(target) for result in results]
+    reached = [] if target is None else [result.cost_to_reach(target) for result in results]
     return SummaryRow(
         contestant=results[0].cell.contestant,
         results=tuple(results),
@@ -222,10 +216,7 @@ def _normalised_scores(summary: BenchSummary) -> dict[str, dict[tuple[str, int],
     for subject in summary.subjects:
         scale = subject.scales.get(mode)
         for result in (result for row in subject.rows for result in row.results if mode in result.scores):
-            if scale:
-                share = scale.normalise(result.scores[mode].value)
-            else:
-                share = None
+            share = scale.normalise(result.scores[mode].value) if scale else None
             if result.cell.contestant in scores and share is not None:
                 scores[result.cell.contestant][subject.name, result.cell.seed] = share
     return scores

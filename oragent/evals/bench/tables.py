@@ -92,20 +92,14 @@ def describe_scales(subject: SubjectSummary, terms: BenchTerms) -> Sequence[str]
 def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
     main, *others = (_mean_cells(row.means.get(mode)) for mode in terms.modes)
     widths = map(_format_width, (row.spread, row.noise))
-    if row.failed is None:
-        failed = "–"
-    else:
-        failed = in_words.format_percent(row.failed)
+    failed = "–" if row.failed is None else in_words.format_percent(row.failed)
     return row.contestant, str(len(row.results)), *main, *widths, *(text for mean in others for text in mean), failed
 
 
 def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
     low, high = sorted(direction.sign * end for end in (difference.gain.low, difference.gain.high))
     pair, gain = f"{difference.first} − {difference.second}", _signed_gain(difference.gain.mean, direction)
-    if difference.pairs > 1:
-        interval = f"{low:+.3g} to {high:+.3g}"
-    else:
-        interval = "–"
+    interval = f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–"
     widths = map(_format_width, (difference.spread, difference.noise))
     p_values = map(in_words.format_share, (difference.p, difference.adjusted))
     return pair, difference.mode, gain, interval, *widths, *p_values, _difference_verdict(difference, terms)
@@ -123,28 +117,19 @@ def _difference_verdict(difference: ContestantDifference, terms: BenchTerms) -> 
         return "equal"
     if difference.adjusted is None or difference.adjusted >= ALPHA:
         return "no difference shown"
-    if difference.gain.mean > 0:
-        better = difference.first
-    else:
-        better = difference.second
+    better = difference.first if difference.gain.mean > 0 else difference.second
     is_small = difference.noise and abs(difference.gain.mean) < difference.noise
     return f"{better} is better{f', by less than ± {terms.noise}' if is_small else ''}"
 
 
 def _target_row(row: SummaryRow) -> tuple[str, ...]:
     median_cost = row.median_cost
-    if median_cost:
-        until = _cost_cells(median_cost)
-    else:
-        until = ("–", "–", "–")
+    until = _cost_cells(median_cost) if median_cost else ("–", "–", "–")
     return (row.contestant, f"{len(row.reached)} of {len(row.results)}", *until, *_cost_cells(row.spent))
 
 
 def _cost_cells(spent: Cost) -> tuple[str, str, str]:
-    if spent.tokens:
-        money = in_words.format_money(spent.money, spent.unpriced)
-    else:
-        money = "–"
+    money = in_words.format_money(spent.money, spent.unpriced) if spent.tokens else "–"
     return f"{spent.work:,}", f"{spent.tokens:,}", money
 
 

@@ -68,14 +68,8 @@ def describe_verdict(summary: BenchSummary) -> str:
         return "There is one strategy only: nothing to hold it against."
     if leader.is_shown:
         return f"{leader.name} is ahead of all others (p = {leader.p:.2g})."
-    if leader.p is None:
-        why = "too few runs for a test"
-    else:
-        why = f"p = {leader.p:.3g}"
-    if leader.limits:
-        limits = f"; {leader.limits}"
-    else:
-        limits = ""
+    why = "too few runs for a test" if leader.p is None else f"p = {leader.p:.3g}"
+    limits = f"; {leader.limits}" if leader.limits else ""
     return f"No strategy is shown to be ahead; {leader.name} has the highest mean ({why}{limits})."
 
 

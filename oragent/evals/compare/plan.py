@@ -96,10 +96,7 @@ def read_variant(variant: Path | Mapping[str, Any], common: Config) -> StrategyV
     if not isinstance(variant, Path):
         source = f"variant {name!r}"
     settings = _read_settings(described, source)
-    if described.strategy.endswith(".py"):
-        word = str(base / described.strategy)
-    else:
-        word = described.strategy
+    word = str(base / described.strategy) if described.strategy.endswith(".py") else described.strategy
     if word == "auto":
         raise ConfigError(f"{source}: key 'strategy' must name a strategy, not 'auto'")
     named = {STRATEGY: word} | ({FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
@@ -140,10 +137,7 @@ def make_variant(name: str, settings: Mapping[str, Any], common: Config, source:
 def configure_variant(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
     """Return the complete configuration of a variant's runs. The variant may override the keys in ``more``."""
     settings = {STRATEGY: variant.name, **more, **variant.settings}
-    if isinstance(common, Config):
-        tree = dump_settings(common)
-    else:
-        tree = dict(common)
+    tree = dump_settings(common) if isinstance(common, Config) else dict(common)
     return build_config(deepcopy(tree), [f"{key}={json.dumps(value)}" for key, value in settings.items()], source)
 
 
@@ -162,10 +156,7 @@ def _read_settings(described: Described, source: str) -> dict[str, Any]:
         if section not in OWN_SECTIONS:
             sections = ", ".join(OWN_SECTIONS)
             raise ConfigError(f"{source}: 'settings.{key}' must be the same for all; a variant may set {sections}")
-    if isinstance(described.model, str):
-        model = {"name": described.model}
-    else:
-        model = described.model or {}
+    model = {"name": described.model} if isinstance(described.model, str) else described.model or {}
     return settings | flatten_tree(model, "model.")
 
 
@@ -190,10 +181,7 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
             raise ConfigError(f"{setting!r}: a comparison sets this by {option}")
     common = read_config(request.config, [*request.overrides, *settings])
     common = _equal_defaults(common, request.outputs)
-    if request.variants:
-        usual = ""
-    else:
-        usual = USUAL
+    usual = "" if request.variants else USUAL
     strategies = (request.strategies or usual).split(",")
     varied = [read_variant(variant, common) for variant in request.variants]
     return make_plan(problems, strategies, request.seeds or 3, common, root, varied)
@@ -258,10 +246,7 @@ def cell_config(plan: BenchPlan, cell: BenchCell) -> Config:
 def _equal_defaults(common: Config, folder: Path) -> Config:
     """Set unset settings to equal values for all contestants, or to the values of the comparison in the folder."""
     tree = dump_settings(common)
-    if (folder / MANIFEST.file).is_file():
-        begun = MANIFEST.read_plan(folder).settings
-    else:
-        begun = None
+    begun = MANIFEST.read_plan(folder).settings if (folder / MANIFEST.file).is_file() else None
     chosen: dict[str, dict[str, Any]] = {"strategy": {}, "archive": {}}
     for key, value in FAIR.items():
         section, _, name = key.partition(".")

@@ -257,10 +257,7 @@ def _settings_by_contestant(plan: BenchPlan) -> dict[str, Mapping[str, Any]]:
 
 def _format_value(value: Any) -> str:
     words = {None: "–", True: "yes", False: "no"}
-    if value is None or isinstance(value, bool):
-        text = words[value]
-    else:
-        text = str(value)
+    text = words[value] if value is None or isinstance(value, bool) else str(value)
     return clip_text(text)[0]
 
 

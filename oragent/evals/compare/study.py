@@ -159,10 +159,7 @@ def common_settings(scale: float, overrides: Sequence[str]) -> Config:
 def list_contestants(layout: Layout, name: str, scale: float) -> list[dict[str, Any]]:
     """Return the contestants of a layout as variants of a comparison."""
     if not layout.variants:
-        if name == "driving":
-            deep = {"depth": 5}
-        else:
-            deep = {}
+        deep = {"depth": 5} if name == "driving" else {}
         rivals = [(method, _read_settings(RIVALS / f"{method}.yaml")) for method in METHODS if method != "or_agent"]
         trees = [(method, _select_sections(tree, {})) for method, tree in rivals] + [
             ("or_agent", _select_sections(_read_settings(OURS), deep))
@@ -338,10 +335,7 @@ def run(request: StudyRequest, root: Path, console: Console, on_event: OnEvent =
 
 
 def _describe_runs(request: StudyRequest, model: str, budget: str) -> str:
-    if request.seeds == 1:
-        runs = "one run"
-    else:
-        runs = f"{request.seeds} runs"
+    runs = "one run" if request.seeds == 1 else f"{request.seeds} runs"
     return (
         "Scores, and in brackets where each lies between the worst (0) and the best (1) of its problem. "
         f"Each is of {runs}, with {model}, at a scale of {request.scale:g} ({budget}). "

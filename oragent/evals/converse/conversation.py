@@ -165,18 +165,12 @@ class Conversation:
             if message is None or message.ends or farewell:
                 if message is not None:
                     self._add_turn(_make_turn(message, AgentAnswer("")))
-                if self._has_reached_maximum:
-                    end = ConversationEnd.MAXIMUM
-                else:
-                    end = ConversationEnd.OWN
+                end = ConversationEnd.MAXIMUM if self._has_reached_maximum else ConversationEnd.OWN
                 break
             answer = await self.agent.answer(message.text)
             reading = self.problem.read(answer.text)
             presented = tuple(dict.fromkeys((*reading.decisions, *answer.presented)))
-            if self.judge:
-                values = tuple(self.judge(decision).value for decision in presented)
-            else:
-                values = ()
+            values = tuple(self.judge(decision).value for decision in presented) if self.judge else ()
             self._add_turn(_make_turn(message, answer, presented, reading.problems, values))
             quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
             if self._has_reached_maximum and (quiet or self.stopping is Stopping.ORACLE):
@@ -209,10 +203,7 @@ class Conversation:
 def opening_text(problem: DecisionProblem) -> str:
     """Return the opening message: the default decision, and its gap if it is not proven optimal."""
     gap = 100 * problem.first.gap
-    if gap > SHOWN:
-        gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven."
-    else:
-        gap_note = ""
+    gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven." if gap > SHOWN else ""
     return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{gap_note}"
 
 

@@ -162,10 +162,7 @@ def utilities(spec: str, out: Path, seed: int, functions: int, console: Console)
     """Generate utilities for a named problem, write them, and print the size of an evaluation with them."""
     problem = problem_of(spec)
     stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
-    if functions:
-        kind = f"function-centric, {functions}"
-    else:
-        kind = "solution-centric"
+    kind = f"function-centric, {functions}" if functions else "solution-centric"
     write_utility_file(out, problem, stakeholders, f"{kind}, seed {seed}")
     diversity = measure_diversity(stakeholders)
     summary = (

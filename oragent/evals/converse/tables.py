@@ -193,10 +193,7 @@ def agent_table(contestants: Sequence[MeasuredContestant]) -> TextTable:
         row = [style, feedback]
         for name, cases in talking.items():
             selected = [case for case in cases if style == "all" or (case.style, case.feedback) == (style, feedback)]
-            if selected:
-                turns = f"{fmean(case.turns for case in selected):.2f}"
-            else:
-                turns = DASH
+            turns = f"{fmean(case.turns for case in selected):.2f}" if selected else DASH
             row += [_format_pair(selected), printed.agents.get((style, feedback), {}).get(name, DASH)]
             row += [turns, printed.turns.get((style, feedback), {}).get(name, DASH)]
         if any(cell != DASH for cell in row[2::4]):
@@ -248,10 +245,7 @@ def end_table(contestants: Sequence[MeasuredContestant], decision: str) -> TextT
         ends = [case.result["end"] for case in contestant.cases]
         unseen = sum(not case.result["shown"] for case in contestant.cases)
         published = contestant.published.ends.get(contestant.agent, ())
-        if contestant.paradigm == Paradigm.CONVERSATION and published:
-            shown = " / ".join(map(str, published))
-        else:
-            shown = DASH
+        shown = " / ".join(map(str, published)) if contestant.paradigm == Paradigm.CONVERSATION and published else DASH
         kinds = (ConversationEnd.MAXIMUM, ConversationEnd.OWN, ConversationEnd.LIMIT, ConversationEnd.NONE)
         rows.append((contestant.name, *(str(ends.count(kind)) for kind in kinds), str(unseen), shown))
     return _with_printed(TextTable(heads, tuple(rows)), _published_figures(contestants))
@@ -312,10 +306,7 @@ def _model_row(model: str, ours: Sequence[Scored], theirs: Sequence[Scored]) -> 
     gain = points = DASH
     if ours and theirs:
         first, second = (fmean(case.score for case in side) for side in (ours, theirs))
-        if second:
-            gain = f"{100 * (first / second - 1):.1f} %"
-        else:
-            gain = DASH
+        gain = f"{100 * (first / second - 1):.1f} %" if second else DASH
         points = f"{100 * (fmean(c.success for c in ours) - fmean(c.success for c in theirs)):.1f}"
     mean: Callable[[Iterable[float]], str] = lambda values: f"{fmean(values):.2f}"  # noqa: E731  # twice below
     if ours:

@@ -147,10 +147,7 @@ class Talking:
         if self.persona.knowing is not Knowing.TOOL:
             return ()
         words = self.problem.vocabulary
-        if words.options:
-            option = {"type": "string", "enum": list(words.options)}
-        else:
-            option = {"type": "number"}
+        option = {"type": "string", "enum": list(words.options)} if words.options else {"type": "number"}
         options = {"type": "object", "additionalProperties": option}
         schema = {"type": "object", "properties": {self._argument_schema: options}, "required": [self._argument_schema]}
         description = f"What a {words.decision} that you were just shown is worth to you: {self._feedback_words}."
@@ -204,10 +201,7 @@ class Talking:
         options = _flatten_options(arguments.get(self._argument_schema), texts=bool(words.options))
         read, wrong = self.problem.read(json.dumps(options)), ""
         if not read.decisions:
-            if read.problems:
-                wrong = read.problems[0]
-            else:
-                wrong = f"no {words.decision}: {self._feedback_words}"
+            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._feedback_words}"
         elif read.decisions[0] not in presented:
             wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
         if wrong or not read.decisions:
@@ -260,10 +254,7 @@ def _worth_table(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
 
 
 def _describe_judged(judged: Judged, feedback: Feedback) -> str:
-    if judged.success:
-        reached = "reached"
-    else:
-        reached = "not reached"
+    reached = "reached" if judged.success else "not reached"
     if feedback is Feedback.BINARY:
         return f"the most that can be had is {reached}"
     lines = [f"worth {judged.value:.3f} of at most {judged.maximum:.3f}: the most that can be had is {reached}"]

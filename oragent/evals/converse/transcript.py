@@ -88,10 +88,7 @@ def _render_turn(turn: Turn) -> dict[str, Any]:
 
 def _list_in_force(turn: Turn) -> list[str]:
     """List the restrictions that hold after a turn, in words."""
-    if turn.state is None:
-        restrictions = []
-    else:
-        restrictions = turn.state["restrictions"]
+    restrictions = [] if turn.state is None else turn.state["restrictions"]
     return list(map(describe_plain_restriction, restrictions))
 
 
@@ -141,8 +138,5 @@ def describe_plain_restriction(restriction: Mapping[str, Any], preposition: str 
     """Describe a restriction, given as plain data, in words."""
     if restriction["kind"] == "bound":
         return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
-    if restriction["kind"] == "forbid":
-        negation = "not "
-    else:
-        negation = ""
+    negation = "not " if restriction["kind"] == "forbid" else ""
     return f"{restriction['subject']} {negation}{preposition}{restriction['option']}"

@@ -93,7 +93,8 @@ def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) 
                 if case.name not in misread:
                     counts["alarms"] += alarmed
                     continue
-                counts["caught" if alarmed else "harmless" if accepted else "missed"] += 1
+                unalarmed = "harmless" if accepted else "missed"
+                counts["caught" if alarmed else unalarmed] += 1
                 counts["right"] += alarmed and accepted
         planted = counts["caught"] + counts["missed"] + counts["harmless"]
         names = ("caught", "right", "missed", "harmless", "alarms")
@@ -144,17 +145,14 @@ def _rate_row(method: MeasuredCases) -> tuple[str, ...]:
     rates, tokens = benchmark.verdict_rates(cases), [case.result["prompt_tokens"] for case in cases]
     interval = success_share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
     published = benchmark.published_rates(method.subject, method.contestant)
-    if len(tokens) > 1:
-        spread = f" ± {stdev(tokens):.0f}"
-    else:
-        spread = ""
+    spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
         method.contestant,
         method.count_text,
         f"{100 * rates['SR']:.1f}",
         f"{100 * interval.low:.1f} to {100 * interval.high:.1f}",
         *(f"{100 * rates[name]:.1f}" for name in ("MFFR", "IEFR", "wrong")),
-        "–" if published is None else " / ".join("–" if rate is None else f"{rate:.1f}" for rate in published),
+        " / ".join("–" if rate is None else f"{rate:.1f}" for rate in published or [None]),
         f"{mean(case.spent.model_calls for case in cases):.1f}",
         f"{mean(tokens):.0f}{spread}",
         format_money(sum(case.spent.money for case in cases)),
@@ -180,10 +178,7 @@ def _outcome_text(case: FinishedCase) -> str:
     verdict = case.result["verdict"]
     if verdict == SolveVerdict.ACCEPT:
         return "accept"
-    if verdict == SolveVerdict.MODEL_FAILURE:
-        detail = case.result["status"]
-    else:
-        detail = ""
+    detail = case.result["status"] if verdict == SolveVerdict.MODEL_FAILURE else ""
     return f"{verdict.replace('_', ' ')}{f' ({detail})' if detail else ''}"
 
 

@@ -37,10 +37,7 @@ class ModelDraft:
         self, name: str, high: float = INFINITY, *, low: float = 0.0, cost: float = 0.0, whole: bool = False
     ) -> str:
         """Add a variable and return its name."""
-        if whole:
-            kind = VariableKind.INTEGER
-        else:
-            kind = VariableKind.CONTINUOUS
+        kind = VariableKind.INTEGER if whole else VariableKind.CONTINUOUS
         self.variables.append(Variable(name, low, high, kind))
         self.costs[name] = cost
         return name
@@ -73,16 +70,10 @@ def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
             week = row["week"]
             produced = draft.add(f"make[{flavour},{week}]", cost=0.40 if week <= 8 else 0.46)
             cleaned = draft.add(f"clean[{flavour},{week}]", 1, cost=cleaning, whole=True)
-            if week == 16:
-                least = end
-            else:
-                least = 0.0
+            least = end if week == 16 else 0.0
             stock = draft.add(f"stock[{flavour},{week}]", low=least, cost=0.024)
             draft.row(f"cleaned[{flavour},{week}]", {produced: 1, cleaned: -total}, "<=", 0)
-            if week > 1:
-                previous = {f"stock[{flavour},{week - 1}]": 1}
-            else:
-                previous = {}
+            previous = {f"stock[{flavour},{week - 1}]": 1} if week > 1 else {}
             demand = row[flavour] - (start if week == 1 else 0)
             draft.row(f"balance[{flavour},{week}]", {**previous, produced: 1, stock: -1}, "=", demand)
     return {"demand": rows}, draft.milp("lots")
@@ -166,10 +157,7 @@ def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
     groups: dict[str, dict[str, float]] = {}
     for proposal in proposals:
         running = proposal["running"] == "yes"
-        if running or proposal["score"] >= 40:
-            high = 1.0
-        else:
-            high = 0.0
+        high = 1.0 if running or proposal["score"] >= 40 else 0.0
         name = draft.add(f"grant[{proposal['number']}]", high, low=float(running), cost=proposal["score"], whole=True)
         money[name] = proposal["cost"] * (0.5 if proposal["partner"] == "yes" else 1.0)
         groups.setdefault(proposal["group"], {})[name] = 1.0
@@ -216,10 +204,7 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
         charge = draft.add(f"charge[{hour}]", 0 if hour in banned else 3, cost=-price)
         sell = draft.add(f"discharge[{hour}]", 0 if hour == 30 else 4, cost=price - 2.5)
         level = draft.add(f"level[{hour}]", 12, low=5 if hour == 48 else 1)
-        if hour > 1:
-            previous = {f"level[{hour - 1}]": -1.0}
-        else:
-            previous = {}
+        previous = {f"level[{hour - 1}]": -1.0} if hour > 1 else {}
         draft.row(f"balance[{hour}]", {level: 1, **previous, charge: -1, sell: 1}, "=", 5 if hour == 1 else 0)
     return {"prices": prices}, draft.milp("battery")
 
@@ -243,10 +228,7 @@ def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
             heat[produced] = 1.0
             draft.row(f"most[{boiler},{hour}]", {produced: 1, on: -maximum}, "<=", 0)
             draft.row(f"least[{boiler},{hour}]", {produced: 1, on: -least}, ">=", 0)
-            if hour > 1:
-                previous = {f"on[{boiler},{hour - 1}]": 1.0}
-            else:
-                previous = {}
+            previous = {f"on[{boiler},{hour - 1}]": 1.0} if hour > 1 else {}
             draft.row(
                 f"starts[{boiler},{hour}]",
                 {on: 1, start: -1, **{n: -v for n, v in previous.items()}},
@@ -383,8 +365,5 @@ def _cases() -> Iterator[Labelled]:
         data, milp = make(np.random.default_rng([SEED, at]))
         solution = solve(milp, duals=False)
         infeasible = solution.status is SolveStatus.INFEASIBLE
-        if infeasible:
-            label = Label(status="infeasible")
-        else:
-            label = Label(solution.objective)
+        label = Label(status="infeasible") if infeasible else Label(solution.objective)
         yield Labelled(ProblemText(name, TEXTS.fill(name), data), label, milp)

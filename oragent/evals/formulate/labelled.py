@@ -70,10 +70,7 @@ class ProblemSet:
 
     def __post_init__(self) -> None:
         if not self.cases:
-            if self.left_out:
-                why = f" ({self.left_out[0]})"
-            else:
-                why = ""
+            why = f" ({self.left_out[0]})" if self.left_out else ""
             raise ProblemError(f"the set {self.name!r} has no usable problem{why}")
 
     @property
@@ -157,5 +154,7 @@ def _iterate_figures(values: Any) -> Iterator[float]:
         return
     if isinstance(values, int | float):
         yield float(values)
-    for item in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+    if isinstance(values, dict):
+        values = list(values.values())
+    for item in values if isinstance(values, list) else ():
         yield from _iterate_figures(item)

@@ -151,10 +151,7 @@ def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float |
     taken: set[str] = set()
     for index, variable in enumerate(milp.variables):
         word = variable.name.replace(" ", "_")
-        if word.isidentifier() and word.isascii() and word not in taken:
-            column = word
-        else:
-            column = f"x_{index}"
+        column = word if word.isidentifier() and word.isascii() and word not in taken else f"x_{index}"
         taken.add(column)
         variables[variable.name] = (
             column,
@@ -196,10 +193,7 @@ class Error:
 def errors_of(milp: Milp) -> list[Error]:
     """Return all single errors that can be planted in a model."""
     rows = [row.name for row in milp.rows]
-    if milp.has_integers:
-        whole = [Error(Fault.INTEGRALITY)]
-    else:
-        whole = []
+    whole = [Error(Fault.INTEGRALITY)] if milp.has_integers else []
     return [Error(fault, row) for fault in (Fault.DROP, Fault.FLIP) for row in rows] + whole
 
 
@@ -266,10 +260,7 @@ class GoldModel:
         """Answer in the request's role."""
         self.calls += 1
         key_match = KEY.fullmatch(request.key)
-        if key_match:
-            case = key_match["case"]
-        else:
-            case = request.key
+        case = key_match["case"] if key_match else request.key
         if case not in self._golds:
             raise ModelError(
                 f"the model {self._name!r} has no gold formulation of {case!r}: name another model with --model"
@@ -287,10 +278,7 @@ class GoldModel:
         # Every role that reads a figure misreads it.
         if role == "semantic_encoder":
             is_misread = error is not None and error.fault is Fault.MISREAD
-            if error is not None and is_misread:
-                read = plant_error(gold, error)
-            else:
-                read = gold
+            read = plant_error(gold, error) if error is not None and is_misread else gold
             return _fence("json", json.dumps(_encode_parameters(read)))
         if role == "formalization":
             return _fence("json", json.dumps(_formalize_gold(gold)))

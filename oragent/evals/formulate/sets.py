@@ -92,10 +92,7 @@ def read_nl4opt(path: Path) -> ProblemSet:
         except (KeyError, ValueError, TypeError, AttributeError, ModellingError):
             gold = None
         cases.append(Labelled(ProblemText(name, question), label, gold))
-    if len(cases) < 280:
-        whole = " (the published table is of all 289)"
-    else:
-        whole = ""
+    whole = " (the published table is of all 289)" if len(cases) < 280 else ""
     return ProblemSet(
         slug(path.stem), f"{len(cases)} problems of {path.name}{whole}", tuple(cases), tuple(left_out), path
     )
@@ -108,10 +105,7 @@ def parse_number(text: str) -> float:
         KeyError: A word is not part of a number.
     """
     plain = text.lower().replace(",", "").replace("$", "").replace("-", " ").strip()
-    if re.search(r"%|percent|per cent", plain):
-        share = 0.01
-    else:
-        share = 1.0
+    share = 0.01 if re.search(r"%|percent|per cent", plain) else 1.0
     plain = re.sub(r"%|percent|per cent|times|as much|as many|of\b|the\b", " ", plain)
     if match := re.search(r"\d+(?:\.\d+)?|\.\d+", plain):
         value = float(match.group())
@@ -120,10 +114,7 @@ def parse_number(text: str) -> float:
     total = 0.0
     for word in plain.split():
         factor = WORDS[word.removesuffix("s") if word.removesuffix("s") in ("third", "quarter") else word]
-        if total and (factor == 100.0 or factor < 1.0):
-            total = total * factor
-        else:
-            total = total + factor
+        total = total * factor if total and (factor == 100.0 or factor < 1.0) else total + factor
     return share * total
 
 
@@ -169,10 +160,7 @@ def _gold_row(
     terms: Callable[[Mapping[str, str]], dict[str, float]],
 ) -> Row:
     relation, kind = RELATIONS[entry["operator"]], entry["type"]
-    if "limit" in entry:
-        limit = parse_number(entry["limit"])
-    else:
-        limit = 0.0
+    limit = parse_number(entry["limit"]) if "limit" in entry else 0.0
     if kind == "linear":
         coefficients = terms(entry["terms"])
     elif kind in ("lowerbound", "upperbound"):
@@ -183,10 +171,7 @@ def _gold_row(
         share, limit = limit / 100 if limit > 1 else limit, 0.0
         coefficients = {name: (1.0 if name == find_name(entry["var"]) else 0.0) - share for name in names}
     else:
-        if kind == "xby":
-            factor = parse_number(entry["param"])
-        else:
-            factor = 1.0
+        factor = parse_number(entry["param"]) if kind == "xby" else 1.0
         coefficients = {find_name(entry["x_var"]): 1.0, find_name(entry["y_var"]): -factor}
     return Row(f"c{index}", coefficients, relation, limit)
 
@@ -249,10 +234,7 @@ def read_table(path: Path) -> ProblemSet:
             begin, line_number = line_number + 1, reader.line_num
             answer = read_figure(row["answer"] or "")
             if not (row["question"] or "").strip() or answer is None:
-                if not (row["question"] or "").strip():
-                    what = "question"
-                else:
-                    what = "answer that is a number"
+                what = "question" if not (row["question"] or "").strip() else "answer that is a number"
                 left_out.append(f"line {begin}: record {number} has no {what}")
                 continue
             problem = ProblemText(f"{number:04d}", row["question"], background=row.get("background") or "")
@@ -272,10 +254,7 @@ def read_optibench(path: Path) -> ProblemSet:
             left_out.append(f"record {index}: no {'results' if question.strip() else 'question'} that can be used")
             continue
         kind = str(record.get("type") or "")
-        if kind.startswith("nonlinear"):
-            unsupported = "nonlinear"
-        else:
-            unsupported = ""
+        unsupported = "nonlinear" if kind.startswith("nonlinear") else ""
         cases.append(Labelled(ProblemText(f"{index:04d}", question), Label(values=results), unsupported=unsupported))
     scope = sum(not case.unsupported for case in cases)
     title = f"{scope} linear problems of {len(cases)} in {path.name}; the others are unsupported"
@@ -298,10 +277,7 @@ def build_scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str
         texts: Descriptions of the objective. The first one that names either maximise or minimise, but not both,
             counts.
     """
-    if isinstance(parameters, list):
-        listed = parameters
-    else:
-        listed = []
+    listed = parameters if isinstance(parameters, list) else []
     shapes = {
         str(parameter.get("symbol")): parameter.get("shape") for parameter in listed if isinstance(parameter, dict)
     }
@@ -369,10 +345,7 @@ def _problem_text(record: dict[str, Any]) -> str:
             lines = [content]
         else:
             lines = []
-        if lines:
-            head = [f"\n{name.capitalize()}:"]
-        else:
-            head = []
+        head = [f"\n{name.capitalize()}:"] if lines else []
         parts += head + [f"- {PARAMETER.sub(chr(92) + '1', str(item))}" for item in lines]
     return "\n".join(parts)
 

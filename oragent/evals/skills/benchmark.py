@@ -91,10 +91,7 @@ class SkillsBenchmark(CaseBenchmark):
     ) -> tuple[Mapping[str, str | Model], Work]:
         """Return the work. The agent is a command, so no model is opened."""
         tasks = {task.name: task for task in self.tasks(cell)}
-        if cell.contestant == WITH:
-            skill = self.skills[cell.subject]
-        else:
-            skill = ""
+        skill = self.skills[cell.subject] if cell.contestant == WITH else ""
         command, limit_s = str(self.plan.settings["agent"]), float(self.plan.settings["seconds"])
 
         async def run_case(case: LedgerCase) -> object:
@@ -110,10 +107,7 @@ def find_agent(command: str) -> list[str]:
         ConfigError: No program of this name is on the path.
     """
     words = shlex.split(command)
-    if words:
-        program = shutil.which(words[0])
-    else:
-        program = None
+    program = shutil.which(words[0]) if words else None
     if program is None:
         raise ConfigError(f"--agent {one_line(command, 60)!r}: no such program is on the path")
     return [os.path.abspath(program), *words[1:]]

@@ -246,7 +246,8 @@ def list_tasks(
             metadata = read_json(folder / METADATA) if (folder / METADATA).is_file() else {}
             question = str(metadata.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
             has_program = any((folder / "original" / "src").glob("*.py"))
-            shown = (variant if has_program else RevisionView.MODEL) if mode is Mode.REVISE else None
+            view = variant if has_program else RevisionView.MODEL
+            shown = view if mode is Mode.REVISE else None
             listed.append(WorkspaceTask(folder.name, int(parts[1]), mode, shown, folder, question))
     if not listed:
         raise WorkspaceError(f"no view of {mode} in {shorten_path(views)}; expected for example made_001_{mode}")

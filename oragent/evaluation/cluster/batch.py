@@ -148,22 +148,13 @@ class BatchJobs:
         path = self._folder / f"{name}.sh"
         path.write_text(job_script(self._where, address, self._tls, self._folder / "logs", name), encoding="utf-8")
         path.chmod(0o700)
-        if self._system.standard_input:
-            text = path.read_text(encoding="utf-8")
-        else:
-            text = None
-        if self._system.standard_input:
-            words = self._system.submit
-        else:
-            words = (*self._system.submit, str(path))
+        text = path.read_text(encoding="utf-8") if self._system.standard_input else None
+        words = self._system.submit if self._system.standard_input else (*self._system.submit, str(path))
         answer = self._call_command(words, text)
         match = NUMBER.search(answer)
         if match is None:
             raise SandboxError(f"{words[0]} does not print the number of the job: {_one_line(answer)}")
-        if self._where.kind is not ClusterKind.PBS:
-            number = match.group()
-        else:
-            number = answer.split()[0]
+        number = match.group() if self._where.kind is not ClusterKind.PBS else answer.split()[0]
         self._jobs[number] = time.monotonic()
         self._event(f"job {number} submitted")
 

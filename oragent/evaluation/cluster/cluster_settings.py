@@ -193,10 +193,7 @@ def _is_loopback(host: str) -> bool:
 def _reason_text(problem: ValueError) -> str:
     """Return the message of an error in one line, without the text that pydantic adds."""
     errors = getattr(problem, "errors", None)
-    if callable(errors):
-        text = str(errors()[0]["msg"])
-    else:
-        text = str(problem)
+    text = str(errors()[0]["msg"]) if callable(errors) else str(problem)
     return text.removeprefix("Value error, ")
 
 

@@ -95,10 +95,7 @@ class Content:
 def gather_content(problem: Problem, root: Path) -> Content:
     """List the files to send to workers: the problem's folder, and data and checkpoints below the root."""
     folder, root = problem.folder.resolve(), root.resolve()
-    if folder.is_relative_to(root):
-        home = f"{ROOT}/{folder.relative_to(root).as_posix()}"
-    else:
-        home = f"{APART}/{folder.name}"
+    home = f"{ROOT}/{folder.relative_to(root).as_posix()}" if folder.is_relative_to(root) else f"{APART}/{folder.name}"
     home = home.removesuffix("/.")
     paths = {f"{home}/{path.relative_to(folder).as_posix()}": path for path in walk_files(folder)}
     for name in DATA:

@@ -170,10 +170,7 @@ class DaskClient:
     def _handle_message(self, message: dict[str, Any]) -> None:
         if "number" in message:
             # If not, the message is malformed.
-            if "answer" in message:
-                lost = None
-            else:
-                lost = EvaluationLost(_one_line(message["lost"]))
+            lost = None if "answer" in message else EvaluationLost(_one_line(message["lost"]))
             with self._lock:
                 future = self._futures.pop(int(message["number"]), None)
             if future is not None:

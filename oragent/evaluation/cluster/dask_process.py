@@ -230,18 +230,12 @@ class ClusterBridge:
         if odd := describe_oddity(handshake, time.time()):
             self._report_event(f"{handshake.host} ({address}): {odd}")
         self._roster.accept_worker(address)
-        if address in self._roster.workers:
-            places = self._roster.workers[address].places
-        else:
-            places = 0
+        places = self._roster.workers[address].places if address in self._roster.workers else 0
         self._send_engine(joined=address, places=places, handshake=handshake_to_json(handshake))
         self._assign_waiting()
 
     def _describe_weaker_isolation(self, handshake: Handshake) -> str:
-        if self._floor is not None:
-            missing = set(handshake.not_held) - self._floor
-        else:
-            missing = set()
+        missing = set(handshake.not_held) - self._floor if self._floor is not None else set()
         if not missing:
             return ""
         return (

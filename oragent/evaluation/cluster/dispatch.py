@@ -58,10 +58,7 @@ class LatenessRule:
         """Return the seconds after which a second copy of a job starts."""
         # The device scorer may measure twice, each time up to 1.2 times the limit.
         bound = job.limits.idle_s + 3 * job.limits.cpu_s
-        if len(recent) >= KNOWN:
-            usual = self.factor * max(recent)
-        else:
-            usual = bound
+        usual = self.factor * max(recent) if len(recent) >= KNOWN else bound
         return self.floor_s + min(usual, bound)
 
 
@@ -122,10 +119,7 @@ class Dispatcher:
         """Submit a copy of a job. Its place, which has been taken before, is released at its end."""
         self.counts["begun"] += 1
         try:
-            if along:
-                words = self._add_content(text)
-            else:
-                words = (text,)
+            words = self._add_content(text) if along else (text,)
             copy = asyncio.wrap_future(self._executor.submit(handle_request, *words))
         except (BrokenExecutor, RuntimeError) as problem:
             self._places.give_back()

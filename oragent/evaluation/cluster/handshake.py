@@ -149,10 +149,7 @@ def describe_weakest(workers: Sequence[Handshake]) -> str:
     if not missing:
         return ""
     count = sum(bool(worker.not_held) for worker in workers)
-    if len(workers) > 1:
-        workers_text = f"on {count} of {len(workers)} workers"
-    else:
-        workers_text = "on its worker"
+    workers_text = f"on {count} of {len(workers)} workers" if len(workers) > 1 else "on its worker"
     return f"{workers_text} a candidate could: {'; '.join(missing)} (details: 'oragent doctor --cluster')"
 
 
@@ -254,10 +251,7 @@ class WorkerRegistry:
         """Remove a worker and return the numbers of the copies that are lost with it."""
         worker = self.workers.pop(address, None)
         self._free.pop(address, None)
-        if worker:
-            lost = list(worker.running)
-        else:
-            lost = []
+        lost = list(worker.running) if worker else []
         for number in lost:
             del self._at[number]
         return lost
@@ -305,10 +299,7 @@ class WorkerRegistry:
     def end_copy(self, number: int, *, well: bool = True) -> None:
         """Record the end of a copy; ``well`` means that its machine had no problem."""
         address = self._at.pop(number, None)
-        if address:
-            worker = self.workers.get(address)
-        else:
-            worker = None
+        worker = self.workers.get(address) if address else None
         if worker is not None:
             worker.running.pop(number, None)
             if well:

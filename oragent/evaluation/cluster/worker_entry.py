@@ -71,10 +71,7 @@ def make_request(job: Job, content: Content) -> str:
 
 def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
     """Parse a job on a worker that has its content in a folder."""
-    if (folder / ROOT).is_dir():
-        root = folder / ROOT
-    else:
-        root = folder
+    root = folder / ROOT if (folder / ROOT).is_dir() else folder
     return Job(
         evaluator=folder / evaluator,
         source=plain["source"],

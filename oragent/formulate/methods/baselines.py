@@ -99,10 +99,7 @@ async def reflexion(session: FormulationSession) -> FormulationAttempt:
     memory: list[str] = []
     for trial in range(MAX_TRIALS):
         lessons = "\n".join(f"- {lesson}" for lesson in memory)
-        if memory:
-            memory_text = session.fill_prompt("reflexion", memory=lessons)
-        else:
-            memory_text = ""
+        memory_text = session.fill_prompt("reflexion", memory=lessons) if memory else ""
         now = await session.ask_and_run("reflexion", f"{session.fill_prompt('standard')}\n\n{memory_text}".strip())
         if trial == MAX_TRIALS - 1:
             break
@@ -133,10 +130,7 @@ async def _grow_thoughts(session: FormulationSession, unite: bool) -> Formulatio
         grown = [text for partial in survivors for text in await _propose(session, step, partial)]
         scored = [(await _score_thought(session, text), -index, text) for index, text in enumerate(grown)]
         survivors = [text for _, _, text in sorted(scored, reverse=True)[:KEPT]] or survivors
-    if unite:
-        role = "got"
-    else:
-        role = "tot"
+    role = "got" if unite else "tot"
     return await session.ask_and_run(
         role, f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('formulated', partial=survivors[0])}"
     )
@@ -204,10 +198,7 @@ def outcome_text(attempt: FormulationAttempt) -> str:
     if attempt.has_failed:
         return attempt.error
     values = str(attempt.ran.values)
-    if len(values) <= MAX_VALUE_CHARACTERS:
-        shown = values
-    else:
-        shown = f"{values[:MAX_VALUE_CHARACTERS]}..."
+    shown = values if len(values) <= MAX_VALUE_CHARACTERS else f"{values[:MAX_VALUE_CHARACTERS]}..."
     return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {shown}"
 
 

@@ -155,10 +155,7 @@ class Matcher:
             keys = self._pool.keys_of(sets, self._read.tables[number].keys)
             self._places[number] = {key: place for place, key in enumerate(map(tuple, keys.tolist()))}
         places = self._places[number]
-        if sets == target.sets:
-            chosen = list(target.keys)
-        else:
-            chosen = [target.keys[target.sets.index(name)] for name in sets]
+        chosen = list(target.keys) if sets == target.sets else [target.keys[target.sets.index(name)] for name in sets]
         cells = [places.get(key, -1) for key in zip(*(part.tolist() for part in chosen), strict=True)]
         if min(cells, default=-1) < 0:
             return None

@@ -259,10 +259,7 @@ def _read_models(ended: CommandResult, solve_s: float | None) -> tuple[list[Capt
 
 
 def _read_captured(read: ReadModel, point: bytes | None, solve_s: float | None) -> CapturedModel:
-    if point:
-        read_claim = read_point(point, len(read.columns))
-    else:
-        read_claim = ReadPoint("no point was recorded", None, None)
+    read_claim = read_point(point, len(read.columns)) if point else ReadPoint("no point was recorded", None, None)
     claim = ClaimedPoint(read_claim.status, read_claim.objective, read_claim.values)
     try:
         assembled = assemble(read)

@@ -132,16 +132,11 @@ class Snapshot:
         self, name: str, terms: dict[int, float], quadratic: list[dict[str, Any]], low: float, high: float
     ) -> None:
         """Add a quadratic row for each of its limits, with terms as ``quadratic_term`` returns them."""
-        if low == high:
-            sides = [("=", low)]
-        else:
-            sides = [(">=", low), ("<=", high)]
+        sides = [("=", low)] if low == high else [(">=", low), ("<=", high)]
         finite = [(relation, rhs) for relation, rhs in sides if math.isfinite(rhs)]
         for relation, rhs in finite:
-            if len(finite) > 1:
-                shown = f"{name}_{'least' if relation == '>=' else 'most'}"
-            else:
-                shown = name
+            side = "least" if relation == ">=" else "most"
+            shown = f"{name}_{side}" if len(finite) > 1 else name
             self.add_feature(
                 "quadratic_rows", name=shown, terms=terms, quadratic=quadratic, relation=relation, rhs=float(rhs)
             )

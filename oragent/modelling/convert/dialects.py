@@ -26,19 +26,13 @@ class PulpWriter(SourceWriter):
 
     def begin(self) -> str:
         """Write the empty problem."""
-        if self.structure.is_maximized:
-            sense = "pulp.LpMaximize"
-        else:
-            sense = "pulp.LpMinimize"
+        sense = "pulp.LpMaximize" if self.structure.is_maximized else "pulp.LpMinimize"
         return f"m = pulp.LpProblem({self.structure.name or 'model'!r}, {sense})"
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write variables with ``LpVariable.dicts``. Bounds that differ are set one by one."""
         name = self.variable(family.name)
-        if family.is_integer:
-            category = "pulp.LpInteger"
-        else:
-            category = "pulp.LpContinuous"
+        category = "pulp.LpInteger" if family.is_integer else "pulp.LpContinuous"
         sides = (("lowBound", family.low), ("upBound", family.high))
         bounds = ", ".join(f"{side}={self.figure(figure)}" for side, figure in sides if not figure.table)
         options = f"{bounds}{', ' if bounds else ''}cat={category}"
@@ -72,10 +66,7 @@ class PulpWriter(SourceWriter):
     def rows_text(self, rows: LoopRows) -> str:
         """Write rows in loops, with names."""
         labels = "".join(f"_{{{self.name('loop', dim.variable)}}}" for dim in rows.dims)
-        if not labels:
-            title = repr(rows.name)
-        else:
-            title = "f" + repr(rows.name.replace("{", "{{").replace("}", "}}") + labels)
+        title = repr(rows.name) if not labels else "f" + repr(rows.name.replace("{", "{{").replace("}", "}}") + labels)
         return self.nested(rows, f"m += {self.relation(rows)}, {title}")
 
     def end(self) -> str:
@@ -117,10 +108,7 @@ class PyomoWriter(SourceWriter):
         """Write data as a mutable parameter."""
         identifier = self.name("data", name)
         sets = "".join(f"m.{self.name('set', part)}, " for part in self.structure.parameter_sets[name])
-        if sets:
-            initial = self.dict_text(values)
-        else:
-            initial = number(values[()])
+        initial = self.dict_text(values) if sets else number(values[()])
         return f"m.{identifier} = pe.Param({sets}initialize={initial}, mutable=True)"
 
     def variable(self, name: str) -> str:
@@ -136,10 +124,7 @@ class PyomoWriter(SourceWriter):
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write a component of variables."""
-        if family.is_integer:
-            domain = "pe.Integers"
-        else:
-            domain = "pe.Reals"
+        domain = "pe.Integers" if family.is_integer else "pe.Reals"
         low, high = self.figure(family.low), self.figure(family.high)
         bounds = f"({low}, {high})"
         if family.low.table or family.high.table:
@@ -154,10 +139,7 @@ class PyomoWriter(SourceWriter):
 
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
-        if self.structure.is_maximized:
-            sense = "pe.maximize"
-        else:
-            sense = "pe.minimize"
+        sense = "pe.maximize" if self.structure.is_maximized else "pe.minimize"
         return f"m.{self.name('objective', self.structure.objective)} = pe.Objective(expr={expression}, sense={sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
@@ -171,10 +153,7 @@ class PyomoWriter(SourceWriter):
         """Write the solve and the output."""
         objective = self.name("objective", self.structure.objective)
         # Pyomo's interface to HiGHS supports neither quadratic terms nor sets.
-        if self.has_features:
-            solver = "gurobi_direct"
-        else:
-            solver = "appsi_highs"
+        solver = "gurobi_direct" if self.has_features else "appsi_highs"
         return (
             f'result = pe.SolverFactory("{solver}").solve(m)\n'
             f"print(result.solver.termination_condition, pe.value(m.{objective}))"
@@ -204,10 +183,7 @@ class GurobiWriter(SourceWriter):
 
     def variables_text(self, family: LoopVariables) -> str:
         """Write variables with ``addVars``."""
-        if family.is_integer:
-            kind = "gp.GRB.INTEGER"
-        else:
-            kind = "gp.GRB.CONTINUOUS"
+        kind = "gp.GRB.INTEGER" if family.is_integer else "gp.GRB.CONTINUOUS"
         options = f"lb={self._bound(family, family.low)}, ub={self._bound(family, family.high)}, vtype={kind}"
         name = self.variable(family.name)
         if not family.dims:
@@ -230,10 +206,7 @@ class GurobiWriter(SourceWriter):
 
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
-        if self.structure.is_maximized:
-            sense = "gp.GRB.MAXIMIZE"
-        else:
-            sense = "gp.GRB.MINIMIZE"
+        sense = "gp.GRB.MAXIMIZE" if self.structure.is_maximized else "gp.GRB.MINIMIZE"
         return f"m.setObjective({expression}, {sense})"
 
     def rows_text(self, rows: LoopRows) -> str:
@@ -297,10 +270,7 @@ class MathOptWriter(SourceWriter):
         # OR-Tools' HiGHS crashes in processes that load other copies of SCIP or HiGHS.
         families = self.structure.variables
         is_mixed = any(family.is_integer or family.integer_keys for family in families)
-        if is_mixed or self.has_features:
-            solver = "GSCIP"
-        else:
-            solver = "GLOP"
+        solver = "GSCIP" if is_mixed or self.has_features else "GLOP"
         return (
             f"result = mathopt.solve(m, mathopt.SolverType.{solver})\n"
             "has_point = result.has_primal_feasible_solution()\n"

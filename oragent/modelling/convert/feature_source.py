@@ -53,10 +53,7 @@ def check_features(model: IndexedModel, form: str) -> None:
     if not lacking:
         return
     able = [name for name, features in ABLE.items() if used <= features]
-    if able:
-        hint = f"convert to {' or '.join(able)}, .lp or .json"
-    else:
-        hint = "convert to .lp or .json"
+    hint = f"convert to {' or '.join(able)}, .lp or .json" if able else "convert to .lp or .json"
     parts = ", ".join(name.replace("_", " ") for name in lacking)
     raise ModellingError(f"source for {form} does not support {parts}: {hint}")
 
@@ -109,10 +106,7 @@ class FeatureWriter:
         relation = f"{terms} {SIGNS[row.relation]} {number(row.rhs)}"
         if self._form == "pyomo":
             return f"m.{self._writer.name('rows', row.name)} = pe.Constraint(expr={relation})"
-        if self._form == "gurobipy":
-            method = "addQConstr"
-        else:
-            method = "add_quadratic_constraint"
+        method = "addQConstr" if self._form == "gurobipy" else "add_quadratic_constraint"
         return f"m.{method}({relation}, name={row.name!r})"
 
     def _indicator(self, part: Indicator[int], at: int) -> str:
@@ -120,10 +114,7 @@ class FeatureWriter:
         binary = self._column[part.binary]
         if self._form == "gurobipy":
             return f"m.addGenConstrIndicator({binary}, {part.active}, {relation}, name={part.name!r})"
-        if part.active:
-            zero = ""
-        else:
-            zero = ", activate_on_zero=True"
+        zero = "" if part.active else ", activate_on_zero=True"
         return (
             f"m.add_indicator_constraint(indicator={binary}, implied_constraint={relation}{zero}, name={part.name!r})"
         )
@@ -140,23 +131,14 @@ class FeatureWriter:
     def _gurobi_lines(self) -> Iterator[str]:
         features, column = self._model.features, self._column
         for semi in features.semi_continuous:
-            if self._model.integer[semi.variable]:
-                kind = "SEMIINT"
-            else:
-                kind = "SEMICONT"
+            kind = "SEMIINT" if self._model.integer[semi.variable] else "SEMICONT"
             yield f"{column[semi.variable]}.VType = gp.GRB.{kind}"
         for absolute in features.absolutes:
             yield f"m.addGenConstrAbs({column[absolute.output]}, {column[absolute.input]}, name={absolute.name!r})"
         for extreme in features.extremes:
             inputs = ", ".join(column[input_name] for input_name in extreme.inputs)
-            if extreme.constant is None:
-                constant = ""
-            else:
-                constant = f"constant={number(extreme.constant)}, "
-            if extreme.largest:
-                method = "addGenConstrMax"
-            else:
-                method = "addGenConstrMin"
+            constant = "" if extreme.constant is None else f"constant={number(extreme.constant)}, "
+            method = "addGenConstrMax" if extreme.largest else "addGenConstrMin"
             yield f"m.{method}({column[extreme.output]}, [{inputs}], {constant}name={extreme.name!r})"
         for product in features.products:
             inputs = ", ".join(column[input_name] for input_name in product.inputs)

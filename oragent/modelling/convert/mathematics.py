@@ -150,10 +150,7 @@ def to_mathml(milp: Milp) -> str:
     milp.require_linear("this form in MathML")
     paragraphs = []
     for label, tokens in formula_lines(milp):
-        if label:
-            shown = f' <span class="label">{escape(plain(label))}</span>'
-        else:
-            shown = ""
+        shown = f' <span class="label">{escape(plain(label))}</span>' if label else ""
         terms = ("".join(map(_mathml_token, part)) for part in _split_terms(tokens))
         paragraphs.append(f"<p>{' '.join(f'<math><mrow>{term}</mrow></math>' for term in terms)}{shown}</p>")
     return f"<div>{''.join(paragraphs)}</div>"
@@ -173,8 +170,5 @@ def _split_terms(tokens: Sequence[FormulaToken]) -> Iterator[list[FormulaToken]]
 
 def _mathml_token(token: FormulaToken) -> str:
     tag = MATHML_TAGS.get(token.word, "mi")
-    if token.word is Word.NAME:
-        text = plain(token.text)
-    else:
-        text = MATHML_SYMBOLS.get(token.text, token.text)
+    text = plain(token.text) if token.word is Word.NAME else MATHML_SYMBOLS.get(token.text, token.text)
     return f"<{tag}>{escape(text)}</{tag}>"

@@ -53,10 +53,7 @@ def to_pulp(milp: Milp) -> PulpForm:
     columns = {}
     for variable in safe.variables:
         bounds = (bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
-        if variable.is_integer:
-            category = pulp.LpInteger
-        else:
-            category = pulp.LpContinuous
+        category = pulp.LpInteger if variable.is_integer else pulp.LpContinuous
         columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
     terms = safe.objective.terms
     # Zero costs are included, because PuLP drops variables that occur nowhere.
@@ -75,10 +72,7 @@ def from_pulp(problem: Any) -> Milp:
     Raises:
         ModellingError: The problem has no variable, has special ordered sets, or has figures that are not finite.
     """
-    if hasattr(problem, "toDict"):
-        data = problem.toDict()
-    else:
-        data = problem.to_dict()
+    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
     return from_pulp_dict(data, problem.objective.constant if problem.objective is not None else 0.0)
 
 
@@ -115,14 +109,8 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
 
 def read_variable(entry: Mapping[str, Any]) -> Variable:
     """Read name, bounds and category of a variable in the form of ``LpProblem.to_dict()``."""
-    if entry["lowBound"] is None:
-        low = -INFINITY
-    else:
-        low = entry["lowBound"]
-    if entry["upBound"] is None:
-        high = INFINITY
-    else:
-        high = entry["upBound"]
+    low = -INFINITY if entry["lowBound"] is None else entry["lowBound"]
+    high = INFINITY if entry["upBound"] is None else entry["upBound"]
     if entry["cat"] == "Binary":
         low, high = max(low, 0), min(high, 1)
     return Variable(entry["name"], low, high, KINDS[entry["cat"]])
@@ -136,10 +124,7 @@ def _read_rows(entries: list[Mapping[str, Any]], names: set[str]) -> Iterator[Ro
         while not name or (entry["name"] is None and name in taken):
             unnamed += 1
             name = f"_C{unnamed}"
-        if entry["constant"]:
-            rhs = -entry["constant"]
-        else:
-            rhs = 0.0
+        rhs = -entry["constant"] if entry["constant"] else 0.0
         yield Row(name, _read_terms(entry["coefficients"], names), RELATIONS[entry["sense"]], rhs)
 
 

@@ -59,10 +59,7 @@ def figure(value: float) -> str:
     if not NOISE <= abs(value) < 1e15:
         return number(value)
     decimals = max(2, DIGITS - 1 - math.floor(math.log10(abs(value))))
-    if abs(value) >= 1e-4:
-        text = f"{value:,.{decimals}f}"
-    else:
-        text = f"{value:.{DIGITS}g}"
+    text = f"{value:,.{decimals}f}" if abs(value) >= 0.0001 else f"{value:.{DIGITS}g}"
     if "." in text and "e" not in text:
         return text.rstrip("0").rstrip(".")
     return text

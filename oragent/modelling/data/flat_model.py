@@ -146,14 +146,8 @@ class Row:
     @property
     def limits(self) -> tuple[float, float]:
         """Return the lower and the upper limit of the left side."""
-        if self.relation is Relation.AT_MOST:
-            low = -INFINITY
-        else:
-            low = self.rhs
-        if self.relation is Relation.AT_LEAST:
-            high = INFINITY
-        else:
-            high = self.rhs
+        low = -INFINITY if self.relation is Relation.AT_MOST else self.rhs
+        high = INFINITY if self.relation is Relation.AT_LEAST else self.rhs
         return low, high
 
 

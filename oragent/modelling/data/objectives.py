@@ -107,11 +107,10 @@ def sum_objectives(parts: Sequence[tuple[float, IndexedObjective]]) -> IndexedOb
 def _sum_text(factors: Sequence[float], names: Sequence[str]) -> str:
     text = ""
     for factor, name in zip(factors, names, strict=True):
-        sign = ("- " if factor < 0 else "+ ") if text else ""
-        if abs(factor) == 1:
-            size = ""
-        else:
-            size = f"{number(abs(factor))} * "
+        sign = ""
+        if text:
+            sign = "- " if factor < 0 else "+ "
+        size = "" if abs(factor) == 1 else f"{number(abs(factor))} * "
         text = f"{text} {sign}{size}{name_text(name)}".lstrip()
     return text
 
@@ -138,9 +137,6 @@ def further_objectives(objectives: Sequence[IndexedObjective]) -> list[IndexedOb
         weight = weight_of[id(goal)]
         if goal.priority == own.priority:
             weight /= weight_of[id(own)]
-        if weight:
-            priority = goal.priority - own.priority
-        else:
-            priority = 0
+        priority = goal.priority - own.priority if weight else 0
         others.append(replace(goal, weight=weight, priority=priority))
     return others

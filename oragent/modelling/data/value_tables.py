@@ -122,10 +122,7 @@ def _make_family(
     values: Mapping[str, float],
 ) -> DecisionFamily:
     shared = {units[member.variable] for member in entries.values()}
-    if len(shared) == 1:
-        unit = shared.pop()
-    else:
-        unit = ""
+    unit = shared.pop() if len(shared) == 1 else ""
     if len(entries) == 1:
         (member,) = entries.values()
         return DecisionFamily(member.text, {(): member.variable}, values, unit)
@@ -244,10 +241,7 @@ class Block:
 
     def omission_note(self, hidden: int = 0) -> str:
         """Describe omitted values, hidden rows and zeros in words; empty if nothing is omitted."""
-        if hidden:
-            parts = [f"and {hidden:,} more"]
-        else:
-            parts = []
+        parts = [f"and {hidden:,} more"] if hidden else []
         if self.zeros and not self.rows:
             return f"all {self.zeros:,} are zero"
         return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
@@ -278,11 +272,9 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
     out: list[str] = []
     for index, table in enumerate(tables):
         waiting = len(tables) - index - 1
-        if waiting:
-            room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1)
-        else:
-            room = lines - len(out)
-        room = max(room, min(MIN_LINES, lines - len(out) - (1 if waiting else 0)))
+        # A note on omitted tables takes a line.
+        available = lines - len(out) - bool(waiting)
+        room = max(available // (waiting + 1), min(MIN_LINES, available))
         if room < min(MIN_LINES, 2 + len(table.rows)):
             return [*out, f"and {waiting + 1:,} more table{'s' if waiting else ''}"][:lines]
         out += _block_lines(table, width, room)
@@ -356,10 +348,7 @@ def _block_lines(table: Block, width: int, room: int) -> list[str]:
         sizes[sizes.index(max(sizes))] -= 1
     noted = bool(table.omission_note())
     headed = any(table.heads[: table.labels]) or len(table.heads) > table.labels + 1
-    if 1 + headed + len(table.rows) + noted <= room:
-        shown_rows = len(table.rows)
-    else:
-        shown_rows = max(0, room - 2 - headed)
+    shown_rows = len(table.rows) if 1 + headed + len(table.rows) + noted <= room else max(0, room - 2 - headed)
     out = [table.title]
     if table.rows and headed:
         out.append(_format_line(table.heads, sizes, table.labels))
@@ -379,10 +368,7 @@ def _unfold(table: Block) -> Block:
 def _format_line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
     line = "  "
     for index, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
-        if cell_len(cell) <= size:
-            text = cell
-        else:
-            text = f"{set_cell_size(cell, size - 1)}…"
+        text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
         pad = " " * max(0, size - cell_len(text))
         line += ("  " if index else "") + (text + pad if index < labels else pad + text)
     return line

@@ -152,10 +152,7 @@ def generate_products(seed: int, categories: int, count: int) -> dict[str, Any]:
         raise ModellingError(f"{count} products for {categories} categories: expected at least one each")
     table = []
     for number in range(count):
-        if number < categories:
-            category = number
-        else:
-            category = int(rng.integers(categories))
+        category = number if number < categories else int(rng.integers(categories))
         product: dict[str, Any] = {
             "name": f"P{number + 1}",
             "category": f"C{category + 1}",

@@ -137,10 +137,7 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
     variables += [Variable(f"store {m}", unit="casks", meaning=f"kept after month {m}") for m in months]
     rows = [Row(f"cleaning {m}", {f"brew {m}": 1, f"clean {m}": -total}, Relation.AT_MOST, 0) for m in months]
     for month, amount in zip(months, demand, strict=True):
-        if month > 1:
-            previous = {f"store {month - 1}": 1}
-        else:
-            previous = {}
+        previous = {f"store {month - 1}": 1} if month > 1 else {}
         terms = {f"brew {month}": 1, f"store {month}": -1} | previous
         rows.append(Row(f"balance {month}", terms, Relation.EQUAL, amount, f"deliver {amount} casks"))
     prices = {"clean": setup, "brew": unit, "store": storage}
@@ -240,15 +237,9 @@ def _build_model(
         rows.append(Row(f"one at most after {job}", {arcs[job, to]: 1 for to in setup[job]}, Relation.AT_MOST, 1))
         rows.append(Row(f"late {job}", {f"late {job}": 1, f"end of {job}": -1}, Relation.AT_LEAST, -due[job]))
     for (first, job), arc in arcs.items():
-        if first != "start":
-            previous = {f"end of {first}": -1.0}
-        else:
-            previous = {}
+        previous = {f"end of {first}": -1.0} if first != "start" else {}
         # Largest difference of the completion times if the job is not the successor.
-        if first != "start":
-            slack = horizon - quickest[job]
-        else:
-            slack = 0
+        slack = horizon - quickest[job] if first != "start" else 0
         terms = {f"end of {job}": 1.0, arc: -float(takes[first, job] + slack)} | previous
         rows.append(Row(f"time of {arc}", terms, Relation.AT_LEAST, -slack))
     costs = {f"late {job}": weight[job] for job in jobs}

@@ -107,10 +107,7 @@ def mps_with_features(body: str, extra: ExtraRows, sets: Iterable[OrderedSet[str
         flags=re.MULTILINE,
     )
     # Gurobi reads SOS only before quadratic terms.
-    if "\nQUADOBJ" in body:
-        marker = "\nQUADOBJ"
-    else:
-        marker = "\nENDATA"
+    marker = "\nQUADOBJ" if "\nQUADOBJ" in body else "\nENDATA"
     body = body.replace(marker, "\n" + "".join(_mps_sets(sets)) + marker[1:], 1)
     return "".join(notes) + body.replace("\nENDATA", "\n" + "".join(_mps_sections(extra)) + "ENDATA", 1)
 
@@ -186,10 +183,7 @@ def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tup
         if section not in SECTIONS or line.startswith("*") or not words:
             remaining.append(line)
             continue
-        if is_header:
-            complaint = reader.begin(words)
-        else:
-            complaint = reader.read(section, words)
+        complaint = reader.begin(words) if is_header else reader.read(section, words)
         if complaint:
             raise ModellingError(f"line {number}: {complaint}: {quoted(line.strip())}; not a model in MPS form")
     return "\n".join(remaining) + "\n", reader.result()
@@ -219,10 +213,7 @@ class _SectionReader:
 
     def _set(self, words: list[str]) -> str:
         if words[0].upper() in ("S1", "S2") and not (len(words) == 2 and words[0] in self._columns):
-            if len(words) > 2 and NUMBER.fullmatch(words[-1]):
-                named = words[1:-1]
-            else:
-                named = words[1:]
+            named = words[1:-1] if len(words) > 2 and NUMBER.fullmatch(words[-1]) else words[1:]
             self._sets.append((named[-1] if named else f"SOS{len(self._sets)}", int(words[0][1]), {}))
             return ""
         if len(words) not in (2, 3) or words[-2] not in self._columns or not NUMBER.fullmatch(words[-1]):
@@ -324,10 +315,7 @@ def lp_with_features(body: str, milp: Milp) -> str:
         ends += ["General Constraints", *general]
     if ends:
         body = LP_END.sub("\n".join([*ends, "end"]), body, count=1)
-    if features.goals:
-        section = _lp_objectives(milp)
-    else:
-        section = _lp_objective(milp)
+    section = _lp_objectives(milp) if features.goals else _lp_objective(milp)
     return section + body[body.index("\nst\n") + 1 :]
 
 
@@ -338,10 +326,7 @@ def _lp_terms(terms: Mapping[str, float]) -> str:
 def _lp_products(terms: Iterable[QuadraticTerm[str]]) -> str:
     parts = []
     for term in terms:
-        if term.first == term.second:
-            product = f"{term.first} ^ 2"
-        else:
-            product = f"{term.first} * {term.second}"
+        product = f"{term.first} ^ 2" if term.first == term.second else f"{term.first} * {term.second}"
         parts.append(f"{'-' if term.value < 0 else '+'} {_number(abs(term.value))} {product}")
     return f"[ {' '.join(parts)} ]"
 
@@ -367,10 +352,7 @@ def _lp_general(features: ModelFeatures[str]) -> Iterator[str]:
     for absolute in features.absolutes:
         yield f" {_word(absolute.name)}: {absolute.output} = ABS ( {absolute.input} )"
     for extreme in features.extremes:
-        if extreme.constant is None:
-            constant = []
-        else:
-            constant = [_number(extreme.constant)]
+        constant = [] if extreme.constant is None else [_number(extreme.constant)]
         inputs = " , ".join([*extreme.inputs, *constant])
         yield f" {_word(extreme.name)}: {extreme.output} = {'MAX' if extreme.largest else 'MIN'} ( {inputs} )"
     for product in features.products:
@@ -391,10 +373,7 @@ def _lp_objective(milp: Milp) -> str:
     square = [replace(term, value=2 * term.value) for term in milp.features.quadratic]
     # Some readers take a constant after the bracket for a variable.
     parts = [_lp_terms(costs), _lp_constant(milp.objective.constant), f"+ {_lp_products(square)} / 2" if square else ""]
-    if milp.sense is Sense.MAXIMIZE:
-        word = "max"
-    else:
-        word = "min"
+    word = "max" if milp.sense is Sense.MAXIMIZE else "min"
     return f"{word}\n {_word(milp.objective.name) if milp.objective.name else 'obj'}: {' '.join(filter(None, parts))}\n"
 
 
@@ -415,10 +394,7 @@ def _lp_objectives(milp: Milp) -> str:
     first = FurtherObjective(milp.objective.name or "obj", costs, milp.sense, milp.objective.constant)
     taken: set[str] = set()
     for goal in (first, *milp.features.goals):
-        if goal.sense is milp.sense:
-            weight = goal.weight
-        else:
-            weight = -goal.weight
+        weight = goal.weight if goal.sense is milp.sense else -goal.weight
         name = free_name(_word(goal.name), taken)
         terms = _lp_terms(goal.terms) or f"0 {milp.variables[0].name}"
         slack = f"AbsTol={_number(goal.slack_amount)} RelTol={_number(goal.slack)}"

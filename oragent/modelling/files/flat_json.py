@@ -46,10 +46,7 @@ def point_from_json(text: str | bytes) -> dict[str, float]:
         ModellingError: The text is not JSON, or contains no values.
     """
     data = load_json(text, "a point")
-    if isinstance(data, dict) and isinstance(data.get("values"), dict):
-        values = data.get("values")
-    else:
-        values = data
+    values = data.get("values") if isinstance(data, dict) and isinstance(data.get("values"), dict) else data
     if not isinstance(values, dict) or not values:
         raise ModellingError(
             "not a point: expected an object with a number by variable, or a solution.json with values"
@@ -194,10 +191,7 @@ def check_keys(value: object, what: str, allowed: set[str], needed: set[str]) ->
     for key in value:
         if key not in allowed:
             near = difflib.get_close_matches(str(key), allowed, 1)
-            if near:
-                meant = f"did you mean '{near[0]}'?"
-            else:
-                meant = f"expected {', '.join(sorted(allowed))}"
+            meant = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(sorted(allowed))}"
             raise ModellingError(f"{what} has the unknown key {quoted(str(key))}: {meant}")
     for key in sorted(needed - value.keys()):
         raise ModellingError(f"{what} has no '{key}': expected {', '.join(sorted(needed))}")

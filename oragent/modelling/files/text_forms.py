@@ -171,19 +171,13 @@ def from_text(text: str, form: str) -> Milp:
     engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
-        if form == "lp":
-            sent = _split_ranges(text)
-        else:
-            sent = text
+        sent = _split_ranges(text) if form == "lp" else text
         path.write_text(sent)
         engine.setOptionValue("log_file", f"{folder}/log")
         engine.setOptionValue("log_to_console", False)
         engine.setOptionValue("output_flag", True)
         status = engine.readModel(str(path))
-        if (Path(folder) / "log").exists():
-            log = (Path(folder) / "log").read_text(errors="replace")
-        else:
-            log = ""
+        log = (Path(folder) / "log").read_text(errors="replace") if (Path(folder) / "log").exists() else ""
     if status == highspy.HighsStatus.kError:
         raise ModellingError(
             f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, a linear or "
@@ -196,10 +190,7 @@ def from_text(text: str, form: str) -> Milp:
         milp = replace(milp, sense=Sense.MAXIMIZE)
     # HiGHS does not return the name of the objective.
     match = OBJECTIVE_NAMES[form].search(text)
-    if match and not UNNAMED.fullmatch(match[1]):
-        stated = match[1]
-    else:
-        stated = ""
+    stated = match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
     objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
     milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=_own_names(features, names))
     return rename_milp(milp, names["variable"], names["row"])
@@ -232,10 +223,7 @@ def _describe_failure(log: str, sent: str) -> str:
 def _split_ranges(text: str) -> str:
     """Return an LP file with split rows, because HiGHS rejects two limits on lines of their own."""
     start = LP_ROWS.search(text)
-    if start:
-        end = LP_REST.search(text, start.end())
-    else:
-        end = None
+    end = LP_REST.search(text, start.end()) if start else None
     if start is None or end is None:
         return text
 
@@ -299,10 +287,7 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     if not variables:
         raise ModellingError(f"not a model in {form.upper()} form: no variable was found in it")
     costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
-    if lp.sense_ == highspy.ObjSense.kMaximize:
-        sense = Sense.MAXIMIZE
-    else:
-        sense = Sense.MINIMIZE
+    sense = Sense.MAXIMIZE if lp.sense_ == highspy.ObjSense.kMaximize else Sense.MINIMIZE
     objective = Objective(costs, lp.offset_)
     return Milp(
         variables, tuple(_build_rows(lp, columns, rows)), objective, sense, features=ModelFeatures(semi_continuous=semi)
@@ -338,10 +323,7 @@ def _with_noted_names(milp: Milp, names: Mapping[str, Mapping[str, str]]) -> Mil
 def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
     matrix = lp.a_matrix_
     rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
-    if rowwise:
-        width = lp.num_col_
-    else:
-        width = lp.num_row_
+    width = lp.num_col_ if rowwise else lp.num_row_
     lines = Sparse(np.array(matrix.start_), np.array(matrix.index_), np.array(matrix.value_), width)
     if not rowwise:
         lines = lines.transpose()
@@ -378,10 +360,7 @@ def check_mps(text: str) -> CheckedMps:
     for number, line in enumerate(text.splitlines(), 1):
         if check.section == "ENDATA" or not line.strip() or line.startswith("*"):
             continue
-        if not line[0].isspace():
-            complaint = check.read_header(line)
-        else:
-            complaint = check.read_line(line)
+        complaint = check.read_header(line) if not line[0].isspace() else check.read_line(line)
         if complaint:
             raise ModellingError(f"line {number}: {complaint}: {quoted(line.strip())}; not a model in MPS form")
     if check.section != "ENDATA":

@@ -115,10 +115,7 @@ def current_part(milp: Milp, changes: Iterable[ModelChange], change_to: ModelCha
     if change_to.part is ChangedPart.ROW:
         low, high = milp.row(change_to.subject).limits
         return replace(change_to, low=low, high=high)
-    if change_to.part is ChangedPart.COST:
-        terms = milp.objective.terms
-    else:
-        terms = milp.row(change_to.subject).terms
+    terms = milp.objective.terms if change_to.part is ChangedPart.COST else milp.row(change_to.subject).terms
     value = terms.get(milp.variable(change_to.variable).name, 0.0)
     return replace(change_to, low=value, high=value)
 
@@ -144,9 +141,7 @@ def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
         if change.part is ChangedPart.COST and change.subject == OBJECTIVE
     }
     variables = tuple(
-        replace(variable, low=bounds[variable.name].low, high=bounds[variable.name].high)
-        if variable.name in bounds
-        else variable
+        replace(variable, low=bounds.get(variable.name, variable).low, high=bounds.get(variable.name, variable).high)
         for variable in milp.variables
     )
     objective = replace(milp.objective, terms=_merge_terms(milp.objective.terms, costs))
@@ -170,10 +165,7 @@ def _apply_to_row(row: Row, changes: list[ModelChange], taken: set[str]) -> list
     if isfinite(limits.low):
         rows.append(replace(row, relation=Relation.AT_LEAST, rhs=limits.low))
     if isfinite(limits.high):
-        if rows:
-            name = free_name(f"{row.name} most", taken)
-        else:
-            name = row.name
+        name = free_name(f"{row.name} most", taken) if rows else row.name
         rows.append(replace(row, name=name, relation=Relation.AT_MOST, rhs=limits.high))
     return rows
 

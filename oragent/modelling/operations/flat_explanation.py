@@ -85,15 +85,9 @@ def _status_text(milp: Milp, solution: Solution) -> str:
     if solution.status is SolveStatus.FEASIBLE:
         assert solution.objective is not None
         assert solution.bound is not None
-        if milp.sense is Sense.MINIMIZE:
-            words = "smaller"
-        else:
-            words = "larger"
+        words = "smaller" if milp.sense is Sense.MINIMIZE else "larger"
         is_bounded = abs(solution.bound) < INFINITY
-        if is_bounded:
-            reach = f"none can be {words} than {figure(solution.bound)}"
-        else:
-            reach = "no bound is known"
+        reach = f"none can be {words} than {figure(solution.bound)}" if is_bounded else "no bound is known"
         return f"Feasible, not proven to be the best: {figure(solution.objective)}{_unit_text(milp)}; {reach}."
     return {
         SolveStatus.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
@@ -123,10 +117,7 @@ def _worth_text(milp: Milp, solution: Solution, row: Row, exact: bool) -> str:
     if not milp.has_integers:
         if solution.sensitivity is None:
             return ""
-        if exact:
-            slopes = marginal(milp, solution, row.name)
-        else:
-            slopes = None
+        slopes = marginal(milp, solution, row.name) if exact else None
         return _slopes_text(milp, solution.sensitivity, row, slopes)
     parts = [
         f"with {source.source.removeprefix('the model with ')}, each unit more would change the objective by "
@@ -146,10 +137,7 @@ def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | N
         else:
             low, high = (None, None)
         rate = prices.duals[row.name]
-        if low and high:
-            interval = ValueRange(low.until, high.until)
-        else:
-            interval = prices.rhs_ranges[row.name]
+        interval = ValueRange(low.until, high.until) if low and high else prices.rhs_ranges[row.name]
         return f": each unit more changes the objective by {_change_text(milp, rate)}{_range_text(interval)}"
     more = _slope_text(milp, slopes.more, 1.0, "more", "up to")
     return f": {more}; {_slope_text(milp, slopes.less, -1.0, 'less', 'down to')}"
@@ -158,10 +146,7 @@ def _slopes_text(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | N
 def _slope_text(milp: Milp, slope: Slope | None, sign: float, word: str, reach: str) -> str:
     if slope is None:
         return f"with a little {word} of it there may be no optimum"
-    if abs(slope.until) < INFINITY:
-        until = f", {reach} {figure(slope.until)}"
-    else:
-        until = ""
+    until = f", {reach} {figure(slope.until)}" if abs(slope.until) < INFINITY else ""
     return f"each unit {word} changes the objective by {_change_text(milp, sign * slope.rate)}{until}"
 
 
@@ -179,26 +164,17 @@ def _bound_remarks(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
         value, cost = solution.values[variable.name], prices.reduced_costs[variable.name]
         if value not in (variable.low, variable.high) or variable.low == variable.high:
             continue
-        if milp.has_integers:
-            would = "With the integers relaxed, each"
-        else:
-            would = "Each"
+        would = "With the integers relaxed, each" if milp.has_integers else "Each"
         change = f"{_change_text(milp, cost)}{_range_text(prices.bound_ranges[variable.name])}"
         text = f"{_value_text(variable, value)}. {would} unit more of it would change the objective by {change}."
         yield ModelRemark(Topic.BOUND, variable.name, text + _entry_text(milp, variable, prices))
 
 
 def _value_text(variable: Variable, value: float) -> str:
-    if variable.unit:
-        unit = f" {plain(variable.unit, 20)}"
-    else:
-        unit = ""
+    unit = f" {plain(variable.unit, 20)}" if variable.unit else ""
     if value == variable.low == 0.0:
         return f"{quoted(variable.name)} is not used"
-    if value == variable.low:
-        side = "least"
-    else:
-        side = "largest"
+    side = "least" if value == variable.low else "largest"
     return f"{quoted(variable.name)} stands at its {side} value, {figure(value)}{unit}"
 
 
@@ -248,18 +224,9 @@ def explain_infeasible(
     except ModellingError as problem:
         yield ModelRemark(Topic.CONFLICT, "", f"Which parts cannot hold together was not found: {problem}.")
         return
-    if subset.irreducible:
-        sure = "without any one of them the rest can"
-    else:
-        sure = "one of them may be too many"
-    if len(subset.parts) == 1:
-        cannot = "This cannot hold"
-    else:
-        cannot = f"These {len(subset.parts)} cannot hold together"
-    if milp.has_integers:
-        whole = ", with whole numbers where they are asked for"
-    else:
-        whole = ""
+    sure = "without any one of them the rest can" if subset.irreducible else "one of them may be too many"
+    cannot = "This cannot hold" if len(subset.parts) == 1 else f"These {len(subset.parts)} cannot hold together"
+    whole = ", with whole numbers where they are asked for" if milp.has_integers else ""
     yield ModelRemark(Topic.CONFLICT, "", f"{cannot}{whole}; {sure}.")
     for part in subset.parts:
         yield ModelRemark(Topic.CONFLICT, part.name, _part_text(milp, part))
@@ -291,10 +258,7 @@ def _part_text(milp: Milp, part: ModelPart) -> str:
     row = milp.row(part.name)
     few = list(row.terms.items())[:TERMS]
     terms = " ".join(f"{'-' if value < 0 else '+'} {number(abs(value))} {quoted(name)}" for name, value in few)
-    if len(row.terms) > TERMS:
-        more = f" and {len(row.terms) - TERMS} terms more"
-    else:
-        more = ""
+    more = f" and {len(row.terms) - TERMS} terms more" if len(row.terms) > TERMS else ""
     return f"{quoted(part.name)}: {terms.removeprefix('+ ') or '0'}{more} {row.relation} {number(row.rhs)}."
 
 
@@ -308,10 +272,7 @@ def _repair_remarks(
         yield ModelRemark(Topic.NEAREST, "", text)
         return
     if near.total is not None:
-        if near.status is SolveStatus.OPTIMAL:
-            proven = "The least total change"
-        else:
-            proven = "A change, perhaps not the least,"
+        proven = "The least total change" if near.status is SolveStatus.OPTIMAL else "A change, perhaps not the least,"
         total = f"{proven} of right-hand sides that would do: {rounded(near.total)} in all."
         yield ModelRemark(Topic.NEAREST, "", total)
         for name, value in near.needed.items():

@@ -92,10 +92,7 @@ def match_optima(first: IndexedModel, second: IndexedModel, limits: SolveLimits,
             text = f"costs of {size} variable{'' if size == 1 else 's'}"
             arrays = _with_costs(first, second, shared, random)
         else:
-            if len(shared.data) > SHOWN:
-                more = ", ..."
-            else:
-                more = ""
+            more = ", ..." if len(shared.data) > SHOWN else ""
             text = f"data {', '.join(plain(name, 30) for name in shared.data[:SHOWN])}{more}"
             arrays = _with_data(first, second, shared, random)
         trials.append(_trial(text, *arrays, first, limits))

@@ -134,10 +134,7 @@ def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
 
 def _with_quadratic_limit(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
     terms = {column: float(by.cost[column]) for column in np.flatnonzero(by.cost).tolist()}
-    if by.sense.sign > 0:
-        relation = Relation.AT_MOST
-    else:
-        relation = Relation.AT_LEAST
+    relation = Relation.AT_MOST if by.sense.sign > 0 else Relation.AT_LEAST
     rows = arrays.features.quadratic_rows
     name = f"limit {len(rows) + 1} of an objective"
     row = QuadraticRow(name, terms, by.features.quadratic, relation, limit - by.constant)

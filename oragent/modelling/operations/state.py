@@ -77,10 +77,7 @@ class ModelStudy:
         key = tuple(render(change) for change in changes)
         if key not in self._models:
             if changes:
-                if key[:-1] in self._models:
-                    before = self.scenario(changes[:-1])
-                else:
-                    before = None
+                before = self.scenario(changes[:-1]) if key[:-1] in self._models else None
                 if before is None:
                     model = apply_changes(self.base, changes, self.base)
                 else:
@@ -122,18 +119,12 @@ class ModelStudy:
         outcome = self.solve(scenario)
         if outcome.point is None:
             if outcome.status is SolveStatus.UNKNOWN:
-                if outcome.ended_by:
-                    ended = f" (limit: {outcome.ended_by})"
-                else:
-                    ended = ""
+                ended = f" (limit: {outcome.ended_by})" if outcome.ended_by else ""
                 raise ModellingError(
                     f"no feasible point was found{ended}, so there are no values: try {continue_options(self.limits)}, "
                     "or another --solver"
                 )
-            if outcome.status is SolveStatus.INFEASIBLE:
-                hint = "ask 'conflict' or 'repair'"
-            else:
-                hint = "add a bound or a row"
+            hint = "ask 'conflict' or 'repair'" if outcome.status is SolveStatus.INFEASIBLE else "add a bound or a row"
             raise ModellingError(f"the model is {outcome.status}, so there are no values: {hint}")
         point = self.last_point(scenario)
         if point is None:

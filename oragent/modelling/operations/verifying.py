@@ -47,10 +47,7 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
     Raises:
         ModellingError: The file contains neither values nor a model, or the program fails or prints neither.
     """
-    if Path(request.file).is_absolute():
-        path = Path(request.file)
-    else:
-        path = study.folder / request.file
+    path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
     if is_program(path):
         return _verify_program(study, path, request.trials)
     if _is_model(path):
@@ -80,10 +77,7 @@ def _check_point(
     study.solve(scenario)
     unit = model.objective.unit
     worth = scenario.known.arrays.worth_at(vector)
-    if claim.objective is None:
-        claimed = None
-    else:
-        claimed = Figure.exact(claim.objective, unit)
+    claimed = None if claim.objective is None else Figure.exact(claim.objective, unit)
     holds = None
     if claim.objective is not None:
         holds = abs(claim.objective - worth) <= SAME * max(1.0, abs(worth))
@@ -157,10 +151,7 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
     if captured.outcome is not ProgramOutcome.ENDED:
         last = captured.stderr.strip().splitlines()[-1:] or [captured.reason]
         raise ModellingError(f"{shown}: the program ended with: {plain(last[0], 200)}")
-    if captured.models:
-        solved_model = captured.models[-1]
-    else:
-        solved_model = None
+    solved_model = captured.models[-1] if captured.models else None
     result = VerifyResult(source="output of a program")
     claim = _written(scenario.model, captured, shown)
     if solved_model is not None and solved_model.model is not None:

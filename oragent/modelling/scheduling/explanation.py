@@ -41,10 +41,7 @@ def explain_schedule(
     if schedule.goal is ScheduleGoal.MAKESPAN:
         path = critical_path(schedule, solution.starts)
         shown = ", then ".join(f"{quoted(step.interval)} ({step.start} to {step.end})" for step in path[:20])
-        if len(path) > 20:
-            rest = f", and {len(path) - 20} more"
-        else:
-            rest = ""
+        rest = f", and {len(path) - 20} more" if len(path) > 20 else ""
         lines.append(f"Critical path, {len(path)} intervals without a gap: {shown}{rest}.")
         lines.append("A later start of any of them makes this schedule longer.")
     else:
@@ -161,10 +158,7 @@ def _explain_machines(schedule: SchedulingModel, starts: Mapping[str, int]) -> I
 
 def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver: str) -> Iterator[str]:
     """Find an irreducible set of conflicting deadlines."""
-    if solver.startswith("CP-SAT") or solver == "bounds":
-        chosen = "cp-sat"
-    else:
-        chosen = "highs"
+    chosen = "cp-sat" if solver.startswith("CP-SAT") or solver == "bounds" else "highs"
     timed = [interval.name for interval in schedule.intervals if interval.deadline is not None]
     without = _without_deadlines(schedule, timed)
     free = solve_schedule(without, options, chosen)

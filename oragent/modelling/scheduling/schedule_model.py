@@ -198,10 +198,7 @@ def solve_schedule(
     limits = options or SolverOptions()
     chosen = solver or ("cp-sat" if find_spec("ortools") else "highs")
     started = time.perf_counter()
-    if chosen == "cp-sat":
-        solution = _solve_with_cp_sat(schedule, limits)
-    else:
-        solution = _solve_as_milp(schedule, limits, chosen)
+    solution = _solve_with_cp_sat(schedule, limits) if chosen == "cp-sat" else _solve_as_milp(schedule, limits, chosen)
     seconds = time.perf_counter() - started
     if not solution.starts:
         return SchedulingSolution(

@@ -146,10 +146,7 @@ def evaluate_point(
         return None
     objective = arrays.objective_at(point)
     fixed = duals and arrays.integer.any()
-    if fixed:
-        remainder = arrays.with_integers_at(point)
-    else:
-        remainder = arrays
+    remainder = arrays.with_integers_at(point) if fixed else arrays
     return replace(
         _solution_at(milp, arrays, point),
         bound=bound,

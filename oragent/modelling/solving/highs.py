@@ -186,19 +186,10 @@ def run_highs(
     claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
     info, solution = solver.getInfo(), solver.getSolution()
     has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not SolverClaim.NO_OPTIMUM
-    if has_point:
-        values = np.array(solution.col_value)
-    else:
-        values = None
+    values = np.array(solution.col_value) if has_point else None
     is_linear = not arrays.integer.any() and not arrays.features.semi_continuous
-    if solution.dual_valid and is_linear:
-        duals = np.array(solution.row_dual)[: len(arrays.row_low)]
-    else:
-        duals = None
-    if is_linear:
-        bound = -arrays.sense.sign * np.inf
-    else:
-        bound = info.mip_dual_bound
+    duals = np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and is_linear else None
+    bound = -arrays.sense.sign * np.inf if is_linear else info.mip_dual_bound
     return HighsRun(claim, values, bound, duals, solver)
 
 

@@ -373,10 +373,7 @@ class _Builder:
 
     def _refuse_quadratic(self, term: QuadraticTerm[int], where: str, ability: Ability | None) -> None:
         pair = f"{quoted(self.name_of(term.first))} * {quoted(self.name_of(term.second))}"
-        if ability is None:
-            what = "is quadratic and not convex, or has integer variables"
-        else:
-            what = "has quadratic terms"
+        what = "is quadratic and not convex, or has integer variables" if ability is None else "has quadratic terms"
         raise ModellingError(
             f"{where} {what} ({pair}): choose a solver with {ability or Ability.QUADRATIC_OBJECTIVE}: "
             f"{_able(ability or Ability.QUADRATIC_OBJECTIVE)}"

@@ -12,7 +12,7 @@ from oragent._base.safe_load import parse_json
 from oragent._base.text_format import escape_text
 from oragent.evaluation.hardening import HardenedCase
 from oragent.ledger.database import Database
-from oragent.report.final_round import read_final
+from oragent.report.final_round import Final, read_final
 from oragent.report.fresh import Sets
 from oragent.report.hardened import read_hardened
 from oragent.report.held_out import best_text, read_check
@@ -66,12 +66,7 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         "figures": clean_value(dict(sets.figures)) if sets else {},
         "checks": escape_text(str(checks)) if checks.number else "",
         "hardened": [] if hardened is None else [_describe_case(case) for case in hardened.cases],
-        "final": None
-        if final is None
-        else {
-            "sentence": escape_text(final.sentence),
-            "ranked": [[escape_text(rank.id), str(rank.measured), rank.val] for rank in final.ranked],
-        },
+        "final": None if final is None else _describe_final(final),
         "limits": clean_value(dict(limits)) if isinstance(limits, dict) else {},
         "times": clean_value({name: value for name, value in val[1].items() if name.endswith(("seconds", "_s"))}),
         "head": _read_head(folder),
@@ -148,23 +143,24 @@ def _describe_picture(picture: Picture) -> dict[str, Any]:
     return {**described, **solution, "value": clean_value(picture.value)}
 
 
+def _describe_final(final: Final) -> dict[str, Any]:
+    ranked = [[escape_text(rank.id), str(rank.measured), rank.val] for rank in final.ranked]
+    return {"sentence": escape_text(final.sentence), "ranked": ranked}
+
+
 def _describe_sets(sets: Sets, val: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, Any]]:
     described = []
     pairs = {"val": compare_pairs(sets.direction, *val), **sets.pairs}
     for name, (seed, best) in sets.scores.items():
         pair = pairs.get(name)
-        if name == "val":
-            verdict = "the search chose the best by this set, so chance is part of it"
-        else:
-            verdict = ""
+        verdict = "the search chose the best by this set, so chance is part of it" if name == "val" else ""
+        paired = pair and {**vars(pair), "counts": pair.counts, "verdict": verdict or pair.verdict}
         described.append(
             {
                 "name": name,
                 "seed": {"score": seed.score, "interval": seed.interval},
                 "best": {"score": best.score, "interval": best.interval},
-                "pair": None
-                if pair is None
-                else {**vars(pair), "counts": pair.counts, "verdict": verdict or pair.verdict},
+                "pair": paired,
             }
         )
     return described
@@ -177,10 +173,7 @@ def read_ideas(reader: RunReader) -> dict[str, Any]:
         research = read_research(notes)
         grown: dict[tuple[str, str], int] = {}
         for note in notes:
-            if note.kind == MEMORY:
-                text = MemoryNote.load(note.text).text
-            else:
-                text = note.text
+            text = MemoryNote.load(note.text).text if note.kind == MEMORY else note.text
             if not RECORD.match(text) and " " in text:
                 grown.setdefault((note.kind, text), note.round)
     latest = sorted(((number, *key) for key, number in grown.items()), reverse=True)[:MAX_NOTES]

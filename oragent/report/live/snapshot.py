@@ -222,6 +222,7 @@ class RunReader:
             end, grid = database.read_meta("end") or "", database.read_meta("grid")
             leaders = find_leaders(database, about.direction)
             runs = is_running(self.folder)
+            stopped = "ended" if end else "interrupted"
             return RunSummary(
                 name=escape_text(self.folder.resolve().name),
                 problem=escape_text(about.problem),
@@ -245,7 +246,7 @@ class RunReader:
                 spent={**vars(spent), "seconds": elapsed_s},
                 rounds=rounds,
                 evaluations=int(evaluated["number"]),
-                state="running" if runs else "ended" if end else "interrupted",
+                state="running" if runs else stopped,
                 end=escape_text(end),
                 calls=_group_calls(database),
                 remarks=[escape_text(str(text)) for text in parse_json(database.read_meta("remarks") or "[]")],

@@ -233,16 +233,10 @@ class Ranking:
 
 def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
     """Rank strategies on their common blocks, by their gains over the seed heuristic (above 0 is better)."""
-    if gains:
-        common = sorted(set.intersection(*map(set, gains.values())))
-    else:
-        common = []
+    common = sorted(set.intersection(*map(set, gains.values()))) if gains else []
     names = list(gains)
     ranks = _mean_ranks([[gains[name][block] for name in names] for block in common], len(names))
-    if common:
-        order = sorted(range(len(names)), key=lambda at: ranks[at])
-    else:
-        order = []
+    order = sorted(range(len(names)), key=lambda at: ranks[at]) if common else []
     tests = [(first, second, *_compare(gains[first], gains[second])) for first, second in combinations(names, 2)]
     adjusted = adjust_holm([p for *_, p in tests])
     pairs = [RankedPair(first, second, gain, p) for (first, second, gain, _), p in zip(tests, adjusted, strict=True)]
@@ -288,10 +282,7 @@ def read_gains(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[Block, 
         seed, best = summary["seed_score"], summary["best_score"]
         if seed is None or best is None:
             continue
-        if summary["direction"] == "minimize":
-            sign = -1
-        else:
-            sign = 1
+        sign = -1 if summary["direction"] == "minimize" else 1
         name = f"{summary['strategy'] or 'auto'}{' with ' + summary['model'] if summary['model'] else ''}"
         gains.setdefault(name, {})[summary["problem"], summary["search_seed"]] = sign * (best - seed) / (abs(seed) or 1)
     return gains

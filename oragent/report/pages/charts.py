@@ -132,10 +132,7 @@ class Drawing:
         svg = re.sub(r' id="([^"]*)"', lambda match: match.group() if match.group(1) in referred else "", svg)
         head, rest = svg.split(">", 1)
         width = re.search(r' width="([\d.]+)pt"', head)
-        if width:
-            bound = f"max-width:{ZOOM * float(width.group(1)):.0f}px"
-        else:
-            bound = ""
+        bound = f"max-width:{ZOOM * float(width.group(1)):.0f}px" if width else ""
         head = re.sub(r' (width|height)="[^"]*"', "", head)
         return f'{head} style="{bound}">{rest}'
 

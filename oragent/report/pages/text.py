@@ -94,10 +94,7 @@ class Gain:
         if not self.amount:
             return "as good as the seed"
         lower = (self.amount > 0) == (self.direction is Direction.MINIMIZE)
-        if self.share is None:
-            share = ""
-        else:
-            share = f" ({format_percent(abs(self.share))})"
+        share = "" if self.share is None else f" ({format_percent(abs(self.share))})"
         return f"{abs(self.amount):.4g} {'lower' if lower else 'higher'} than the seed{share}"
 
 
@@ -144,10 +141,7 @@ def format_duration(seconds: float) -> str:
 
 def format_money(dollars: float, unpriced: int = 0) -> str:
     """Format US dollars, with the number of calls whose price is unknown."""
-    if dollars >= 1:
-        amount = f"${dollars:,.2f}"
-    else:
-        amount = f"${dollars:.4f}"
+    amount = f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
     others = f"{format_count(unpriced, 'call')} of unknown price"
     if unpriced:
         if dollars:

@@ -34,10 +34,7 @@ class MlflowTracker:
     def begin(self, run: TrackedRun) -> None:
         """Begin a run, or continue the one of the same folder."""
         experiment = self._client.get_experiment_by_name(run.problem)
-        if experiment is not None:
-            number = experiment.experiment_id
-        else:
-            number = self._client.create_experiment(run.problem)
+        number = experiment.experiment_id if experiment is not None else self._client.create_experiment(run.problem)
         folder = str(run.folder.resolve())
         runs = [tracked for tracked in self._client.search_runs([number]) if tracked.data.tags.get(TAG) == folder]
         if runs:

@@ -60,10 +60,7 @@ def hide_memory() -> None:
 @contextmanager
 def show_memory() -> Iterator[None]:
     """Temporarily undo ``hide_memory`` for a step that needs the process to own its ``/proc`` files."""
-    if LINUX:
-        dumpable = prctl(PR_GET_DUMPABLE)
-    else:
-        dumpable = 1
+    dumpable = prctl(PR_GET_DUMPABLE) if LINUX else 1
     try:
         if dumpable != 1:
             prctl(PR_SET_DUMPABLE, 1)
@@ -111,10 +108,7 @@ def rejoin_namespace(descriptor: int) -> None:
 
 def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
     """Mount a file system, or change the flags of a mount."""
-    if kind:
-        name = kind.encode()
-    else:
-        name = None
+    name = kind.encode() if kind else None
     _call_libc("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
 
 

@@ -100,7 +100,8 @@ def make_ruleset(
     if read is None:
         files = 0
     handled = _Ruleset(files, 0 if network else net, scoped)
-    size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else 16 if version >= 4 else 8)
+    early_size = 16 if version >= 4 else 8
+    size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else early_size)
     descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(handled), size, ctypes.c_uint(0))
     try:
         for paths, access in ((read or (), READ), (write, files)):
@@ -131,10 +132,7 @@ def open_path(path: Path) -> int:
 
 
 def _add_path_rule(ruleset: int, path: Path | int, access: int) -> None:
-    if isinstance(path, int):
-        descriptor = path
-    else:
-        descriptor = open_path(path)
+    descriptor = path if isinstance(path, int) else open_path(path)
     if descriptor < 0:
         # The path stays forbidden.
         return

@@ -77,10 +77,7 @@ def _parse_forbidden(text: str) -> tuple[frozenset[Mechanism], int]:
     words, version = listed.split(","), NEWEST_LANDLOCK
     for word in [word for word in words if word.startswith(NEWER)]:
         words.remove(word)
-        if word[len(NEWER) :].isdecimal():
-            version = int(word[len(NEWER) :])
-        else:
-            version = -1
+        version = int(word[len(NEWER) :]) if word[len(NEWER) :].isdecimal() else -1
     forbiddable = frozenset(Mechanism) - {Mechanism.LIMITS, Mechanism.SIGNALS}
     if kind != "without" or version < 0 or not forbiddable.issuperset(words):
         raise SandboxError(

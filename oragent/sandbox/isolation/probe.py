@@ -123,10 +123,7 @@ def _try_namespaces() -> tuple[bool, str]:
     problem = run_in_child(_enter_namespaces)
     if problem:
         return False, f"{problem}; containers and some systems forbid user namespaces"
-    if kernel.has_capability(kernel.CAP_SYS_ADMIN):
-        user_text = "as root"
-    else:
-        user_text = "as an ordinary user"
+    user_text = "as root" if kernel.has_capability(kernel.CAP_SYS_ADMIN) else "as an ordinary user"
     return True, f"processes, network, mounts, shared memory, {user_text}"
 
 

@@ -149,10 +149,7 @@ def read_memory(process: str) -> ProcessMemory:
     except OSError:
         if process != "self":
             raise
-        if LINUX:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-        else:
-            peak = 0
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if LINUX else 0
         return ProcessMemory(peak, peak)
     try:
         text = os.read(status, 1 << 14)
@@ -208,18 +205,9 @@ class ControlGroup:
                 return
             raise
         bounded = [_write_limit(folder / names[version], value) for names, value in bounds]
-        if version == 1:
-            files = ("cpuacct.usage", "memory.oom_control")
-        else:
-            files = ("cpu.stat", "memory.events")
-        if self.clock >= 0:
-            clock = -1
-        else:
-            clock = _open_for_reading(folder / files[0])
-        if self.ends >= 0:
-            ends = -1
-        else:
-            ends = _open_for_reading(folder / files[1])
+        files = ("cpuacct.usage", "memory.oom_control") if version == 1 else ("cpu.stat", "memory.events")
+        clock = -1 if self.clock >= 0 else _open_for_reading(folder / files[0])
+        ends = -1 if self.ends >= 0 else _open_for_reading(folder / files[1])
         # This group limits and counts nothing, and joining it takes time.
         if not any(bounded) and clock < 0:
             folder.rmdir()
@@ -244,10 +232,7 @@ class ControlGroup:
 
     def oom_kills(self) -> int:
         """Return the number of members that the kernel killed for lack of memory since the group was created."""
-        if self.ends < 0:
-            events = b""
-        else:
-            events = os.pread(self.ends, 4096, 0)
+        events = b"" if self.ends < 0 else os.pread(self.ends, 4096, 0)
         return sum(int(event.split()[1]) for event in events.splitlines() if event.startswith(b"oom_kill "))
 
     def remove(self) -> None:
@@ -295,8 +280,5 @@ def _parent_groups() -> Iterator[tuple[int, Path]]:
             if controllers in CONTROLLERS:
                 yield 1, ROOT / controllers / path.lstrip("/")
             elif not controllers:
-                if (ROOT / "unified").is_dir():
-                    mounted = ROOT / "unified"
-                else:
-                    mounted = ROOT
+                mounted = ROOT / "unified" if (ROOT / "unified").is_dir() else ROOT
                 yield 2, mounted / path.lstrip("/")

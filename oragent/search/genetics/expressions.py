@@ -47,10 +47,7 @@ def find_bindings(unit: ast.stmt) -> Iterator[tuple[str, ast.expr | None, bool]]
 
     An unknown value is None.
     """
-    if isinstance(unit, ast.FunctionDef):
-        parameters = unit.args
-    else:
-        parameters = None
+    parameters = unit.args if isinstance(unit, ast.FunctionDef) else None
     for node in _in_order(unit):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -268,10 +265,7 @@ class NameFacts:
             case ast.Attribute(attr="shape" | "size" | "inf" | "pi" | "e") | ast.Compare():
                 return True
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
-                if numeric_call(node):
-                    operands = args
-                else:
-                    operands = [value]
+                operands = args if numeric_call(node) else [value]
                 signed = ("log", "log2", "log10", "subtract")
                 is_elementwise = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in signed
                 if name == "where":
@@ -286,10 +280,7 @@ class NameFacts:
 
     def _declare_parameter(self, arg: ast.arg, evolved: bool) -> None:
         shape: int | None
-        if arg.annotation:
-            hint = ast.unparse(arg.annotation)
-        else:
-            hint = ""
+        hint = ast.unparse(arg.annotation) if arg.annotation else ""
         if any(word in hint for word in ("ndarray", "Tensor", "float", "int", "NDArray")) and "[int" not in hint:
             kind, shape = ExpressionKind.NUMBER, 0 if hint in ("int", "float") else 1
         else:
@@ -304,14 +295,8 @@ class NameFacts:
     def _bind_name(self, name: str, value: ast.expr, item: bool) -> None:
         kind, shape = self.kind(value), self.shape(value)
         if item:
-            if kind is ExpressionKind.NUMBER:
-                kind = ExpressionKind.NUMBER
-            else:
-                kind = ExpressionKind.COUNT
-            if kind is ExpressionKind.NUMBER:
-                shape = None
-            else:
-                shape = 0
+            kind = ExpressionKind.NUMBER if kind is ExpressionKind.NUMBER else ExpressionKind.COUNT
+            shape = None if kind is ExpressionKind.NUMBER else 0
         if name in self._kinds:
             kind = _join_kinds(self._kinds[name], kind)
             if self._shapes.get(name) != shape:

@@ -144,10 +144,7 @@ def replace_expression(draft: Draft) -> bool:
 
 def graft_expression(draft: Draft) -> bool:
     """Replace a sub-expression of the parent by one of the mate, or combine the two."""
-    if draft.mate is None:
-        donated = None
-    else:
-        donated = _draw_donation(draft, parsed(draft.mate))
+    donated = None if draft.mate is None else _draw_donation(draft, parsed(draft.mate))
     if donated is None:
         return False
     block = _Block(donated)
@@ -204,10 +201,7 @@ def _guard_form(draft: Draft, site: Site, block: _Block) -> str:
 def _draw_donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
     """Draw a sub-expression of the mate that uses only parameters of the evolved function."""
     sites = [site for site in find_sites(mate, draft.function).numbers if site.context.outer and site.facts.evolved]
-    if sites:
-        definitions = _single_assignments(mate, draft.function)
-    else:
-        definitions = {}
+    definitions = _single_assignments(mate, draft.function) if sites else {}
     for site in draft.shuffled(sites)[:5]:
         node = copy.deepcopy(site.node)
         # Definitions of variables may contain other variables.
@@ -270,10 +264,7 @@ def _draw_form(draft: Draft, forms: Sequence[_Form], site: Site) -> _Form:
 
 def _fill_form(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
     power = draft.pick((0.5, 1.5, 2, 3, 4) if "p" not in parts else (0.5, 1, 1, 2, 3))
-    if power != 1:
-        text = form.text
-    else:
-        text = form.text.replace(" ** {k}", "")
+    text = form.text if power != 1 else form.text.replace(" ** {k}", "")
     if draft.torch:
         text = text.replace("np.", "torch.")
     coefficients = {"c": draft.number(form.centre, 0.8), "d": draft.number(1, 0.5)}

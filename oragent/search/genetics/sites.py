@@ -111,10 +111,7 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
             evolved = isinstance(statement, ast.FunctionDef) and statement.name == function
             walker = _Walker(sites, NameFacts(statement, evolved), evolved)
             start = len(sites.numbers)
-            if isinstance(statement, ast.FunctionDef):
-                parameters = _bound_names(statement.args)
-            else:
-                parameters = ()
+            parameters = _bound_names(statement.args) if isinstance(statement, ast.FunctionDef) else ()
             walker.statements(statement.body, module_names + parameters)
             sites.numbers[start:] = _mark_used_variables(statement, sites.numbers[start:])
     return sites
@@ -252,10 +249,7 @@ class _Walker:
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 self.comprehension(node, inner._replace(outer=False))
             case ast.Tuple() | ast.List() | ast.Dict():
-                if isinstance(node, ast.Dict):
-                    held = "values"
-                else:
-                    held = "elts"
+                held = "values" if isinstance(node, ast.Dict) else "elts"
                 for place_ in range(len(getattr(node, held))):
                     self.expression(node, held, place_, inner._replace(outer=False, structural=True))
 

@@ -107,10 +107,7 @@ def vary(
         draft = Draft(tree_of(original.source), function, primitives, mate, rng)
         steps = min(3, int(rng.geometric(0.8)))
         names = [name for _ in range(steps) if (name := _apply_operator(draft, original.size / most))]
-        if names:
-            source = _finish_draft(draft.tree, original, limit)
-        else:
-            source = ""
+        source = _finish_draft(draft.tree, original, limit) if names else ""
         if source:
             return Offspring(source, "+".join(names))
     return _last_resort(original, primitives, rng)
@@ -289,10 +286,7 @@ def vary_unit(
         CandidateError: ``parent`` or ``mate`` does not parse.
     """
     names, functions = signature.files or ("heuristic.py",), signature.functions
-    if len(functions) > 1:
-        function = functions[int(rng.integers(len(functions)))]
-    else:
-        function = functions[0]
+    function = functions[int(rng.integers(len(functions)))] if len(functions) > 1 else functions[0]
     if len(names) == 1:
         return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
     files, others, begun, top = (split_files(text, names) if text else {} for text in (parent, mate, seed, best))

@@ -17,10 +17,7 @@ LATER = ("test", "fresh")
 def describe_sizes(run: RoundContext) -> str:
     """Name the sizes that are scored, and those on which the best program is measured later. May be empty."""
     sizes = run.problem.about.sizes
-    if run.settings.problem_size:
-        scored = [run.settings.problem_size]
-    else:
-        scored = sizes.get("val", [])
+    scored = [run.settings.problem_size] if run.settings.problem_size else sizes.get("val", [])
     later = sorted({size for mode in LATER for size in sizes.get(mode, [])} - set(scored))
     if not scored or not later or run.settings.problem_size:
         return ""

@@ -71,10 +71,7 @@ def show_program(
     ``bins`` are the names of the features whose bins are shown. Figures of the program ``beside`` follow in brackets.
     ``against`` is the last program of the prompt; if the changes relative to it are shorter, they are shown instead.
     """
-    if idea:
-        thinking = f"Idea: {idea}\n"
-    else:
-        thinking = ""
+    thinking = f"Idea: {idea}\n" if idea else ""
     behind = {
         Told.ALL: f", {list_figures(elite, bins=bins, beside=beside)}",
         Told.SCORE: f", score {format_figure(elite.score)}",
@@ -84,19 +81,13 @@ def show_program(
         kind, text = shorter_of_text_and_changes(elite.source, against)
     else:
         kind, text = ("", elite.source.strip())
-    if kind:
-        remark = ", as changes of the last program"
-    else:
-        remark = ""
+    remark = ", as changes of the last program" if kind else ""
     return f"{label}{behind[detail]}{remark}:\n{thinking}{fence_text(text, kind or language_tag(elite.source))}"
 
 
 def list_figures(elite: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
     """List score, metrics and bins on one line, each followed by the other program's value in brackets."""
-    if beside:
-        earlier = dict(_figure_rows(beside, bins))
-    else:
-        earlier = {}
+    earlier = dict(_figure_rows(beside, bins)) if beside else {}
     past = {name: f" (before: {value})" for name, value in earlier.items()}
     return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _figure_rows(elite, bins))
 
@@ -148,10 +139,7 @@ class _Step(NamedTuple):
 
 def describe_lineage(run: RoundContext, elite: Elite) -> str:
     """Describe the ancestors of a program, one per line, oldest first; may be empty."""
-    if run.settings.strategy.history:
-        steps_taken = _scored_ancestors(run, elite)
-    else:
-        steps_taken = []
+    steps_taken = _scored_ancestors(run, elite) if run.settings.strategy.history else []
     if len(steps_taken) < 2:
         return ""
     named = program_titles(run, run.moment)
@@ -159,10 +147,7 @@ def describe_lineage(run: RoundContext, elite: Elite) -> str:
     for parent, after in list(pairwise(steps_taken))[-MAX_ANCESTORS:]:
         what = title_of(after.source, named) or _describe_change(parent.source, after.source)
         steps.append(f"- {parent.score:.6g} -> {after.score:.6g}: {what[:MAX_STEP_CHARACTERS]}")
-    if len(steps_taken) - 1 > MAX_ANCESTORS:
-        older = f" (its latest {MAX_ANCESTORS} steps)"
-    else:
-        older = ""
+    older = f" (its latest {MAX_ANCESTORS} steps)" if len(steps_taken) - 1 > MAX_ANCESTORS else ""
     return "\n".join([f"How it came about{older}:", *steps])
 
 
@@ -181,10 +166,7 @@ def _scored_ancestors(run: RoundContext, elite: Elite) -> list[_Step]:
         ancestor = candidates[name]
         if (score := ancestor.score) is not None and not (ancestors and ancestors[-1].source == ancestor.source):
             ancestors.append(_Step(ancestor.source, score))
-        if ancestor.parents:
-            name = ancestor.parents[-1]
-        else:
-            name = ""
+        name = ancestor.parents[-1] if ancestor.parents else ""
     return ancestors[::-1]
 
 

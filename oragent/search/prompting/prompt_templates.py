@@ -104,10 +104,7 @@ def round_one_two_five(value: float) -> float:
 
 
 def _describe_longest(places: Any, total: float) -> str:
-    if isinstance(places, dict) and len(places) > 1:
-        times = places
-    else:
-        times = {}
+    times = places if isinstance(places, dict) and len(places) > 1 else {}
     spent = {str(name): value for name, value in times.items() if isinstance(value, int | float)}
     name = max(spent, key=lambda part: spent[part], default="")
     if spent and spent[name] > MIN_DOMINANT_SHARE * total:
@@ -150,10 +147,7 @@ def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
 
 def bin_meanings(run: RoundContext) -> str:
     """Explain the bins, one line each after a blank line; empty if prompts do not show them."""
-    if run.settings.strategy.features:
-        features = run.problem.about.features
-    else:
-        features = ()
+    features = run.problem.about.features if run.settings.strategy.features else ()
     lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]
     if lines:
         return "\n".join(["\n", *lines])
@@ -210,10 +204,7 @@ def describe_limits(run: RoundContext) -> str:
     """Describe the time limits of an evaluation and of the function, and the packages."""
     text = f"\n{describe_time_limits(run.problem, run.settings.limits)}\n"
     names = run.context.packages
-    if len(names) > 1:
-        packages = ", ".join(names[:-1]) + f" and {names[-1]}"
-    else:
-        packages = "".join(names)
+    packages = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else "".join(names)
     tells = packages and run.problem.signature.language == "python"
     return text + (f"Programs may import {packages}, in Python {_python_version()}.\n" if tells else "")
 
@@ -226,10 +217,7 @@ def describe_exceeded_limits(run: RoundContext, result: Evaluation) -> str:
     parts = []
     if function_s and function_s < whole.cpu_s:
         calls = _estimate_calls(result.metrics)
-        if calls:
-            each = f", which is about {function_s / calls:.2g} s for each of about {calls:,} calls"
-        else:
-            each = ""
+        each = f", which is about {function_s / calls:.2g} s for each of about {calls:,} calls" if calls else ""
         parts.append(f"{function_s:g} CPU seconds for all calls of the function together{each}")
     parts += [f"{whole.cpu_s:g} CPU seconds in all", f"{whole.memory_mb:,} MiB of memory in each process"]
     spent = describe_places(result.metrics)

@@ -64,10 +64,7 @@ def summarise_search(run: RoundContext, parent: Elite | None = None) -> str:
         return budget_left(run, moment)
     named = program_titles(run, moment)
     better = run.problem.about.direction.comparative
-    if parent is not None and parent.source == best[0].source:
-        remark = ", that of the program below"
-    else:
-        remark = ""
+    remark = ", that of the program below" if parent is not None and parent.source == best[0].source else ""
     lines = [f"Where the search stands: the best score is {best[0].score:.6g} ({better} is better){remark}."]
     if parent is not None and parent.source != best[0].source:
         lines[0] += f" The program below has {parent.score:.6g}."
@@ -189,15 +186,9 @@ def best_elites(run: RoundContext) -> list[Elite]:
 
 def _elite_row(run: RoundContext, elite: Elite, named: dict[str, str]) -> str:
     last_line = elite.source.strip().rsplit("\n", 1)[-1].strip()[:MAX_TITLE_CHARACTERS]
-    if elite.source == run.problem.seed:
-        plain = "the seed heuristic"
-    else:
-        plain = f"`{last_line}`"
+    plain = "the seed heuristic" if elite.source == run.problem.seed else f"`{last_line}`"
     apart = [title_of(elite.source, named) or plain]
-    if run.settings.strategy.features:
-        declared = run.problem.about.features
-    else:
-        declared = ()
+    declared = run.problem.about.features if run.settings.strategy.features else ()
     features: Sequence[str] = [feature.name for feature in declared]
     apart += [f"{name} {value}" for name, value in zip(features, elite.features or (), strict=False)]
     return f"- {elite.score:.6g}: {'; '.join(apart)}{prompt_templates.seconds_of(elite.metrics)}"

@@ -62,10 +62,7 @@ def choose_strategy(config: Config) -> Strategy:
         return _expect_strategy(exported, f"the entry point {name!r} of {GROUP}")
     names = [*STRATEGIES, agent.AGENT, *others]
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if near:
-        hint = f"did you mean {near[0]!r}?"
-    else:
-        hint = f"there are {', '.join(sorted(names))}."
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(names))}."
     raise ConfigError(f"unknown strategy {name!r}: {hint} Your own strategy is a Python file: --strategy my.py")
 
 
@@ -103,9 +100,6 @@ def resolve_strategy(config: Config, strategy_object: Strategy | None = None) ->
 
 def _expect_strategy(exported: object, where: str) -> Strategy:
     if not isinstance(exported, Strategy):
-        if exported is None:
-            what = "nothing"
-        else:
-            what = f"a {type(exported).__name__}"
+        what = "nothing" if exported is None else f"a {type(exported).__name__}"
         raise ConfigError(f"{where} exports {what} as STRATEGY, expected an oragent.Strategy")
     return exported

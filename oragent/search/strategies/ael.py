@@ -106,10 +106,7 @@ def _parent_population(run: RoundContext, first: int) -> list[Committed]:
 
 def _draw_parents(run: RoundContext, population: Sequence[Committed]) -> list[Committed]:
     ranks = np.arange(1, len(population) + 1)
-    if run.own.selection == "rank":
-        weights = 1.0 / ranks
-    else:
-        weights = np.ones(len(population))
+    weights = 1.0 / ranks if run.own.selection == "rank" else np.ones(len(population))
     count = min(run.own.parents, len(population))
     places = run.rng.choice(len(population), size=count, replace=False, p=weights / weights.sum())
     return [population[int(index)] for index in sorted(places, reverse=True)]
@@ -133,15 +130,9 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
 
 
 async def _mutate_program(run: RoundContext, source: str, words: str, ancestors: Sequence[Elite]) -> None:
-    if words:
-        description = f"Idea: {words}\n"
-    else:
-        description = ""
+    description = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
-    if as_published(run):
-        changes = ""
-    else:
-        changes = edits_request(run, source)
+    changes = "" if as_published(run) else edits_request(run, source)
     answer = fill_template("answer_thought", run.style, **program_request(run), edits=changes)
     prompt = compose_prompt(run, fill_template("ael_mutation", run.style), [shown], answer)
     candidate = await ask_for_program(run, "ael_mutation", task_messages(run, prompt), ancestors, base=source)

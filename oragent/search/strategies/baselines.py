@@ -44,16 +44,10 @@ async def improve_best(run: RoundContext) -> None:
 async def breed_program(run: RoundContext) -> None:
     """Breed one new program and score it."""
     problem, settings, blocks = run.problem, run.settings.strategy, run.blocks()
-    if run.archive.best:
-        best = run.archive.best.source
-    else:
-        best = None
+    best = run.archive.best.source if run.archive.best else None
     for _ in range(TRIES):
         parent, *mates = draw_parents(run.archive, run.island, 2, run.rng, settings.temperature)
-        if mates:
-            mate = mates[0].source
-        else:
-            mate = None
+        mate = mates[0].source if mates else None
         child = vary_unit(
             parent.source, mate, problem.signature, problem.seed, primitives=blocks, rng=run.rng, best=best
         )

@@ -68,10 +68,7 @@ async def play_round(run: RoundContext) -> None:
         return
     population = best_records(run.scored, run.fitness, size)
     operator = options.operators[(run.turn - first - 1) % len(options.operators)]
-    if operator in EXPLORING:
-        count = options.parents
-    else:
-        count = 1
+    count = options.parents if operator in EXPLORING else 1
     await apply_anew(run, operator, by_rank(population, count, run.rng), options.retries)
 
 

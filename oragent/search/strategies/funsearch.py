@@ -74,10 +74,7 @@ async def play_round(run: RoundContext) -> None:
     drawn = draw_programs(run, living_programs(run)[run.island])
     shown = [Elite.of(record) for record in sorted(drawn, key=run.fitness)]
     messages = task_messages(run, write_prompt(run, shown))
-    if run.turn <= options.first:
-        temperature = raised_temperature(run, options.bolder)
-    else:
-        temperature = None
+    temperature = raised_temperature(run, options.bolder) if run.turn <= options.first else None
     if options.samples == 1:
         await ask_for_program(run, "code", messages, shown, temperature)
         return
@@ -93,10 +90,7 @@ def living_programs(run: RoundContext) -> list[list[Committed]]:
         for record in candidates:
             # A program that another strategy withholds belongs to no island.
             at = record.candidate.island
-            if number == 0:
-                homes = living
-            else:
-                homes = living[at : at + 1]
+            homes = living if number == 0 else living[at : at + 1]
             for home in homes if record.placed else []:
                 home.setdefault(record.candidate.fingerprint, record)
         if rng := reset_generator(number, 1 if number in timed else period, seed):
@@ -112,15 +106,9 @@ def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Commit
         clusters.setdefault(run.fitness(record), []).append(record)
     values = np.array(list(clusters))
     temperature = options.temperature * (1 - (len(living) % options.period) / options.period)
-    if options.scores == "raw":
-        heights = values - np.max(values)
-    else:
-        heights = _normalise_fitness(values) - 1
+    heights = values - np.max(values) if options.scores == "raw" else _normalise_fitness(values) - 1
     weights = np.exp(heights / temperature)
-    if options.replacement:
-        limit = len(values)
-    else:
-        limit = int(np.count_nonzero(weights))
+    limit = len(values) if options.replacement else int(np.count_nonzero(weights))
     count, chances = min(options.functions, limit), weights / weights.sum()
     places = run.rng.choice(len(values), size=count, replace=options.replacement, p=chances)
     return [_short_one(clusters[values[index]], run.rng) for index in places]
@@ -135,14 +123,8 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
         for number, elite in enumerate(shown)
     ]
     better = run.problem.about.direction.comparative
-    if figures is Told.ALL:
-        scores = f", with their scores. A {better} score is better, and"
-    else:
-        scores = ", worse first:"
-    if as_published(run):
-        changes = ""
-    else:
-        changes = edits_request(run, changed.source)
+    scores = f", with their scores. A {better} score is better, and" if figures is Told.ALL else ", worse first:"
+    changes = "" if as_published(run) else edits_request(run, changed.source)
     request = program_request(run)
     return compose_prompt(
         run,

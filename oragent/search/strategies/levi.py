@@ -106,10 +106,7 @@ class Cells:
     def of(cls, sources: list[str], limit: int) -> "Cells":
         """Return the cells of a non-empty list of programs, with at most ``limit`` centroids."""
         raw = np.array([count_syntax(source) for source in sources])
-        if len(raw) > 1:
-            spread = raw.std(axis=0, ddof=1)
-        else:
-            spread = np.ones(raw.shape[1])
+        spread = raw.std(axis=0, ddof=1) if len(raw) > 1 else np.ones(raw.shape[1])
         unclustered = cls(raw.mean(axis=0), np.maximum(spread, MIN_DEVIATION), np.empty((0, raw.shape[1])))
         points = np.array([unclustered.place(source) for source in sources])
         return cls(unclustered.mean, unclustered.deviation, find_centroids(points, limit))
@@ -249,19 +246,13 @@ async def _improve_elite(run: RoundContext, cells: Cells, holders: Mapping[int, 
     parent = _draw_member(run, members, temperature)
     others = [member for member in members if member is not parent]
     beside = others and run.rng.random() < options.shown
-    if beside:
-        shown = [others[int(run.rng.integers(len(others)))]]
-    else:
-        shown = []
+    shown = [others[int(run.rng.integers(len(others)))]] if beside else []
     notes = run.recall(ADVICE)
     if notes and run.rng.random() < options.shown:
         advice = f"\n\nAdvice from the search so far:\n{notes[-1].text}"
     else:
         advice = ""
-    if options.proxy:
-        gate = proxy_gate(run, 1 + variant_count(run), cells, holders)
-    else:
-        gate = None
+    gate = proxy_gate(run, 1 + variant_count(run), cells, holders) if options.proxy else None
     await _ask_for_child(run, "code", "levi_improve", [*shown, parent], gate, advice=advice)
 
 
@@ -361,10 +352,7 @@ def rank_agreement(first: Sequence[float], second: Sequence[float]) -> float:
 
 def _column_worth(table: Table, columns: Sequence[int]) -> float:
     spread = table.std(axis=0)
-    if spread.max() > ALIKE:
-        separation = float(spread[columns].mean() / spread.max())
-    else:
-        separation = 0.0
+    separation = float(spread[columns].mean() / spread.max()) if spread.max() > ALIKE else 0.0
     ranking = rank_agreement(table.mean(axis=1).tolist(), table[:, columns].mean(axis=1).tolist())
     *earlier, last = columns
     alike = [_absolute_correlation(table[:, last], table[:, column]) for column in earlier]

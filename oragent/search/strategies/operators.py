@@ -55,23 +55,14 @@ async def apply_operator(
     the last one. The origin of the program is the operator's name. ``descent`` are its parents, if their order differs
     from that in the prompt. ``more`` has further parts of the operator's template.
     """
-    if parents:
-        outline = ""
-    else:
-        outline = fence_text(run.problem.outline, language_tag(run.problem.seed))
+    outline = "" if parents else fence_text(run.problem.outline, language_tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
     task = fill_template(operator, run.style, outline=outline, **(more or {}))
     prompt = write_prompt(
         run, task, shown, "answer_thought", recall_thoughts(run, parents), paper, anew=operator in ANEW
     )
-    if descent is None:
-        ancestors = shown
-    else:
-        ancestors = [Elite.of(record) for record in descent]
-    if shown:
-        base = shown[-1].source
-    else:
-        base = None
+    ancestors = shown if descent is None else [Elite.of(record) for record in descent]
+    base = shown[-1].source if shown else None
     candidate = await ask_for_program(run, operator, task_messages(run, prompt), ancestors, temperature, base)
     descriptions = [read_thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
     remember_thought(run, candidate, next((words for words in reversed(descriptions) if words), ""))
@@ -105,27 +96,15 @@ def write_prompt(
     not edits of the last one.
     """
     thoughts_of, figures = ideas or {}, shown_figures(run, paper)
-    if shown:
-        changed = shown[-1]
-    else:
-        changed = None
+    changed = shown[-1] if shown else None
     named, hint = bin_names(run), blocks_hint(run, changed)
-    if shown and figures is Told.ALL:
-        telling = bin_meanings(run)
-    else:
-        telling = ""
+    telling = bin_meanings(run) if shown and figures is Told.ALL else ""
     programs = [
         show_program(f"Program {number}", elite, idea=thoughts_of.get(elite.id, ""), bins=named, detail=figures)
         for number, elite in enumerate(shown, 1)
     ]
-    if shown:
-        heading = f"{_programs_heading(run, figures)}\n\n"
-    else:
-        heading = ""
-    if anew or changed is None or as_published(run):
-        changes = ""
-    else:
-        changes = edits_request(run, changed.source)
+    heading = f"{_programs_heading(run, figures)}\n\n" if shown else ""
+    changes = "" if anew or changed is None or as_published(run) else edits_request(run, changed.source)
     wording = fill_template(answer, run.style, **program_request(run), edits=changes)
     return compose_prompt(
         run, task, programs, wording, changed=changed, shown=shown, heading=heading, telling=telling, hint=hint
@@ -198,10 +177,7 @@ def read_thought(reply: str) -> str:
     braced = BRACES.search(outside)
     if braced:
         return _shorten(braced[1])
-    if blocks:
-        sentence = SENTENCE.match(outside.strip())
-    else:
-        sentence = None
+    sentence = SENTENCE.match(outside.strip()) if blocks else None
     if sentence:
         return _shorten(sentence[1])
     return ""

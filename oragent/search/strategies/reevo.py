@@ -147,10 +147,7 @@ async def _ask_advice(run: RoundContext, template: str, parts: Sequence[PromptPa
 
 def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:
     first = initial_size(run)
-    if generation:
-        begin = first + 1 + (generation - 1) * run.own.generation
-    else:
-        begin = 0
+    begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
     end = first + 1 + generation * run.own.generation
     scored = run.scored
     elitist = best_records(scored, run.fitness, 1)

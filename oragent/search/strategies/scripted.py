@@ -58,10 +58,7 @@ def repaired_role(messages: Sequence[Message]) -> str:
 def write_ideas(prompt: str, rng: random.Random) -> str:
     """Write the number of ideas that the prompt asks for, as a list, sometimes truncated, or as prose."""
     match = re.search(r"exactly (\d+)", prompt)
-    if match:
-        count = int(match[1])
-    else:
-        count = 2
+    count = int(match[1]) if match else 2
     blocks = QUOTED.findall(prompt.partition("Building blocks")[2])
     ideas = []
     for title, idea in (rng.choice(IDEAS) for _ in range(count)):
@@ -93,10 +90,7 @@ def write_action(prompt: str, parent: str, child: str, rng: random.Random) -> st
         return f"{thought}ACTION: STOP"
     if kind < 0.42:
         return "I would look at the figures first."
-    if rng.random() < 0.6:
-        write = fenced_edit
-    else:
-        write = fenced_whole
+    write = fenced_edit if rng.random() < 0.6 else fenced_whole
     return f"{thought}ACTION: EDIT\n{write(parent, child)}"
 
 
@@ -226,10 +220,7 @@ class _Player:
         self._seen[prompt] += not name
         # The seed is a text, so that equal prompts get equal random numbers in any order of calls.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
-        if role == "repair":
-            played = repaired_role(messages)
-        else:
-            played = role
+        played = repaired_role(messages) if role == "repair" else role
         parts = count_parts(messages[-1].content)
         if played == "idea" and not parts:
             return write_ideas(prompt, rng)
@@ -264,10 +255,7 @@ class _Player:
 
 def _quoted_programs(messages: Sequence[Message]) -> list[str]:
     for message in reversed(messages):
-        if message.role != "assistant":
-            blocks = fenced_blocks(message.content)[0]
-        else:
-            blocks = []
+        blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []
         programs = [block.text for block in blocks if "def " in block.text or language_tag(block.text) == "cpp"]
         if programs:
             return programs

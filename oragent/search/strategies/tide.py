@@ -143,10 +143,7 @@ def replay_islands(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> 
         if event is None:
             for record in scored:
                 home = record.candidate.island
-                if number == 0:
-                    homes = islands
-                else:
-                    homes = islands[home : home + 1]
+                homes = islands if number == 0 else islands[home : home + 1]
                 for island in homes:
                     island.members = best_records([*island.members, record], run.fitness, size)
             continue
@@ -162,10 +159,7 @@ def _play_event(
     size: int,
     arms: dict[str, BanditArm],
 ) -> None:
-    if island.members:
-        leader = island.members[0]
-    else:
-        leader = None
+    leader = island.members[0] if island.members else None
     if event.insight:
         island.insight, island.explained = event.insight, leader.id if leader else ""
     if event.lent or event.settler:
@@ -176,10 +170,7 @@ def _play_event(
         island.insight = island.explained = island.lent = ""
         return
     best = max(map(run.fitness, scored), default=-math.inf)
-    if leader:
-        earned = relative_gain(best, run.fitness(leader))
-    else:
-        earned = 0.0
+    earned = relative_gain(best, run.fitness(leader)) if leader else 0.0
     if event.operator in arms:
         arms[event.operator].plays += 1
         arms[event.operator].reward += earned
@@ -221,10 +212,7 @@ def _add_settler(run: RoundContext, members: Sequence[Committed], settler: str) 
     settled = next((record for record in run.scored if record.id == settler), None)
     if settled is None or any(run.fitness(settled) == run.fitness(member) for member in members):
         return list(members)
-    if len(members) > 1:
-        remaining = members[:-1]
-    else:
-        remaining = members
+    remaining = members[:-1] if len(members) > 1 else members
     return sorted([*remaining, settled], key=run.fitness, reverse=True)
 
 
@@ -245,18 +233,12 @@ async def play_round(run: RoundContext) -> None:
     operator = choose_operator(arms, options.exploration, run.turn)
     event = replace(event, operator=operator)
     run.note(EVENT, json.dumps(asdict(event)))
-    if operator in EXPLORING:
-        parents = _draw_by_tournament(run, island.members)
-    else:
-        parents = island.members[:1]
+    parents = _draw_by_tournament(run, island.members) if operator in EXPLORING else island.members[:1]
     words = [event.insight or island.insight]
     if operator in INFORMED:
         words += [event.lent or island.lent]
     insights = [*filter(None, words)]
-    if insights:
-        insight_text = "\n\n".join(["", "What seems to make programs here good or bad:", *insights])
-    else:
-        insight_text = ""
+    insight_text = "\n\n".join(["", "What seems to make programs here good or bad:", *insights]) if insights else ""
     child = await apply_operator(run, f"tide_{operator}", parents, more={"insight": insight_text})
     await _tune_child(run, child, island)
 
@@ -321,10 +303,7 @@ async def _start_anew(run: RoundContext, islands: Sequence[Island], island: Isla
     best = max((populated.members[0] for populated in islands if populated.members), key=run.fitness)
     run.note(EVENT, json.dumps(asdict(IslandEvent(run.island, reset=True))))
     stuck = island.members[0]
-    if stuck.id == best.id:
-        shown = [best]
-    else:
-        shown = [stuck, best]
+    shown = [best] if stuck.id == best.id else [stuck, best]
     await apply_operator(run, "tide_reset", shown, paper=Told.SCORE)
 
 

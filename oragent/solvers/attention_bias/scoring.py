@@ -205,10 +205,8 @@ def _make_instances(
         if from_file:
             yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
         else:
-            if own_sizes:
-                count = WHOLE
-            else:
-                count = counts["test" if mode == "fresh" else mode]
+            stream = "test" if mode == "fresh" else mode
+            count = WHOLE if own_sizes else counts[stream]
             yield size, kind.stream(mode, size, arguments.fresh_seed, count)
 
 
@@ -217,17 +215,12 @@ def evaluate(
 ) -> Result:
     """Solve every instance of the requested sizes with the network."""
     apart = LINE in os.environ
-    if apart:
-        where = arguments.choices["device"]
-    else:
-        where = str(device(arguments))
+    where = arguments.choices["device"] if apart else str(device(arguments))
     network = decider(problem, arguments.root_dir, None if apart else torch.device(where))
-    if apart:
-        heuristics.limit_s = CALL_S
-    else:
-        heuristics.limit_s = None
+    heuristics.limit_s = CALL_S if apart else None
+    starts = 8 if "multi_start" in arguments.flags else 1
     how = How(
-        starts=ALL if "all_starts" in arguments.flags else 8 if "multi_start" in arguments.flags else 1,
+        starts=ALL if "all_starts" in arguments.flags else starts,
         augment="augment" in arguments.flags,
         bfloat16="bfloat16" in arguments.flags,
         rebuilds=int(arguments.choices.get("rrc", 0)),

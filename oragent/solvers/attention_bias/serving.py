@@ -129,10 +129,7 @@ def read(frame: bytes | bytearray) -> NetworkRequest:
         raise Refused("an invalid number of starts")
     if type(fields["augment"]) is not bool or type(fields["bfloat16"]) is not bool:
         raise Refused("a flag that is not a boolean")
-    if network.endswith("lehd"):
-        most_rebuilds = MAX_REBUILDS
-    else:
-        most_rebuilds = 0
+    most_rebuilds = MAX_REBUILDS if network.endswith("lehd") else 0
     if type(fields["rebuilds"]) is not int or not 0 <= fields["rebuilds"] <= most_rebuilds:
         raise Refused("an invalid number of rebuilds")
     return NetworkRequest(**fields)
@@ -338,10 +335,7 @@ class Server:
         loads = [demands for request in requests if (demands := self._device_inputs(request)[1]) is not None]
         biases = [torch.from_numpy(request.bias) for request in requests if request.bias is not None]
         bias = torch.cat(biases).to(self._device)
-        if loads:
-            demands = torch.cat(loads)
-        else:
-            demands = None
+        demands = torch.cat(loads) if loads else None
         paths: np.ndarray[Any, np.dtype[np.int64]] = solve(model, points, demands, bias, **first.how).cpu().numpy()
         return paths
 
@@ -351,9 +345,8 @@ class Server:
         return self._networks[name].model
 
     def _device_inputs(self, request: NetworkRequest) -> tuple[Tensor, Tensor | None]:
-        return self._cache_array(request.points), None if request.demands is None else self._cache_array(
-            request.demands
-        )
+        demands = None if request.demands is None else self._cache_array(request.demands)
+        return self._cache_array(request.points), demands
 
     def _cache_array(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
         """Return an array on the device; the most recently used arrays are cached there."""

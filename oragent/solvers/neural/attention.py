@@ -36,15 +36,9 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
     Returns:
         ``(batch, m, 128)``, heads merged.
     """
-    if mask is None:
-        mask = None
-    else:
-        mask = mask[:, None]
+    mask = None if mask is None else mask[:, None]
     if queries.dtype is torch.bfloat16 and queries.device.type not in SINGLE:
-        if mask is None:
-            mask = None
-        else:
-            mask = mask.to(queries.dtype)
+        mask = None if mask is None else mask.to(queries.dtype)
         return merged(functional.scaled_dot_product_attention(queries, keys, values, mask))
     if queries.dtype is torch.bfloat16 and torch.is_grad_enabled():
         # On CPUs in bfloat16, the backward pass of the fused kernel takes ten times as long as this code.

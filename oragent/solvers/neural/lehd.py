@@ -128,10 +128,7 @@ class Left:
             step = torch.arange(self.count, device=places.device)
             self._keep(step + (step >= places[:, None]))
             return chosen.squeeze(1)
-        if self.shut is None:
-            shut = torch.zeros_like(self.names, dtype=torch.float32)
-        else:
-            shut = self.shut
+        shut = torch.zeros_like(self.names, dtype=torch.float32) if self.shut is None else self.shut
         self.shut = shut.scatter(1, places[:, None], -torch.inf)
         if self.count % self._bucket == 0:
             self._keep((self.shut < 0).to(torch.int8).argsort(dim=1, stable=True)[:, : self.count])
@@ -336,19 +333,10 @@ class CvrpLehd(nn.Module):
         encoded = self.encoder.exact(torch.cat((coordinates, demands[..., None]), -1))
         remaining = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
-        if begun is None:
-            room = torch.ones_like(demands[:, 0])
-        else:
-            room = begun
-        if begun is None:
-            stands = None
-        else:
-            stands = remaining.drop(torch.full_like(batch, encoded.shape[1] - 1))
+        room = torch.ones_like(demands[:, 0]) if begun is None else begun
+        stands = None if begun is None else remaining.drop(torch.full_like(batch, encoded.shape[1] - 1))
         depot = remaining.drop(torch.zeros_like(batch))
-        if stands is None:
-            current = depot
-        else:
-            current = stands
+        current = depot if stands is None else stands
         path = []
 
         def score(left: Left, rows: slice | Tensor) -> Tensor:

@@ -122,10 +122,7 @@ class Pomo(nn.Module):
         taken = list(walks.begun)
         every, least = STEPS_BETWEEN_TESTS.get(starts.device.type, RARELY), walks.least
         while len(taken) < least or (len(taken) - least) % every or not walks.is_complete(len(taken)):
-            if bias is None:
-                row = None
-            else:
-                row = at(bias, walks.current)
+            row = None if bias is None else at(bias, walks.current)
             node = pick(self.decoder.point(walks.queries(), encoded.memory, walks.closed, row))
             walks.take(node)
             taken.append(node)

@@ -205,10 +205,7 @@ def solve(
         for turned in _symmetries(coordinates) if augment else (coordinates,):
             solutions = _solutions(model, turned, demands, bias, starts)
             best += [_shortest(coordinates, paths) for paths in solutions]
-        if len(best) == 1:
-            chosen = best[0]
-        else:
-            chosen = _shortest(coordinates, torch.stack(_pad_ends(best), 1))
+        chosen = best[0] if len(best) == 1 else _shortest(coordinates, torch.stack(_pad_ends(best), 1))
         if rebuilds:
             return reconstruct(model, coordinates, demands, chosen, bias, rebuilds)
         return chosen
@@ -253,10 +250,7 @@ def _solutions(
 def _walked(
     model: TspPomo | CvrpPomo, inputs: tuple[Tensor, ...], begun: Tensor, bias: Tensor | None, rows: slice
 ) -> Tensor:
-    if bias is None:
-        row_bias = None
-    else:
-        row_bias = bias[rows]
+    row_bias = None if bias is None else bias[rows]
     return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=row_bias)
 
 

@@ -78,14 +78,8 @@ def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
 
 def describe_weights(path: Path, root: Path, problem: str) -> str:
     """Return a description of the source of weights, such as ``own (checkpoints/tsp_pomo.safetensors)``."""
-    if path.name == OFFICIAL[problem]:
-        kind = "official"
-    else:
-        kind = "own"
-    if path.is_relative_to(root):
-        shown = path.relative_to(root)
-    else:
-        shown = path
+    kind = "official" if path.name == OFFICIAL[problem] else "own"
+    shown = path.relative_to(root) if path.is_relative_to(root) else path
     return f"{kind} ({shown})"
 
 
@@ -116,10 +110,7 @@ def read(path: Path) -> dict[str, Tensor]:
         ProblemError: if the file is truncated or has another format.
     """
     try:
-        if path.suffix == ".safetensors":
-            state = load_file(path)
-        else:
-            state = _read_checkpoint(path)
+        state = load_file(path) if path.suffix == ".safetensors" else _read_checkpoint(path)
     except (*FOREIGN, SafetensorError) as problem:
         reason = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
         raise ProblemError(
@@ -141,10 +132,7 @@ def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
     both = [name for name in expected if name in shapes and expected[name] != shapes[name]]
     problems += [f"{name} has shape {shapes[name]}, not {expected[name]}" for name in both]
     if problems:
-        if len(problems) > SHOWN:
-            more = f" and {len(problems) - SHOWN} more"
-        else:
-            more = ""
+        more = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         raise ProblemError(
             f"{path} is for another network than {type(model).__name__}: {'; '.join(problems[:SHOWN])}{more}"
         )
@@ -153,18 +141,12 @@ def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
 
 def official_names(problem: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Rename our weights to the names of the official checkpoint."""
-    if problem == "cvrp_pomo":
-        renamed = RENAMED
-    else:
-        renamed = {}
+    renamed = RENAMED if problem == "cvrp_pomo" else {}
     return {".".join(renamed.get(part, part) for part in name.split(".")): value for name, value in state.items()}
 
 
 def _our_name(problem: str, name: str) -> str:
-    if problem == "cvrp_pomo":
-        ours = {theirs: our_name for our_name, theirs in RENAMED.items()}
-    else:
-        ours = {}
+    ours = {theirs: our_name for our_name, theirs in RENAMED.items()} if problem == "cvrp_pomo" else {}
     return ".".join(ours.get(part, part) for part in name.split("."))
 
 

@@ -160,19 +160,10 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
     limits = [f"--steps {now.step}"]
     if now.schedule.decay_from is not None:
         limits = [f"--steps {now.schedule.decay_from}", f"then again with --decay {now.schedule.decay_steps}"]
-    if now.imitate:
-        imitate = f" --imitate {now.imitate}"
-    else:
-        imitate = ""
-    if now.batch != 1:
-        batch = f" --batch {now.batch}"
-    else:
-        batch = ""
+    imitate = f" --imitate {now.imitate}" if now.imitate else ""
+    batch = f" --batch {now.batch}" if now.batch != 1 else ""
     smallest, largest = sizes_so_far(now.problem, now.step)
-    if now.problem.startswith("tsp"):
-        solver = "LKH"
-    else:
-        solver = "PyVRP, 1,000 iterations"
+    solver = "LKH" if now.problem.startswith("tsp") else "PyVRP, 1,000 iterations"
     return {
         "file": target.name,
         "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
@@ -191,10 +182,7 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
 
 
 def _note(path: Path, problem: str, about: dict[str, Any]) -> None:
-    if path.is_file():
-        notes = load_yaml(path)
-    else:
-        notes = {}
+    notes = load_yaml(path) if path.is_file() else {}
     notes[problem] = about
     head = "# Weights that oragent trained itself; oragent train PROBLEM --export rewrites an entry.\n"
     path.write_text(head + yaml.safe_dump(notes, sort_keys=False, width=120))

@@ -204,10 +204,7 @@ def _begun(request: TrainRequest) -> TrainingState | None:
     if now is None or not now.schedule.ended(now.step):
         return now
     more = request.minutes is not None or (request.steps is not None and request.steps > now.step)
-    if more and request.decay is None:
-        former = state.load(request.folder, state.BEFORE_DECAY)
-    else:
-        former = None
+    former = state.load(request.folder, state.BEFORE_DECAY) if more and request.decay is None else None
     if former is None:
         return now
     curve.cut(request.folder, former.step)
@@ -215,10 +212,7 @@ def _begun(request: TrainRequest) -> TrainingState | None:
 
 
 def _available(device: str) -> str:
-    if torch.cuda.is_available():
-        count = torch.cuda.device_count()
-    else:
-        count = 0
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device == "auto" and not count:
         print("training uses the CPU, because this PyTorch finds no CUDA device", file=sys.stderr)
     if device in ("auto", "cpu"):
@@ -227,10 +221,8 @@ def _available(device: str) -> str:
         return "cpu"
     index = int(device.partition(":")[2] or 0)
     if index >= count:
-        if count:
-            seen = f"{count} CUDA device{'s' if count > 1 else ''}"
-        else:
-            seen = "no CUDA device"
+        plural = "s" if count > 1 else ""
+        seen = f"{count} CUDA device{plural}" if count else "no CUDA device"
         raise ConfigError(f"--device {device}: this PyTorch finds {seen}; use --device {'cuda:0' if count else 'cpu'}")
     return f"cuda:{index}"
 
@@ -258,16 +250,10 @@ class _Sitting:
     def run(self, context: StepContext) -> None:
         """Run steps until a limit; save and measure every few minutes and at the end."""
         schedule, minutes = self.now.schedule, self.request.minutes
-        if schedule.decay_from is None:
-            end = None
-        else:
-            end = schedule.decay_from + schedule.decay_steps
+        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
         last = min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
         saved = measured = time.monotonic()
-        if minutes is None:
-            until = math.inf
-        else:
-            until = saved + 60 * minutes
+        until = math.inf if minutes is None else saved + 60 * minutes
         with tqdm(initial=self.now.step, total=last, unit=" steps", disable=None, dynamic_ncols=True) as bar:
             while (last is None or self.now.step < last) and time.monotonic() < until:
                 self._step(context)
@@ -305,10 +291,7 @@ class _Sitting:
         model.load_state_dict(now.average)
         gaps = {f"gap_{size}": round(yardstick.gap(model), 5) for size, yardstick in self.yardsticks.items()}
         model.load_state_dict(learnt)
-        if now.gpu_s:
-            hours = {"gpu_hours": round(now.gpu_s / 3600, 4)}
-        else:
-            hours = {}
+        hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
         record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
         curve.add(self.request.folder, hours | record | gaps)
         curve.draw(self.request.folder, now.problem)

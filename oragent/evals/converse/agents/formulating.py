@@ -23,14 +23,8 @@ def main() -> None:
         raise SystemExit("the program defines no function formulate(m, data)")
     m = pulp.LpProblem("model", pulp.LpMinimize)
     formulate(m, data)
-    if hasattr(m, "toDict"):
-        plain = m.toDict()
-    else:
-        plain = m.to_dict()
-    if m.objective is not None:
-        constant = m.objective.constant
-    else:
-        constant = 0.0
+    plain = m.toDict() if hasattr(m, "toDict") else m.to_dict()
+    constant = m.objective.constant if m.objective is not None else 0.0
     Path("result.json").write_text(json.dumps({"model": plain, "constant": constant}), encoding="utf-8")
 
 

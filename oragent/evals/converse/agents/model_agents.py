@@ -175,18 +175,12 @@ class Formulating(Blank):
             return replace(event, result=f"status: {solution.status}"), "", True
         values = renamed_values(self.problem.program.naming, solution.values)
         whole = _is_whole(self.problem, values)
-        if whole:
-            decision = self.problem.decision(values)
-        else:
-            decision = ""
+        decision = self.problem.decision(values) if whole else ""
         return replace(event, result=self._describe_solution(solution, values, decision)), decision, True
 
     def _describe_solution(self, solution: Solution, values: Mapping[str, float], decision: str) -> str:
         is_optimal = solution.status is SolveStatus.OPTIMAL
-        if is_optimal:
-            status = "optimal"
-        else:
-            status = f"feasible, gap {100 * (solution.gap or 0):.2g} %"
+        status = "optimal" if is_optimal else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
         lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MAX_RAW]

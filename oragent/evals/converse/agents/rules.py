@@ -118,10 +118,7 @@ class RulesAgent:
         names = []
         for restriction in self.tools.state.restrictions:
             is_bound = restriction.kind is RestrictionKind.BOUND
-            if is_bound:
-                word = words[restriction.subject]
-            else:
-                word = self.tools.problem.short(restriction.subject)
+            word = words[restriction.subject] if is_bound else self.tools.problem.short(restriction.subject)
             shown_texts = (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
             if meant in map(_plain_words, shown_texts):
                 names.append(restriction.name)
@@ -138,10 +135,7 @@ class RulesAgent:
             try:
                 item = problem.item(" ".join(words[:count]))
             except ConfigError as unknown:
-                if count < len(words) - 1:
-                    wrong = wrong or unknown
-                else:
-                    wrong = unknown
+                wrong = wrong or unknown if count < len(words) - 1 else unknown
                 continue
             try:
                 option = problem.option(item, " ".join(words[count:]))
@@ -213,10 +207,7 @@ class RulesAgent:
 
     def _describe_missing(self, solved: Solved) -> str:
         """Explain why there is no solution."""
-        if solved.status is SolveStatus.INFEASIBLE:
-            clash = self.tools.clash()
-        else:
-            clash = None
+        clash = self.tools.clash() if solved.status is SolveStatus.INFEASIBLE else None
         if clash:
             return self._describe_clash(clash)
         return f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
@@ -235,10 +226,7 @@ class RulesAgent:
             goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
             return f"{goal.word} {restriction.relation} {format_figure(restriction.value)}"
         option = problem.vocabulary.brief(restriction.option)
-        if restriction.kind is RestrictionKind.FORBID:
-            negation = "not "
-        else:
-            negation = ""
+        negation = "not " if restriction.kind is RestrictionKind.FORBID else ""
         return f"{problem.short(restriction.subject)} {negation}{option}"
 
     def _describe_clash(self, clash: Clash) -> str:
@@ -248,14 +236,8 @@ class RulesAgent:
         parts = [f"{' and '.join(names)} {'clash' if len(names) > 1 else 'is impossible'}"]
         for bound, value in clash.nearest.items():
             goal = next(goal for goal in self.tools.problem.expressions if goal.name == bound.subject)
-            if len(clash.nearest) > 1:
-                which = f" {goal.word}"
-            else:
-                which = ""
-            if bound.upper:
-                extreme = "least"
-            else:
-                extreme = "most"
+            which = f" {goal.word}" if len(clash.nearest) > 1 else ""
+            extreme = "least" if bound.upper else "most"
             if value is not None:
                 parts.append(f"the {extreme} possible{which} is {format_figure(value)}")
         if clash.instead:

@@ -128,10 +128,7 @@ def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, flo
         for variable in milp.variables
         if prefix and naming(variable.name) is None and variable.name.startswith(prefix)
     ]
-    if strange:
-        errors = [f"variable {strange[0][:60]} is none of the problem's: an index is off"]
-    else:
-        errors = []
+    errors = [f"variable {strange[0][:60]} is none of the problem's: an index is off"] if strange else []
     missing = [name for name in integers if name not in names]
     if missing:
         errors.append(f"{missing[0]} is not in the model, and {len(missing) - 1} more")

@@ -107,17 +107,11 @@ def read_utility(record: Mapping[str, Any], district: District) -> tuple[Utility
     if not isinstance(weights, list) or not all(map(_is_number, weights)):
         raise ConfigError(f"weights must be three numbers, not {weights!r:.60}")
     school, direction = record.get("school"), record["early"] if listed else record.get("direction")
-    if listed:
-        position = _school_position(school, district)
-    else:
-        position = _named_school(school, district)
+    position = _school_position(school, district) if listed else _named_school(school, district)
     if listed and not isinstance(direction, bool):
         raise ConfigError(f"early must be true or false, not {direction!r:.40}")
     if listed:
-        if direction:
-            direction = TimePreference.EARLY
-        else:
-            direction = TimePreference.LATE
+        direction = TimePreference.EARLY if direction else TimePreference.LATE
     elif direction not in list(TimePreference):
         raise ConfigError(f"direction must be early or late, not {direction!r:.40}")
     optimum = record.get("schedule" if listed else "optimum")
@@ -138,10 +132,7 @@ def _school_position(value: Any, district: District) -> int:
 
 
 def _named_school(value: Any, district: District) -> int:
-    if isinstance(value, str):
-        name = value
-    else:
-        name = repr(value)
+    name = value if isinstance(value, str) else repr(value)
     position = find_school(district, name)
     if position is None:
         raise ConfigError(unknown_school(district, name))
@@ -318,10 +309,7 @@ class SchoolStakeholders:
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Person]:
         """Generate one person per identifiable conditional solution, or ``functions`` random persons."""
-        if functions:
-            utilities = function_centric(self.exact, rng, functions)
-        else:
-            utilities = solution_centric(self.exact, rng)
+        utilities = function_centric(self.exact, rng, functions) if functions else solution_centric(self.exact, rng)
         return [Person(target.utility, self.exact) for target in utilities]
 
     def of(self, record: Mapping[str, Any]) -> tuple[Person, tuple[str, ...]]:

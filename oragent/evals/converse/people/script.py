@@ -64,10 +64,7 @@ class Script:
     def _shown_schedule(self, messages: Sequence[Message]) -> str:
         """Return the schedule in the latest answer; empty if it shows none."""
         newest = next((message for message in reversed(messages) if message.role == "user"), None)
-        if newest:
-            decisions = self.problem.read(newest.content).decisions
-        else:
-            decisions = ()
+        decisions = self.problem.read(newest.content).decisions if newest else ()
         if decisions:
             return decisions[-1]
         return ""
@@ -109,10 +106,7 @@ class Script:
             if results:
                 return self._write_answer(results[-1])
             source = self._write_program(wishes, whole="run_python" in names)
-            if "run_python" in names:
-                tool = "run_python"
-            else:
-                tool = "submit_formulation"
+            tool = "run_python" if "run_python" in names else "submit_formulation"
             return Message("assistant", "", (ToolCall(f"c{number}", tool, {"program": source}),))
         if results:
             return Message("assistant", "", (ToolCall(f"c{number}", "call_solver", {}),))
@@ -141,10 +135,7 @@ class Script:
         now = self.problem.features(shown[-1] if shown else self.problem.default)
         bounds: list[float | None] = []
         for bound, value, word in ((load, now[0], "fewer riders"), (change, now[1], "less change")):
-            if word in text:
-                less = value - LITTLE
-            else:
-                less = None
+            less = value - LITTLE if word in text else None
             bounds.append(float(bound[1].replace(",", "").rstrip(".")) if bound else less)
         return _Wanted(wish[1] if wish else None, time, *bounds)
 

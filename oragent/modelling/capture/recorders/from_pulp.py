@@ -149,10 +149,7 @@ def _solve_products(pulp: Any, problem: Any, snapshot: Snapshot, recorder: Recor
             factors = [factor.name for factor in products.factors.get(variable.name, ())] or [variable.name]
             variable.varValue = math.prod(value_of.get(name, 0.0) for name in factors)
     codes = {"infeasible": pulp.LpStatusInfeasible, "unbounded": pulp.LpStatusUnbounded}
-    if solution.status in WITH_POINT:
-        status = pulp.LpStatusOptimal
-    else:
-        status = codes.get(solution.status, 0)
+    status = pulp.LpStatusOptimal if solution.status in WITH_POINT else codes.get(solution.status, 0)
     if hasattr(problem, "assignStatus"):
         problem.assignStatus(status)
     problem.status = status
@@ -198,19 +195,13 @@ def _watch_families(owner: Any, name: str, keys: dict[str, MemberKey], recorder:
             indices, arguments = arguments[0], arguments[1:]
         elif indices is None:
             indices = named.pop("indexs", None)
-        if isinstance(indices, tuple):
-            indices = tuple(_as_list(index) for index in indices)
-        else:
-            indices = _as_list(indices)
+        indices = tuple(_as_list(index) for index in indices) if isinstance(indices, tuple) else _as_list(indices)
         # Only inner calls pass the start of an index.
         with recorder.quiet():
             made = original(self, name, indices, *arguments, **named)
         if not recorder.is_quiet:
             family = name.partition("%")[0].rstrip("_")
-            if isinstance(indices, tuple):
-                lists = indices
-            else:
-                lists = (indices,)
+            lists = indices if isinstance(indices, tuple) else (indices,)
             _note_members(family, made, lists, (), keys)
         return made
 
@@ -248,10 +239,7 @@ def _watch_single_variables(pulp: Any, recorder: Recorder) -> None:
 
     def make(self: Any, *arguments: Any, **named: Any) -> None:
         original(self, *arguments, **named)
-        if recorder.is_quiet:
-            place = None
-        else:
-            place = recorder.places.current_place()
+        place = None if recorder.is_quiet else recorder.places.current_place()
         if place is not None:
             places[self.name] = place
 
@@ -279,14 +267,8 @@ class _ProblemReader:
         problem = self.problem
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if hasattr(problem, "to_dict"):
-                plain = problem.to_dict()
-            else:
-                plain = problem.toDict()
-        if problem.objective is None:
-            constant = 0.0
-        else:
-            constant = float(getattr(problem.objective, "constant", 0.0) or 0.0)
+            plain = problem.to_dict() if hasattr(problem, "to_dict") else problem.toDict()
+        constant = 0.0 if problem.objective is None else float(getattr(problem.objective, "constant", 0.0) or 0.0)
         snapshot = Snapshot(self.version, str(problem.name or ""), problem.sense == -1, constant)
         snapshot.objective = str(plain["objective"]["name"] or "")
         column_of = self._add_columns(snapshot, plain["variables"])
@@ -300,14 +282,8 @@ class _ProblemReader:
         for at, row in enumerate(plain["constraints"]):
             terms, quadratic = self._split(row["coefficients"], column_of)
             rhs = -float(row["constant"] or 0.0)
-            if row["sense"] == LESS:
-                low = -math.inf
-            else:
-                low = rhs
-            if row["sense"] == GREATER:
-                high = math.inf
-            else:
-                high = rhs
+            low = -math.inf if row["sense"] == LESS else rhs
+            high = math.inf if row["sense"] == GREATER else rhs
             name = str(row["name"] or f"_C{at + 1}")
             if quadratic:
                 snapshot.add_quadratic_row(name, terms, quadratic, low, high)
@@ -319,14 +295,8 @@ class _ProblemReader:
         column_of: dict[str, int] = {}
         extra = [_describe(factor) for factor in _extra_factors(self.problem, self.products)]
         for entry in [*entries, *extra]:
-            if entry["lowBound"] is None:
-                low = -math.inf
-            else:
-                low = entry["lowBound"]
-            if entry["upBound"] is None:
-                high = math.inf
-            else:
-                high = entry["upBound"]
+            low = -math.inf if entry["lowBound"] is None else entry["lowBound"]
+            high = math.inf if entry["upBound"] is None else entry["upBound"]
             if entry["name"] == DUMMY or entry["name"] in self.products.factors:
                 continue
             if entry["cat"] == "Binary":
@@ -397,8 +367,5 @@ def _claim(pulp: Any, problem: Any, products: _Products) -> tuple[str, float | N
     status = pulp.LpStatus.get(problem.status, str(problem.status))
     if any(value is None for value in values):
         return status, None, None
-    if problem.objective is None:
-        objective = None
-    else:
-        objective = pulp.value(problem.objective)
+    objective = None if problem.objective is None else pulp.value(problem.objective)
     return status, objective, values

@@ -19,14 +19,8 @@ def add_features(gurobipy: Any, model: Any, snapshot: Snapshot) -> None:
             snapshot.add_feature("quadratic", **term)
     for row in model.getQConstrs() if model.NumQConstrs else ():
         expression = model.getQCRow(row)
-        if row.QCSense == "<":
-            low = -math.inf
-        else:
-            low = row.QCRHS
-        if row.QCSense == ">":
-            high = math.inf
-        else:
-            high = row.QCRHS
+        low = -math.inf if row.QCSense == "<" else row.QCRHS
+        high = math.inf if row.QCSense == ">" else row.QCRHS
         linear = expression.getLinExpr()
         low, high = low - linear.getConstant(), high - linear.getConstant()
         snapshot.add_quadratic_row(row.QCName, _linear_terms(linear), _quadratic_terms(expression), low, high)
@@ -57,15 +51,9 @@ def _add_general(codes: Any, model: Any, snapshot: Snapshot, constraint: Any) ->
     kind, name = constraint.GenConstrType, constraint.GenConstrName
     if kind in (codes.GENCONSTR_MAX, codes.GENCONSTR_MIN):
         is_largest = kind == codes.GENCONSTR_MAX
-        if is_largest:
-            read = model.getGenConstrMax
-        else:
-            read = model.getGenConstrMin
+        read = model.getGenConstrMax if is_largest else model.getGenConstrMin
         output, inputs, constant = read(constraint)
-        if abs(constant) < codes.INFINITY:
-            fixed = constant
-        else:
-            fixed = None
+        fixed = constant if abs(constant) < codes.INFINITY else None
         columns = [one.index for one in inputs]
         snapshot.add_feature(
             "extremes", name=name, output=output.index, inputs=columns, largest=is_largest, constant=fixed

@@ -135,10 +135,7 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
     may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiments.cpu_s_left >= MIN_S
-    if may_sweep:
-        missing = set()
-    else:
-        missing = {ActionKind.SWEEP}
+    missing = set() if may_sweep else {ActionKind.SWEEP}
     if not _list_mates(run):
         missing.add(ActionKind.CROSSOVER)
     return [action for action in PRIORS if action not in missing]
@@ -147,10 +144,7 @@ def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
 async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
-    if _is_bounded(run):
-        least = MIN_SETTINGS_PER_NUMBER * len(words)
-    else:
-        least = 0
+    least = MIN_SETTINGS_PER_NUMBER * len(words) if _is_bounded(run) else 0
     swept = await _sweep(run, best.source, words, best, least)
     source = swept.source
     if source != best.source and not swept.problem:
@@ -192,10 +186,7 @@ async def _sweep(
     except (ConfigError, CandidateError) as problem:
         return _Prepared(source, f"The sweep failed: {problem}")
     ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
-    if scored is not None and source == scored.source:
-        proven = result.rows[0]
-    else:
-        proven = None
+    proven = result.rows[0] if scored is not None and source == scored.source else None
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
     fitting = [(row, seconds) for row, seconds in scorable if row is proven or _has_time(run, seconds)]
     is_practice = result.subset.mode == PRACTICE
@@ -277,10 +268,7 @@ def _expected_seconds(
     if result.subset.mode == PRACTICE:
         seconds = scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
         return None if seconds is None else seconds + start_reserve(result.start_s)
-    if scored is None:
-        total = None
-    else:
-        total = scored.metrics.get(TOTAL)
+    total = None if scored is None else scored.metrics.get(TOTAL)
     if scored is None or not isinstance(total, int | float) or row.seconds is None or not present.seconds:
         return None
     if source == scored.source:
@@ -305,10 +293,7 @@ def _has_time(run: RoundContext, seconds: float | None) -> bool:
 
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
     parents = _choose_parents(run, action, best)
-    if parents:
-        base = _shown_text(run, parents[-1])
-    else:
-        base = None
+    base = _shown_text(run, parents[-1]) if parents else None
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MAX_ROUND_CALLS
     measured, beside = _recall_measured(run), None
     if run.style == "strong":
@@ -333,10 +318,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             beside = await _practice_score(run)
         labels = _label_probes(run, drafts)
         work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call, beside=beside)
-        if action is ActionKind.OPENING:
-            islands = [at % run.archive.islands for at in range(len(drafts))]
-        else:
-            islands = []
+        islands = [at % run.archive.islands for at in range(len(drafts))] if action is ActionKind.OPENING else []
         results = [
             *filter(
                 None,
@@ -346,10 +328,7 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
                 ),
             )
         ]
-        if run.settings.strategy.practice is not None:
-            measured = [*measured, *results]
-        else:
-            measured = results
+        measured = [*measured, *results] if run.settings.strategy.practice is not None else results
         if not results:
             return
         if any(not draft.is_probe for draft in drafts):
@@ -387,10 +366,7 @@ def _label_probes(run: RoundContext, drafts: Sequence[ProgramDraft]) -> list[str
 
 
 def _recall_measured(run: RoundContext) -> list[str]:
-    if run.settings.strategy.practice is not None:
-        notes = run.recall(MEASURED_NOTE)
-    else:
-        notes = []
+    notes = run.recall(MEASURED_NOTE) if run.settings.strategy.practice is not None else []
     # A sweep has no prompt, so it leaves the measurements of the rounds before it to the next one.
     sweeps = {note.round for note in run.recall(ACTION) if ActionRecord.load(note.text).action is ActionKind.SWEEP}
     first = run.number - run.window
@@ -426,10 +402,7 @@ def write_prompt(
     run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = "", example: str = ""
 ) -> str:
     """Write the prompt: the state of the search, the programs, the action, and the form of the reply."""
-    if parents:
-        last = parents[-1]
-    else:
-        last = None
+    last = parents[-1] if parents else None
     # Only Python programs have parameters.
     has_numbers = run.problem.signature.language == "python" and run.experiments.cpu_s_left >= MIN_S
     form = fill_template(
@@ -442,10 +415,7 @@ def write_prompt(
         probe=_probe_request(run),
         numbers=_numbers_request(run) if has_numbers else "",
     )
-    if parents:
-        shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run))
-    else:
-        shown = ""
+    shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run)) if parents else ""
     bins = bin_meanings(run).strip()
     return fill_template(
         "or_agent_wave",
@@ -528,10 +498,7 @@ def _helpers_request(run: RoundContext) -> str:
 def _edits_request(run: RoundContext, base: Elite | None) -> str:
     if base is None:
         return ""
-    if run.problem.signature.language == "python":
-        functions = FUNCTIONS
-    else:
-        functions = ""
+    functions = FUNCTIONS if run.problem.signature.language == "python" else ""
     line = _shown_text(run, base).rstrip().split("\n")[-1]
     return "\n\n" + fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
 
@@ -568,10 +535,7 @@ async def _try_draft(
     try:
         if draft.is_probe:
             return _describe_probe(run, draft, label, await run.experiments.probe(draft.source, ids, call), beside)
-        if parents:
-            like = parents[-1]
-        else:
-            like = None
+        like = parents[-1] if parents else None
         if draft.axes:
             prepared = await _sweep(run, draft.source, draft.axes, like)
         else:
@@ -641,10 +605,7 @@ def _describe_probe(
         printed = "\n".join(filter(None, [printed, failure]))
     if run.experiments.instances.mode != PRACTICE or result.score is None:
         return f"Probe {label}, {draft.title!r}, printed:\n{printed or '(nothing)'}"
-    if best is None:
-        beside = ""
-    else:
-        beside = f", where the best program so far scores {best:.6g}"
+    beside = "" if best is None else f", where the best program so far scores {best:.6g}"
     measured = f"scored {result.score:.6g} on practice instances{beside}{_describe_practice_time(run, result)}."
     return f"Probe {label}, {draft.title!r}, {measured}" + (f" It printed:\n{printed}" if printed else "")
 
@@ -667,10 +628,7 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
         return ""
     expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
-    if expected is None:
-        scored = ""
-    else:
-        scored = f", which comes to about {expected:.3g} s when it is scored"
+    scored = "" if expected is None else f", which comes to about {expected:.3g} s when it is scored"
     if limit_s is not None and scored:
         scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
     return f"; {total:.3g} s on {count} instances{describe_places(result.metrics)}{scored}"

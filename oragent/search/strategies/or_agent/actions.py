@@ -57,10 +57,7 @@ def read_action(run: RoundContext, text: str, source: str, constants: Sequence[C
     else:
         kind, below = ("", answer)
     match = THOUGHT.search(answer)
-    if match:
-        thought = " ".join(match[1].split())[:300]
-    else:
-        thought = ""
+    thought = " ".join(match[1].split())[:300] if match else ""
     if kind == "STOP":
         return ExperimentAction("stop", thought)
     if kind == "TUNE":

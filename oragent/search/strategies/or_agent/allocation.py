@@ -127,10 +127,7 @@ def experiment_turns(experiments: int) -> list[int]:
     remaining = experiments
     sizes: list[int] = []
     while remaining:
-        if not sizes:
-            size = max(1, experiments // TURNS)
-        else:
-            size = max(FLOOR + 1, -(-experiments // TURNS))
+        size = max(1, experiments // TURNS) if not sizes else max(FLOOR + 1, -(-experiments // TURNS))
         sizes.append(min(size, remaining))
         remaining -= sizes[-1]
     return sizes

@@ -88,10 +88,7 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
         failing_line = prompt_sections.failing_line(failed.source, failed.evaluation)
         text = fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
         candidate = await ask_for_program(run, "debug", task_messages(run, text), [failed], run.temperature("code"))
-        if candidate.source.strip() == program:
-            again = UNCHANGED
-        else:
-            again = ""
+        again = UNCHANGED if candidate.source.strip() == program else ""
     return candidate
 
 

@@ -82,10 +82,7 @@ class ExperimentSession:
     def changed_idea(self, source: str) -> Idea:
         """Return the idea with the changes that led to a program."""
         changes = self.changes.get(source, [])
-        if changes:
-            text = f"{self.idea.text} Changed since: {'; '.join(changes)}."
-        else:
-            text = self.idea.text
+        text = f"{self.idea.text} Changed since: {'; '.join(changes)}." if changes else self.idea.text
         return Idea(self.idea.title, text)
 
     def may_begin(self, from_failure: str) -> bool:
@@ -127,10 +124,7 @@ async def _choose_action(run: RoundContext, session: ExperimentSession, remainin
     agent, base = run.own, session.base.source
     remaining_evaluations = (run.case.allowance - run.used).evaluations
     tunable = session.best is not None and agent.tuning_evaluations and remaining_evaluations >= MIN_TUNING_EVALUATIONS
-    if tunable:
-        offered = find_constants(base, run.problem.about.function)
-    else:
-        offered = []
+    offered = find_constants(base, run.problem.about.function) if tunable else []
     messages = task_messages(run, write_prompt(run, session, offered, remaining))
     read = partial(read_action, run, source=base, constants=offered)
     complain = partial(_repair_request, run, base=base)
@@ -148,10 +142,7 @@ def _repair_request(run: RoundContext, problem: str, base: str) -> str:
 
     If the text of an edit nearly matched, ask for edits again.
     """
-    if _written_out(run, base) and NEAREST not in problem:
-        style = run.style
-    else:
-        style = "strong"
+    style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
     shape = _program_format(base)
     return fill_template("or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=shape)
 
@@ -162,10 +153,11 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
     parents = prompt_sections.parents_section(run, session.parents, session.base.source)
     beside = [*session.parents, *([best] if best else [])]
     # Prompts for small models contain one task at a time.
-    if run.style == "strong":
-        champion = describe_champion(run, beside)
+    champion = describe_champion(run, beside) if run.style == "strong" else ""
+    if best:
+        program = prompt_sections.program_section(run, "The program", best)
     else:
-        champion = ""
+        program = prompt_sections.failing_section(run, session.latest)
     return fill_template(
         "or_agent_experiment",
         run.style,
@@ -175,9 +167,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         memory=prompt_sections.memory_section(session.memory),
         parents=prompt_sections.with_blank_line(parents) + champion,
         others=prompt_sections.with_blank_line(session.others),
-        program=prompt_sections.program_section(run, "The program", best)
-        if best
-        else prompt_sections.failing_section(run, session.latest),
+        program=program,
         printed=prompt_sections.with_blank_line(prompt_sections.printed_section(session.latest, MEASURED)),
         features=bin_meanings(run),
         steps=prompt_sections.list_steps(session.steps),
@@ -235,10 +225,7 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
 
 def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
     """Describe the action SWEEP; empty for a small model or a program without declared numbers."""
-    if session.best and run.style == "strong":
-        declared = read_parameters(session.base.source).parameters
-    else:
-        declared = ()
+    declared = read_parameters(session.base.source).parameters if session.best and run.style == "strong" else ()
     if not declared or run.experiments.cpu_s_left < MIN_S:
         return ""
     first = declared[0]
@@ -294,20 +281,14 @@ async def _run_probe(run: RoundContext, session: ExperimentSession, action: Expe
         source, observer = (action.source, "")
     candidate = await run.experiments.probe(source, [base.id], observer=observer)
     result = candidate.evaluation
-    if watching:
-        printed = result.log.partition(TOLD)[2]
-    else:
-        printed = result.log
+    printed = result.log.partition(TOLD)[2] if watching else result.log
     output = prompt_sections.head_and_tail(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
         parts = [prompt_sections.describe_failure(result), *([printed.strip()] if watching else [])]
         output = prompt_sections.head_and_tail("\n".join(parts), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{output}"
     # The score is based on few instances.
-    if result.score is not None:
-        outcome = "it ran"
-    else:
-        outcome = prompt_sections.describe_outcome(candidate)
+    outcome = "it ran" if result.score is not None else prompt_sections.describe_outcome(candidate)
     session.steps.append(ExperimentStep(action.kind, action.thought, outcome, better=False))
 
 
@@ -381,10 +362,7 @@ def setting_words(row: SweepRow) -> str:
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
     """Describe a setting of a sweep on one line, with the expected CPU seconds of its scoring, if known."""
-    if row.seconds is None or row.score is None:
-        time = ""
-    else:
-        time = f", {row.seconds:.3g} s"
+    time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
     if time and expected_s is not None:
         time += f" (about {expected_s:.3g} s when scored)"
     return f"- {setting_words(row)}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
@@ -398,10 +376,7 @@ def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:
 
 
 def _describe_scores(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
-    if session.begun is None:
-        start = "none, as it failed"
-    else:
-        start = f"{session.begun:.6g}"
+    start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
     if session.best is None:
         return start, f"none: {prompt_sections.describe_outcome(session.latest)}"
     end = f"{session.best.score:.6g}"

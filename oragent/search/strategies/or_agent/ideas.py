@@ -118,10 +118,7 @@ def read_ideas(text: str, count: int) -> list[Idea]:
 def _idea_items(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
-    if isinstance(value, dict):
-        lists = [inner for inner in value.values() if isinstance(inner, list)]
-    else:
-        lists = []
+    lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else []
     if len(lists) == 1:
         return lists[0]
     return [value]

@@ -72,10 +72,7 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
         bins=bin_names(run),
         against=against,
     )
-    if account:
-        taught = account.report or account.lesson
-    else:
-        taught = ""
+    taught = account.report or account.lesson if account else ""
     if taught:
         return f"{shown}\nWhat its experiments taught: {_one_line(taught, MAX_SHOWN_CHARACTERS)}"
     return shown
@@ -89,10 +86,7 @@ def programs_section(
     The last one is shown whole; for a strong model, shorter changes replace the others.
     """
     *others, last = elites
-    if run.style == "strong":
-        against = text_of(last)
-    else:
-        against = ""
+    against = text_of(last) if run.style == "strong" else ""
     shown = [
         program_section(run, f"Program {number}", elite, text=text_of(elite), against=against)
         for number, elite in enumerate(others, 1)
@@ -141,10 +135,8 @@ def _other_idea(node: IdeaNode) -> str:
     title = _one_line(node.idea.title if node.idea else "", MAX_TITLE_CHARACTERS)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
     result, count = _one_line(_node_result(node), MAX_TITLE_CHARACTERS), len(node.steps)
-    if count:
-        experiments = f"after {count} experiment{'s' if count > 1 else ''}"
-    else:
-        experiments = "as it was coded"
+    plural = "s" if count > 1 else ""
+    experiments = f"after {count} experiment{plural}" if count else "as it was coded"
     return f"{title} -> {result}, {experiments}. {_one_line(lesson, MAX_LESSON)}".rstrip()
 
 
@@ -212,10 +204,7 @@ def describe_outcome(candidate: Candidate) -> str:
 def describe_failure(result: Evaluation) -> str:
     """Describe a failure: status, message and the end of the traceback, or without one the end of the log."""
     every = result.detail.split("\n")
-    if len(every) > MAX_LINES:
-        left_out = [_left_out(len(every) - MAX_LINES)]
-    else:
-        left_out = []
+    left_out = [_left_out(len(every) - MAX_LINES)] if len(every) > MAX_LINES else []
     detail = [*left_out, *(shorten(text, MAX_LINE_CHARACTERS) for text in every[-MAX_LINES:])]
     return "\n".join([f"{result.status}: {result.message}", *detail]).strip()
 
@@ -223,14 +212,8 @@ def describe_failure(result: Evaluation) -> str:
 def failing_line(source: str, result: Evaluation) -> str:
     """Return the text of the failing line of a program; empty without a traceback, or if the line occurs twice."""
     lines, places = source.split("\n"), WHERE.findall(result.traceback)
-    if places:
-        number = int(places[-1])
-    else:
-        number = 0
-    if 0 < number <= len(lines):
-        text = lines[number - 1]
-    else:
-        text = ""
+    number = int(places[-1]) if places else 0
+    text = lines[number - 1] if 0 < number <= len(lines) else ""
     if text.strip() and lines.count(text) == 1:
         return text
     return ""
@@ -241,10 +224,7 @@ def describe_change(earlier: str, later: str) -> str:
     old, new = (text.strip().split("\n")[:MAX_COMPARED] for text in (earlier, later))
     lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
     body = [shorten(text, MAX_LINE_CHARACTERS) for text in lines if not text.startswith("@@")]
-    if len(body) > MAX_LINES:
-        left_out = [_left_out(len(body) - MAX_LINES)]
-    else:
-        left_out = []
+    left_out = [_left_out(len(body) - MAX_LINES)] if len(body) > MAX_LINES else []
     if max(text.strip().count("\n") for text in (earlier, later)) >= MAX_COMPARED:
         left_out.append(f"(what lies beyond line {MAX_COMPARED} is not compared)")
     return "\n".join([*body[:MAX_LINES], *left_out]) or "(nothing)"
@@ -294,10 +274,7 @@ def _lines_below(grown: IdeaTree, node: IdeaNode, latest: Collection[int], depth
 
 
 def _idea_line(node: IdeaNode, in_full: bool) -> str:
-    if node.idea:
-        title = node.idea.title
-    else:
-        title = "the start"
+    title = node.idea.title if node.idea else "the start"
     end = _node_result(node)
     if node.state == UNTRIED:
         return f"Idea {node.number}: {_one_line(title, MAX_TITLE_CHARACTERS)}, {STATES[node.state]}."

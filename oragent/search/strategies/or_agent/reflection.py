@@ -49,24 +49,20 @@ class LessonMemory:
 
 async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: Candidate) -> str:
     """Ask for the lesson of one experiment; ``earlier`` is the program before it, with a score or a failure."""
+    if isinstance(earlier, Elite):
+        before = f"the score was {earlier.score:.6g}"
+    else:
+        before = prompt_sections.describe_outcome(earlier)
     after = prompt_sections.scored_parent(candidate)
     result = prompt_sections.describe_failure(candidate.evaluation)
     if after is not None:
-        if isinstance(earlier, Elite):
-            had = earlier
-        else:
-            had = None
-        if had:
-            verdict = f"{prompt_sections.describe_verdict(run, had.score, after.score)}, "
-        else:
-            verdict = ""
+        had = earlier if isinstance(earlier, Elite) else None
+        verdict = f"{prompt_sections.describe_verdict(run, had.score, after.score)}, " if had else ""
         result = f"{verdict}{list_figures(after, bins=bin_names(run), beside=had)}"
     values = {
         "change": fence_text(prompt_sections.describe_change(earlier.source, candidate.source), "diff"),
         "result": result,
-        "before": f"the score was {earlier.score:.6g}"
-        if isinstance(earlier, Elite)
-        else prompt_sections.describe_outcome(earlier),
+        "before": before,
     }
     text = fill_template("or_agent_lesson", **values, words=LESSON)
     return await _ask_prose(run, "reflect", text, LESSON)
@@ -144,10 +140,7 @@ def _report_of_node(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
 
 def report_from_steps(node: NodeNote) -> str:
     """Write a report from the steps of a node, if no model call is left for one."""
-    if node.steps:
-        steps = prompt_sections.list_steps(node.steps[-MAX_STEPS:])
-    else:
-        steps = ""
+    steps = prompt_sections.list_steps(node.steps[-MAX_STEPS:]) if node.steps else ""
     return " ".join(f"{node.idea} {steps}".split())
 
 
@@ -160,10 +153,7 @@ async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequen
     text, limit = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MAX_REPORTS):
         reports = "\n".join(memory.pending[begin : begin + MAX_REPORTS])
-        if limit:
-            words = f"At most {limit} words, as a list"
-        else:
-            words = "As a list, as long as it takes"
+        words = f"At most {limit} words, as a list" if limit else "As a list, as long as it takes"
         prompt = fill_template("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
         text = await _ask_prose(run, "lead", prompt, 4 * limit if limit else MAX_MEMORY_WORDS)
         if not text:

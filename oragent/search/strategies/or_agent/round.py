@@ -61,17 +61,11 @@ def choose_start(run: RoundContext) -> RoundStart:
     agent, elitist = run.own, run.archive.best
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
-        if opening:
-            ideas = agent.initial_ideas
-        else:
-            ideas = int(agent.children * agent.elitist_enlargement)
+        ideas = agent.initial_ideas if opening else int(agent.children * agent.elitist_enlargement)
         return RoundStart((elitist,), _home_island(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
 
     def island_temperature(island: int) -> float:
-        if agent.temperature_by == "round":
-            number = run.turn
-        else:
-            number = run.archive.added(island)
+        number = run.turn if agent.temperature_by == "round" else run.archive.added(island)
         return cyclic_temperature(number, agent.selection_temperature, agent.temperature_cycle)
 
     together = agent.parents_from == "island"
@@ -80,10 +74,7 @@ def choose_start(run: RoundContext) -> RoundStart:
     ideas = agent.crossover_ideas or agent.children
     # The round is blind if the archive has only the seed.
     blind = agent.idea_count == "budget" and len({elite.source for elite in run.archive.elites()}) == 1
-    if agent.fast_crossover or blind:
-        depth = 1
-    else:
-        depth = agent.depth
+    depth = 1 if agent.fast_crossover or blind else agent.depth
     return RoundStart(tuple(ranked), island, False, False, ideas, depth, blind)
 
 
@@ -178,15 +169,9 @@ class _Branch:
 
 async def explore_ideas(run: RoundContext, ideas: Sequence[Idea], grounds: Grounds) -> list[IdeaNode]:
     """Implement ideas and experiment on them. A branch keeps its results when its share of the budget is used up."""
-    if grounds.opening:
-        islands = [index % run.archive.islands for index in range(len(ideas))]
-    else:
-        islands = []
+    islands = [index % run.archive.islands for index in range(len(ideas))] if grounds.opening else []
     taking_turns = run.own.allocation == "flow" and run.own.experiments > 0 and not grounds.opening and len(ideas) > 1
-    if taking_turns:
-        work = _begin_branch
-    else:
-        work = _explore_alone
+    work = _begin_branch if taking_turns else _explore_alone
     branches = await run.fork([partial(work, idea=idea, grounds=grounds) for idea in ideas], islands)
     if taking_turns:
         await _take_turns(run, branches)
@@ -197,10 +182,7 @@ async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Br
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not grounds.opening:
         may_begin = branch.session.may_begin(run.own.from_failure)
-        if may_begin:
-            number = allotted_experiments(run, branch.best, grounds.programs)
-        else:
-            number = 0
+        number = allotted_experiments(run, branch.best, grounds.programs) if may_begin else 0
         await _continue_branch(run, branch, number, is_last=True)
     return branch
 

@@ -127,10 +127,7 @@ class MemoryNote:
 def final_memory(notes: Sequence[RoundNote]) -> str:
     """Return the long-term memory at the end of a run: its last text, then later reports and lessons."""
     memories = [MemoryNote.load(note.text) for note in notes if note.kind == MEMORY]
-    if memories:
-        latest = memories[-1]
-    else:
-        latest = MemoryNote("", 0)
+    latest = memories[-1] if memories else MemoryNote("", 0)
     trees = [note for note in notes if note.kind == TREE and note.round > latest.horizon]
     later = [node for note in trees if note.round not in latest.beyond for node in TreeNote.load(note.text).nodes[1:]]
     reports = [
