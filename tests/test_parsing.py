@@ -78,7 +78,6 @@ SITES = {
     "search/archive.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 3}, OURS),
     "_base/frames.py": ({"json.loads": 1}, OURS),
-    "sandbox/confined_command.py": ({"json.loads": 1}, "what the process of the run passed"),
     "sandbox/warm_script.py": ({"exec": 1, "compile": 2, "ast.parse": 1}, f"{SANDBOX}; an evaluator of the user's"),
     "formulate/data.py": ({"json.loads": 1}, USER),
     "formulate/evaluator.py": ({"json.loads": 4}, f"{SANDBOX}: {BOUNDED}"),

@@ -74,7 +74,7 @@ class VerbRunner:
     versions: Versions
     runner: ProgramRunner
     settings: WorkspaceSettings
-    # Whether to write a revision that does not preserve the former rules.
+    # True to write a revision that does not preserve the former rules.
     accept: bool = False
     # Answers of the person to the agent's questions.
     answers: Sequence[str] = ()

@@ -233,9 +233,9 @@ class PendingVerb:
     verb: Verb
     # Request of a revision, or question.
     text: str = ""
-    # Whether a revision uses the last run as its request.
+    # True if a revision uses the last run as its request.
     feedback: bool = False
-    # Whether a revision is written even if it does not preserve the former rules.
+    # True if a revision is written even if it does not preserve the former rules.
     accept: bool = False
     # Limits from the command line.
     effort: EffortOptions = NO_OPTIONS
@@ -273,4 +273,4 @@ def read_pending(folder: Path) -> PendingVerb | None:
     try:
         return TypeAdapter(PendingVerb).validate_python(read_json(path))
     except ValidationError:
-        raise path_error(path, "is not what a verb leaves: delete it, and give the verb again") from None
+        raise path_error(path, "is damaged: delete it, and give the verb again") from None
