@@ -73,6 +73,24 @@ def test_broken_evidence_is_one_line(problem: Problem, text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_program_that_is_missing_is_an_error_and_no_empty_list(problem: Problem, tmp_path: Path) -> None:
+    (problem.folder / DISCOVERED / "best.py").unlink()
+    for act in (list_discovered, lambda problem: find_discovered(problem, "best")):
+        with pytest.raises(ProblemError):
+            act(problem)
+    with pytest.raises(ProblemError):
+        load("adding", root=tmp_path)
+    shown = CliRunner().invoke(app, ["discovered", "adding", "--root", str(tmp_path)])
+    assert isinstance(shown.exception, ProblemError)
+
+
+def test_a_problem_without_programs_has_none_to_load(problem: Problem, tmp_path: Path) -> None:
+    (problem.folder / DISCOVERED / "evidence.yaml").unlink()
+    assert list_discovered(problem) == {}
+    with pytest.raises(ProblemError):
+        load("adding", root=tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "title"), SHIPPED)
 def test_a_shipped_program_gets_its_score_again_at_the_smallest_size(name: str, title: str) -> None:

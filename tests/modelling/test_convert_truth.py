@@ -1,0 +1,124 @@
+"""Sources that are written, run with their own library: signs of data, constants, directions, integer bounds."""
+
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oragent.modelling.convert import SOURCES, write_source
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.features import Indicator, ModelFeatures
+from oragent.modelling.data.flat_model import Relation
+from oragent.modelling.data.indexed import IndexedModel
+from tests.modelling.test_convert import PACKAGES
+
+PRICE, USE, TOP = [3.0, 5.0, 4.0], [2.0, 3.0, 1.0], [2.5, 3.0, 1.0]
+LIMIT, BONUS, CONSTANT = 8.5, 6.25, 12.5
+# Sources run one after another in a process of the library, which prints the last word of each.
+DRIVER = """
+import contextlib, io, json, sys
+for source in json.load(sys.stdin):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        exec(compile(source, "source", "exec"), {"__name__": "__main__"})
+    print("\\n", float(text.getvalue().split()[-1]))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Factors of data cells in the objective, in the row and of the single variable, and directions that make them bind."""
+
+    sense: str
+    cost: float
+    use: float
+    relation: str
+    rhs: float
+    bonus: float
+    indicator: bool = False
+
+
+CASES = [
+    # The row limits what the objective wants; without its minus it would not.
+    Case("maximize", 1.0, -1.0, ">=", -LIMIT, 1.0),
+    Case("maximize", 1.0, 1.0, "<=", LIMIT, 1.0),
+    Case("minimize", -1.0, -2.0, ">=", -2 * LIMIT, -1.0),
+    # The row asks for what the objective does not want.
+    Case("minimize", 1.0, -1.0, "<=", -LIMIT, 1.0),
+    Case("maximize", -1.0, 0.5, ">=", 0.5 * LIMIT, -2.0),
+    Case("minimize", 3.0, 1.0, "=", 7.0, -1.0),
+    Case("maximize", 1.0, -1.0, ">=", -LIMIT, 1.0, indicator=True),
+    Case("minimize", 1.0, -1.0, "<=", -LIMIT, -1.0, indicator=True),
+]
+
+
+def build(case: Case) -> IndexedModel:
+    """Whole numbers of three products, whose price and use are data, and a binary with a scalar bonus."""
+    builder = IndexedModelBuilder("signs")
+    builder.add_set("product", ["a", "b", "c"])
+    for name, values in (("price", PRICE), ("use", USE), ("top", TOP)):
+        builder.add_parameter(name, ["product"], values)
+    builder.add_parameter("bonus", [], [BONUS])
+    x = builder.add_variables("x", ["product"], high=builder.cells("top"), kind="integer")
+    y = builder.add_variables("y", high=1, kind="integer")
+
+    def times(name: str, factor: float):
+        cells = builder.cells(name)
+        return replace(cells, factors=factor * cells.factors)
+
+    builder.add_rows("row", relation=case.relation, columns=x, values=times("use", case.use), rhs=case.rhs)
+    if not case.indicator:
+        builder.add_rows("switch", relation="<=", columns=[*x, *y], values=[1.0, 1.0, 1.0, 3.0], rhs=6.0)
+    builder.set_objective("total", case.sense, x, times("price", case.cost), constant=CONSTANT)
+    builder.set_objective("total", case.sense, y, times("bonus", case.bonus))
+    model = builder.build()
+    if not case.indicator:
+        return model
+    indicator = Indicator("switch", int(y[0]), True, {int(column): 1.0 for column in x}, Relation.AT_MOST, 3.0)
+    return replace(model, features=ModelFeatures(indicators=(indicator,)))
+
+
+def enumerate_best(case: Case) -> float:
+    """Best value over all points."""
+    holds: dict[str, Callable[[float, float], bool]] = {
+        "<=": lambda left, right: left <= right,
+        ">=": lambda left, right: left >= right,
+        "=": lambda left, right: left == right,
+    }
+    values = []
+    for x in itertools.product(*(range(int(top) + 1) for top in TOP)):
+        for y in (0, 1):
+            is_switched = not y or sum(x) <= 3 if case.indicator else sum(x) + 3 * y <= 6
+            if is_switched and holds[case.relation](case.use * float(np.dot(USE, x)), case.rhs):
+                values.append(CONSTANT + case.cost * float(np.dot(PRICE, x)) + case.bonus * BONUS * y)
+    return max(values) if case.sense == "maximize" else min(values)
+
+
+def can_write(case: Case, form: str) -> bool:
+    return form == "gurobipy" or not case.indicator
+
+
+@pytest.mark.parametrize("form", SOURCES)
+def test_a_written_source_has_the_best_value_of_all_points(form: str, tmp_path: Path) -> None:
+    pytest.importorskip(PACKAGES[form])
+    cases = [case for case in CASES if can_write(case, form)]
+    sources = json.dumps([write_source(build(case), form) for case in cases])
+    ended = subprocess.run(
+        [sys.executable, "-c", DRIVER], cwd=tmp_path, input=sources, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0, ended.stderr
+    lines = [line.split() for line in ended.stdout.splitlines() if line.startswith(" ")]
+    values = dict(zip(cases, [float(line[0]) for line in lines if len(line) == 1], strict=True))
+    assert values == pytest.approx({case: enumerate_best(case) for case in cases})
+
+
+def test_without_the_sign_of_one_figure_the_best_value_is_another() -> None:
+    for case in CASES:
+        changed = [replace(case, cost=-case.cost), replace(case, bonus=-case.bonus)]
+        assert all(enumerate_best(other) != enumerate_best(case) for other in changed)

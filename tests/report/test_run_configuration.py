@@ -1,0 +1,63 @@
+"""What reports compute from the configuration of a run."""
+
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent._base.errors import ConfigError
+from oragent.report.run_configuration import About, read_about
+
+
+def read(folder: Path, **problem: object) -> About:
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump({"problem": {"name": "toy", **problem}, "config": {}}))
+    return read_about(path)
+
+
+@given(bins=st.lists(st.integers(1, 5), max_size=4))
+def test_cells_are_the_combinations_of_bins(bins: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
+    features = [{"name": f"f{number}", "bins": size} for number, size in enumerate(bins)]
+    about = read(tmp_path_factory.mktemp("run"), features=features)
+    cells = list(itertools.product(*(range(size) for size in bins))) if bins else []
+    assert about.cell_count == len(cells)
+
+
+def test_published_figures_are_finite_numbers(tmp_path: Path) -> None:
+    published = {"a": 2, "b": -1.5, "zero": 0, "text": "3", "no": True, "far": math.inf, "nan": math.nan}
+    assert read(tmp_path, published=published).references == {"a": 2.0, "b": -1.5, "zero": 0.0}
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_direction_is_read(direction: str, tmp_path: Path) -> None:
+    assert read(tmp_path, direction=direction).direction == direction
+
+
+@pytest.mark.parametrize("section", ["archive", "strategy", "model", "budget"])
+@pytest.mark.parametrize("value", [3, [1], "text"])
+def test_sections_of_another_form_are_refused(section: str, value: object, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"problem": {"name": "toy"}, "config": {section: value}}))
+    with pytest.raises(ConfigError):
+        read_about(path)
+
+
+@pytest.mark.parametrize(
+    ("folder", "root", "reference"),
+    [
+        ("/here/problems/toy", "/here", "toy"),
+        ("/there/toy", "/here", "/there/toy"),
+        (None, "/here", "toy"),
+        ("/there/toy", None, "toy"),
+    ],
+)
+def test_a_problem_outside_of_the_project_is_named_by_its_folder(
+    folder: str | None, root: str | None, reference: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"problem": {"name": "toy", "folder": folder}, "config": {}, "root": root}))
+    assert read_about(path).problem_reference == reference
