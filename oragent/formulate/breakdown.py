@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from oragent.formulate.aims import staged_objectives
 from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.data.value_tables import NOISE, DecisionFamily, group_families
+from oragent.modelling.data.value_tables import NOISE, DecisionFamily, DecisionKind, group_families
 
 # Maximum numbers of kinds of the objective, tables of limits, and rows of such a table.
 MAX_KINDS, MAX_TABLES, MAX_ROWS = 12, 6, 60
@@ -21,6 +21,13 @@ MAX_CHARTS, MAX_PERIODS, MAX_SERIES = 4, 400, 6
 SINGLE = "single limits"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
+# First three letters of weekdays and months in English and German.
+WEEKDAYS = frozenset(["mon", "tue", "wed", "thu", "fri", "sat", "sun", "mo", "tu", "we", "th", "fr", "sa", "su"])
+GERMAN_WEEKDAYS = frozenset(["mo", "di", "mi", "do", "fr", "sa", "so", "mon", "die", "mit", "don", "fre", "sam", "son"])
+MONTHS = frozenset(
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mär", "mai", "okt", "dez"]
+)
+ADDED_NEVER = (DecisionKind.TIME, DecisionKind.CHOICE)
 NUMBERED = re.compile(r"(\D*)(\d{1,6})")
 
 
@@ -77,20 +84,25 @@ class TimeChart:
     series: Mapping[str, tuple[float, ...]]
 
 
-def split_objective(milp: Milp, solution: Solution, labels: Iterable[str] = ()) -> tuple[ObjectivePart, ...]:
+def split_objective(
+    milp: Milp, solution: Solution, labels: Iterable[str] = (), times: Collection[str] = ()
+) -> tuple[ObjectivePart, ...]:
     """Return the parts of the most important objective by kind of variable, the largest first.
 
-    Empty for a single kind, and for a quadratic objective.
+    Empty for a single kind, for a quadratic objective, and for one that adds up times.
 
     Args:
         milp: The model.
         solution: A solution with values.
         labels: Names in the data, which end the common name of variables.
+        times: Variables that are times or choices.
     """
     objective = staged_objectives(milp)[0]
     if objective.quadratic or not solution.status.has_point:
         return ()
     priced = [variable for variable in milp.variables if objective.terms.get(variable.name)]
+    if any(variable.name in times for variable in priced):
+        return ()
     totals: dict[str, float] = {}
     for family in group_families(priced, solution.values, labels):
         worth = (objective.terms[name] * solution.values[name] for name in family.entries.values())
@@ -143,7 +155,8 @@ def chart_families(families: Sequence[DecisionFamily]) -> tuple[TimeChart, ...]:
     for family in families:
         used = family.nonzero_values.values()
         is_choice = all(abs(value - 1.0) < NOISE for value in used)
-        if family.index_count not in (1, 2) or is_choice:
+        # Times and choices are no amounts that could be added up.
+        if family.index_count not in (1, 2) or is_choice or family.kind in ADDED_NEVER:
             continue
         for position in range(family.index_count):
             periods = _periods(family, position)
@@ -168,8 +181,16 @@ def _chart_family(family: DecisionFamily, position: int, periods: tuple[str, ...
 
 
 def _periods(family: DecisionFamily, position: int) -> tuple[str, ...]:
-    """Return the labels of an index in the order of time; empty if they are not dates, clock times or numbers."""
+    """Return the labels of an index in the order of time, or of the program for weekdays and months.
+
+    Empty if they are no times.
+    """
     labels = list(dict.fromkeys(index[position] for index in family.entries))
+    names = [re.split(r"[\W\d_]", label.strip().lower())[0][:3] for label in labels]
+    if MIN_PERIODS <= len(labels) <= MAX_PERIODS and any(
+        set(names) <= words for words in (WEEKDAYS, GERMAN_WEEKDAYS, MONTHS)
+    ):
+        return tuple(labels)
     keys = [_time_key(label) for label in labels]
     if not MIN_PERIODS <= len(labels) <= MAX_PERIODS or None in keys:
         return ()

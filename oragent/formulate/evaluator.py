@@ -8,6 +8,7 @@ runs only in its own process, and its output is a claim. The captured model is s
 import json
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.solve_sequence import HeldObjective, join_solves
 from oragent.modelling.convert.pulp_models import read_variable
 from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.intervals import PlanInterval
 from oragent.modelling.data.names import to_milp
 from oragent.modelling.files import flat_json
 
@@ -95,6 +97,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         "framework": captured.framework,
         "is_schedule": captured.is_schedule,
         "held": [asdict(held) for held in captured.held],
+        "intervals": [asdict(interval) for interval in _name_intervals(captured.intervals, names)],
     }
 
 
@@ -106,6 +109,8 @@ class _Captured:
     framework: str
     is_schedule: bool
     held: tuple[HeldObjective, ...] = ()
+    # Intervals whose columns are named by their positions.
+    intervals: tuple[PlanInterval, ...] = ()
 
 
 def _finite(value: Any) -> float | None:
@@ -119,6 +124,17 @@ def _column_name(leaf: Any, names: list[str]) -> Any:
         return leaf
     position = int(leaf.removeprefix(POSITION))
     return names[position] if 0 <= position < len(names) else None
+
+
+def _name_intervals(intervals: tuple[PlanInterval, ...], names: list[str]) -> Iterator[PlanInterval]:
+    """Yield the intervals with the names of their columns."""
+    for interval in intervals:
+        start, end = (
+            replace(side, terms={names[int(column)]: size for column, size in side.terms.items()})
+            for side in (interval.start, interval.end)
+        )
+        conditions = {names[int(column)]: value for column, value in interval.conditions.items()}
+        yield replace(interval, start=start, end=end, conditions=conditions)
 
 
 def _choose_model(
@@ -142,7 +158,7 @@ def _choose_model(
     joined = join_solves([each for each, _ in reads[: number + 1]], [claim for _, claim in reads[: number + 1]])
     if joined.held:
         milp = to_milp(assemble(joined.read).model)
-    return _Captured(milp, read.framework, read.is_schedule, joined.held), problem
+    return _Captured(milp, read.framework, read.is_schedule, joined.held, read.intervals), problem
 
 
 def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:

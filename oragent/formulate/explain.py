@@ -6,18 +6,41 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from oragent.formulate.breakdown import ObjectivePart, UseTable, split_objective, tabulate_use
+from oragent.formulate.breakdown import ADDED_NEVER, ObjectivePart, UseTable, split_objective, tabulate_use
 from oragent.formulate.data import iterate_texts
 from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.gantt import Schedule, build_schedule
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import plain_key
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.flat_model import Milp, Variable
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.data.value_tables import PULP, DecisionFamily, group_families
+from oragent.modelling.data.time_scales import read_time_scale
+from oragent.modelling.data.value_tables import PULP, DecisionFamily, DecisionKind, group_families
 
 MAX_LABELS, MAX_LABEL_LENGTH = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")
-KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real")
+KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real|^(?:time|choice)$")
+# Words that name times, if no other words but those of the second set are beside them. They are for programs whose
+# author does not state the kind.
+TIME_NAMES = frozenset(
+    [
+        "start",
+        "starts",
+        "begin",
+        "begins",
+        "end",
+        "ends",
+        "finish",
+        "finishes",
+        "completion",
+        "arrival",
+        "departure",
+        "makespan",
+    ]
+)
+TIME_WORDS = frozenset(
+    ["t", "time", "times", "at", "of", "task", "job", "operation", "op", "hour", "minute", "day", "slot"]
+)
 
 
 def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
@@ -51,16 +74,49 @@ def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -
     """Group the values of a solution by family, with the labels and units of the problem."""
     names = dict(_returned_names(result.columns))
     labels = data_labels(result)
-    units = _units_by_name(result.pool)
+    facts = _variable_facts(result.pool)
     returned = {path[-1] for path in _iterate_paths(result.columns)}
     # Variables that the program did not return are auxiliary variables.
     variables = [variable for variable in milp.variables if not returned or variable.name in returned]
     grouped = group_families(
         variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
     )
-    return tuple(
-        family if family.unit else replace(family, unit=units.get(_first_word(family.name), "")) for family in grouped
-    )
+    by_name = {variable.name: variable for variable in milp.variables}
+    return tuple(_describe_family(family, by_name, facts, result) for family in grouped)
+
+
+def _describe_family(
+    family: DecisionFamily,
+    variables: Mapping[str, Variable],
+    facts: Mapping[str, tuple[str, str]],
+    result: FormulationResult,
+) -> DecisionFamily:
+    """Return a family with its unit, its kind, and the origin of its times."""
+    unit, stated = facts.get(_first_word(family.name), ("", ""))
+    unit = family.unit or unit
+    members = [variables[name] for name in family.entries.values()]
+    if stated in (DecisionKind.TIME, DecisionKind.CHOICE):
+        kind = DecisionKind(stated)
+    elif all(variable.is_within_binary and variable.is_integer for variable in members):
+        kind = DecisionKind.YES_NO
+    elif _is_time(family, unit, result):
+        kind = DecisionKind.TIME
+    elif result.is_schedule and not unit:
+        # Whole numbers without a unit count things in a schedule, such as rooms.
+        kind = DecisionKind.CHOICE
+    else:
+        kind = DecisionKind.AMOUNT
+    return replace(family, unit=unit, kind=kind, scale=read_time_scale(unit) if kind is DecisionKind.TIME else None)
+
+
+def _is_time(family: DecisionFamily, unit: str, result: FormulationResult) -> bool:
+    """Return True if the values start or end intervals, have an origin, or are named as times."""
+    sides = (side for interval in result.intervals for side in (interval.start, interval.end))
+    if {name for side in sides for name in side.terms} & set(family.entries.values()):
+        return True
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", family.name)]
+    telling = [word for word in words if word not in TIME_WORDS]
+    return read_time_scale(unit) is not None or (len(telling) == 1 and telling[0] in TIME_NAMES)
 
 
 def data_labels(result: FormulationResult) -> dict[str, None]:
@@ -110,9 +166,9 @@ def _indexed_name(keys: tuple[str, ...], labels: Mapping[str, None]) -> str:
     return head
 
 
-def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
-    """Return units by the first word of a variable's name, from "name: meaning, unit, kind, bounds"."""
-    units: dict[str, str] = {}
+def _variable_facts(pool: Sequence[PoolEntry]) -> dict[str, tuple[str, str]]:
+    """Return unit and kind by the first word of a variable's name, from "name: meaning, unit, kind, bounds"."""
+    facts: dict[str, tuple[str, str]] = {}
     for entry in pool:
         listed = entry.parsed.get("VARIABLES") if isinstance(entry.parsed, dict) else None
         for entry_text in listed if isinstance(listed, list) else ():
@@ -120,8 +176,9 @@ def _units_by_name(pool: Sequence[PoolEntry]) -> dict[str, str]:
             parts = [part.strip() for part in rest.split(",")]
             kind = next((index for index, part in enumerate(parts) if KINDS.search(part)), 0)
             if kind >= 2:
-                units[_first_word(name)] = parts[kind - 1] if re.search(r"[^\W_]|[%€$£]", parts[kind - 1]) else ""
-    return units
+                unit = parts[kind - 1] if re.search(r"[^\W_]|[%€$£]", parts[kind - 1]) else ""
+                facts[_first_word(name)] = unit, parts[kind].lower()
+    return facts
 
 
 def _first_word(name: str) -> str:
@@ -140,4 +197,13 @@ def break_down(
         return (), ()
     sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp, labels = add_sentences(result.milp, sentences), data_labels(result)
-    return split_objective(milp, shown, labels), tabulate_use(milp, shown, labels)
+    families = (family for family in group_decisions(result, milp, shown) if family.kind in ADDED_NEVER)
+    times = {name for family in families for name in family.entries.values()}
+    return split_objective(milp, shown, labels, times), tabulate_use(milp, shown, labels)
+
+
+def plan_schedule(result: FormulationResult, shown: Solution | None) -> Schedule | None:
+    """Return the intervals of a plan; None if it has none."""
+    if result.milp is None or shown is None:
+        return None
+    return build_schedule(result.intervals, group_decisions(result, result.milp, shown), shown.values)

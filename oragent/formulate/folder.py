@@ -19,7 +19,7 @@ from oragent.formulate.effects import (
     measure_effects,
     plan_with_shortages,
 )
-from oragent.formulate.explain import add_sentences, break_down, constraint_sentences, group_decisions
+from oragent.formulate.explain import add_sentences, break_down, constraint_sentences, group_decisions, plan_schedule
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.model_class import describe_class
 from oragent.formulate.options import Options
@@ -169,6 +169,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
     assert result is not None
     judgement = result.judgement
     parts, uses = break_down(result, outcome.shown)
+    schedule = plan_schedule(result, outcome.shown)
     return {
         "verdict": str(judgement.verdict),
         "exit_code": judgement.verdict.exit_code,
@@ -184,6 +185,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "bound": None if solution is None else solution.bound,
         "gap": None if solution is None else solution.gap,
         "values": result.values,
+        "schedule": [] if schedule is None else [asdict(bar) for bar in schedule.bars],
         "objective_parts": {part.name: part.value for part in parts},
         "limits": [asdict(table) for table in uses],
         "effects": [asdict(effect) for effect in outcome.effects],

@@ -28,6 +28,7 @@ from oragent.formulate.session import FormulationAttempt, FormulationSession, Pe
 from oragent.formulate.verdicts import Judgement, decide_verdict
 from oragent.ledger.case import LedgerCase
 from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.intervals import PlanInterval, read_intervals
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files import flat_json
 
@@ -57,6 +58,7 @@ class FormulationResult:
         framework: Name and version of the library in which the program wrote the model; empty if it is not known.
         is_schedule: Whether the program's model has intervals, machines or cumulative resources of CP-SAT.
         held: Row or variable by which the program held an objective in later solves, by the name of the objective.
+        intervals: Intervals of a schedule, by the columns of the model.
     """
 
     status: str
@@ -80,6 +82,7 @@ class FormulationResult:
     framework: str = ""
     is_schedule: bool = False
     held: Mapping[str, str] = field(default_factory=dict)
+    intervals: tuple[PlanInterval, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -137,16 +140,20 @@ class FormulationResult:
             "attempts": [dict(record) for record in self.attempts],
             "metamorphic": [dict(record) for record in self.metamorphic],
             "spent": asdict(self.spent),
+            "intervals": [asdict(interval) for interval in self.intervals],
         }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read the result from plain data."""
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
+        milp = None if plain["milp"] is None else flat_json.from_dict(plain["milp"])
+        columns = set() if milp is None else {variable.name for variable in milp.variables}
         return cls(
             **fields
             | {
-                "milp": None if plain["milp"] is None else flat_json.from_dict(plain["milp"]),
+                "milp": milp,
+                "intervals": read_intervals(plain.get("intervals", ()), columns),
                 "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
                 "attempts": tuple(plain["attempts"]),
                 "metamorphic": tuple(plain["metamorphic"]),
@@ -210,6 +217,7 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         framework=ran.framework,
         is_schedule=ran.is_schedule,
         held=dict(ran.held),
+        intervals=ran.intervals,
     )
 
 

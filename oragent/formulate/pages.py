@@ -16,9 +16,11 @@ from oragent.formulate.explain import (
     break_down,
     constraint_sentences,
     group_decisions,
+    plan_schedule,
 )
 from oragent.formulate.folder import FormulationEnd, FormulationRequest
 from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.gantt import draw_gantt
 from oragent.formulate.plan_tables import order_families
 from oragent.formulate.printing import describe_aims, describe_values, explain_outcome, headline
 from oragent.formulate.requirements import has_same_optimum
@@ -60,6 +62,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
     if milp is not None and shown is not None:
         families = order_families(group_decisions(result, milp, shown), result.data)
     parts, uses = break_down(result, shown)
+    schedule = plan_schedule(result, shown)
     return (
         make_environment(Path(__file__).parent)
         .get_template("page.html")
@@ -85,6 +88,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             decisions=layout_families(families),
             parts=parts,
             uses=uses,
+            gantt=None if schedule is None else draw_gantt(schedule),
             charts=[(chart, draw_chart(chart)) for chart in chart_families(families)],
             verdict=result.judgement,
             headline=headline(outcome),

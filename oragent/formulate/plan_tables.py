@@ -19,19 +19,21 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class PlanTable:
-    """Nonzero values of one family of decisions, one per row.
+    """Shown values of one family of decisions, one per row: all times, and amounts that are not zero.
 
     Attributes:
         name: Name of the family.
         heads: Name of each index in the data, then ``value`` with its unit.
         rows: Labels of the indices and the value, in the order of the data.
         zeros: Number of omitted zero values.
+        clocks: Clock time of each row; empty without a known origin of times.
     """
 
     name: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str | float, ...], ...]
     zeros: int
+    clocks: tuple[str, ...] = ()
 
 
 def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[PlanTable, ...]:
@@ -39,11 +41,13 @@ def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -
     columns = dict(_label_columns(data))
     tables = []
     for family in families:
-        used = family.nonzero_values
+        used = family.shown_values
         heads = [_index_name(family, position, columns) for position in range(family.index_count)]
         value = f"value ({family.unit})" if family.unit else "value"
         rows: tuple[tuple[str | float, ...], ...] = tuple((*index, amount) for index, amount in used.items())
-        tables.append(PlanTable(family.name, (*_distinct(heads), value), rows, len(family.entries) - len(used)))
+        clocks = () if family.scale is None else tuple(map(family.scale.text, used.values()))
+        zeros = len(family.entries) - len(used)
+        tables.append(PlanTable(family.name, (*_distinct(heads), value), rows, zeros, clocks))
     return tuple(tables)
 
 
@@ -74,17 +78,19 @@ def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:
 
 
 def _csv_text(tables: Sequence[PlanTable]) -> str:
-    """Return all tables in one CSV text: decision, one column for each index name, value, unit."""
+    """Return all tables in one CSV text: decision, one column for each index name, value, unit, and clock time."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heads = list(dict.fromkeys(head for table in tables for head in table.heads[:-1]))
-    writer.writerow(["decision", *map(_safe_cell, heads), "value", "unit"])
+    has_clocks = any(table.clocks for table in tables)
+    writer.writerow(["decision", *map(_safe_cell, heads), "value", "unit", *(["time"] if has_clocks else [])])
     for table in tables:
         unit = table.heads[-1].removeprefix("value").strip(" ()")
-        for row in table.rows:
+        for number, row in enumerate(table.rows):
+            clock = [table.clocks[number] if table.clocks else ""] if has_clocks else []
             labels = dict(zip(table.heads[:-1], row[:-1], strict=True))
             cells = [_safe_cell(labels.get(head, "")) for head in heads]
-            writer.writerow([_safe_cell(table.name), *cells, row[-1], unit])
+            writer.writerow([_safe_cell(table.name), *cells, row[-1], unit, *clock])
     return out.getvalue()
 
 
@@ -102,9 +108,9 @@ def _workbook(tables: Sequence[PlanTable]) -> bytes | None:
             title = f"{title[: MAX_SHEET_NAME - 3]}_{len(taken)}"
         taken.add(title.lower())
         sheet = book.create_sheet(title)
-        sheet.append(list(map(_safe_cell, table.heads)))
-        for row in table.rows:
-            sheet.append(list(map(_safe_cell, row)))
+        sheet.append([*map(_safe_cell, table.heads), *(["time"] if table.clocks else [])])
+        for row, clock in zip(table.rows, table.clocks or [""] * len(table.rows), strict=True):
+            sheet.append([*map(_safe_cell, row), *([clock] if clock else [])])
         sheet.freeze_panes = "A2"
     out = io.BytesIO()
     book.save(out)

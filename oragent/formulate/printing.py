@@ -11,9 +11,10 @@ from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.aims import Aim, staged_objectives
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.effects import LimitEffect, Shortage
-from oragent.formulate.explain import break_down, group_decisions
+from oragent.formulate.explain import break_down, group_decisions, plan_schedule
 from oragent.formulate.folder import FormulationEnd
 from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.gantt import describe_schedule
 from oragent.formulate.plan_tables import order_families
 from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rerun import Rerun
@@ -28,7 +29,7 @@ from oragent.report.pages.text import fitted_lines, format_money
 # Maximum number of lines of all tables of decisions; plan.csv has all values.
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
-MAX_EFFECTS = 6
+MAX_EFFECTS, MAX_SCHEDULE_LINES = 6, 40
 # Maximum number of lines about the objective and limits, and of limits of a table.
 MAX_BREAKDOWN_LINES, MAX_LIMITS = 8, 14
 # Maximum number of decisions of another optimal plan.
@@ -47,6 +48,9 @@ def print_outcome(outcome: FormulationEnd, console: Console) -> None:
     print_line(console, headline(outcome), style)
     lines = fitted_lines([f"- {reason}" for reason in result.judgement.reasons], width, MAX_REASON_LINES)
     lines += _decision_lines(outcome, width)
+    schedule = plan_schedule(result, outcome.shown)
+    if schedule is not None:
+        lines += fitted_lines([escape_text(line) for line in describe_schedule(schedule)], width, MAX_SCHEDULE_LINES)
     lines += fitted_lines(_breakdown_lines(outcome), width, MAX_BREAKDOWN_LINES)
     lines += fitted_lines([f"- {text}" for text in explain_outcome(outcome)], width, MAX_QUESTION_LINES)
     lines += fitted_lines(_question_lines(result), width, MAX_QUESTION_LINES)

@@ -15,6 +15,7 @@ from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
 from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.intervals import PlanInterval, read_intervals
 from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
 from oragent.modelling.files import flat_json
 from oragent.sandbox.messages import PYTHON, Command, Limits
@@ -80,6 +81,8 @@ class ExecutionResult:
     is_schedule: bool = False
     # Row or variable by which the program held an objective in later solves, by the name of the objective.
     held: Mapping[str, str] = field(default_factory=dict)
+    # Intervals of a schedule.
+    intervals: tuple[PlanInterval, ...] = ()
 
     @property
     def status(self) -> SolveStatus | None:
@@ -176,6 +179,7 @@ class FormulationRunner:
             framework=str(answer["framework"]),
             is_schedule=answer["is_schedule"] is True,
             held={str(held["name"]): str(held["held_by"]) for held in answer["held"]},
+            intervals=read_intervals(answer["intervals"], {variable.name for variable in milp.variables}),
         )
 
     def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:

@@ -86,7 +86,7 @@ def test_keys_that_are_tuples_of_labels_are_indices(runner: FormulationRunner) -
     ran = runner.run_program(TUPLES, DEFAULT, data)
     assert ran.milp is not None
     assert ran.solution is not None
-    found = SimpleNamespace(columns=ran.columns, data=data, pool=())
+    found = SimpleNamespace(columns=ran.columns, data=data, pool=(), intervals=(), is_schedule=False)
     by_name = {family.name: family for family in group_decisions(found, ran.milp, ran.solution)}
     assert ("Lyon", "Shop 01", "2") in by_name["ship"].entries
     assert ("Köln", "Shop 01") in by_name["serves"].entries

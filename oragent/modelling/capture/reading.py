@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from oragent._base.errors import ModellingError
 from oragent.modelling.capture.snapshot import FORMAT, MemberKey
 from oragent.modelling.data.features import ModelFeatures
+from oragent.modelling.data.intervals import PlanInterval, read_intervals
 from oragent.modelling.files.flat_json import validation_line
 
 MAX_BYTES = 64 << 20
@@ -86,6 +87,8 @@ class ReadModel:
     features: ModelFeatures[int]
     # Whether the program's model has intervals, machines or cumulative resources.
     is_schedule: bool = False
+    # Intervals whose columns are named by their positions.
+    intervals: tuple[PlanInterval, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ def read_model(content: bytes) -> ReadModel:
             missing=tuple(_text(reason) for reason in data["missing"][:20]),
             features=_features(data["features"], count),
             is_schedule=data["is_schedule"] is True,
+            intervals=_intervals(data["intervals"], count),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError) as problem:
         raise ModellingError(f"not a model written by a recorder ({type(problem).__name__})") from None
@@ -165,6 +169,13 @@ def _features(data: Any, count: int) -> ModelFeatures[int]:
     if any(len(name) > MAX_TEXT_LENGTH for name in names):
         raise ValueError("a name is too long")
     return features
+
+
+def _intervals(data: Any, count: int) -> tuple[PlanInterval, ...]:
+    if not isinstance(data, list) or _size(data, MAX_PARTS) < 0:
+        raise ValueError("too many intervals")
+    intervals = read_intervals(data, set(map(str, range(count))))
+    return tuple(replace(interval, name=_text(interval.name), lane=_text(interval.lane)) for interval in intervals)
 
 
 def _size(data: Any, room: int) -> int:

@@ -90,6 +90,8 @@ class Snapshot:
     units: dict[str, str] = field(default_factory=dict)
     # True if the program's model has intervals, machines or cumulative resources.
     is_schedule: bool = False
+    # Intervals in the JSON form of ``oragent.modelling.data.intervals.PlanInterval``, with columns instead of names.
+    intervals: list[dict[str, Any]] = field(default_factory=list)
     # Omitted parts of the model, one line each. If there are any, the snapshot is incomplete.
     missing: list[str] = field(default_factory=list)
 

@@ -7,13 +7,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
 from oragent.modelling.data.display import figure, plain
 from oragent.modelling.data.flat_model import Variable
+from oragent.modelling.data.time_scales import TimeScale
 
+# Maximum number of yes/no decisions with the value no that are shown.
+MAX_NO = 60
 # Smaller absolute values are shown as 0.
 NOISE = 1e-9
 # Maximum number of parts and characters of a name that is split. Longer names are not split.
@@ -31,6 +35,19 @@ MIN_LINES = 5
 HANDY = 6
 # Maximum number of characters of a label in a terminal.
 MAX_CELL = 24
+
+
+class DecisionKind(StrEnum):
+    """Kind of a decision, which says whether a value of 0 is left out."""
+
+    # How much of something; 0 means nothing.
+    AMOUNT = "amount"
+    # Whether something is done; 0 is no.
+    YES_NO = "yes/no"
+    # When something happens; 0 is the earliest time.
+    TIME = "time"
+    # Which of several numbered things is taken; 0 is the first one.
+    CHOICE = "choice"
 
 
 class DecisionMember(NamedTuple):
@@ -55,6 +72,9 @@ class DecisionFamily:
     values: Mapping[str, float]
     # Unit of every value; empty if unknown.
     unit: str = ""
+    kind: DecisionKind = DecisionKind.AMOUNT
+    # Clock times of the values of a time; None if its origin is unknown.
+    scale: TimeScale | None = None
 
     @property
     def index_count(self) -> int:
@@ -67,9 +87,33 @@ class DecisionFamily:
         valued = ((index, self.values[name]) for index, name in self.entries.items())
         return {index: value for index, value in valued if abs(value) >= NOISE}
 
+    @property
+    def shown_values(self) -> dict[Index, float]:
+        """Values that are shown, by indices: all times and choices, and amounts that are not 0.
+
+        Of few yes/no decisions with one index all are shown. With more indices, those are shown whose first label has
+        no yes, because nothing else says that it is left out.
+        """
+        used = self.nonzero_values
+        if self.kind is DecisionKind.AMOUNT:
+            return used
+        shown = {index: self.values[name] for index, name in self.entries.items()}
+        if self.kind is DecisionKind.YES_NO:
+            if self.index_count > 1:
+                labels = {index[0] for index in used}
+                shown = {index: value for index, value in shown.items() if index in used or index[0] not in labels}
+            if len(shown) - len(used) > MAX_NO or (self.index_count > 1 and not used):
+                return used
+        return {index: value if abs(value) >= NOISE else 0.0 for index, value in shown.items()}
+
+    def text(self, value: float) -> str:
+        """Return a value as text; a clock time for a time with a known origin."""
+        clock = "" if self.scale is None else self.scale.text(value)
+        return clock or figure(value)
+
     def used_labels(self, position: int) -> tuple[str, ...]:
-        """Return the labels of one index with a nonzero value, in their order."""
-        used = {index[position] for index in self.nonzero_values}
+        """Return the labels of one index with a shown value, in their order."""
+        used = {index[position] for index in self.shown_values}
         return tuple(label for label in dict.fromkeys(index[position] for index in self.entries) if label in used)
 
 
@@ -282,25 +326,25 @@ def print_tables(tables: Sequence[Block], width: int, lines: int) -> list[str]:
 
 
 def _singles_block(families: Sequence[DecisionFamily]) -> Block:
-    used = [family for family in families if family.nonzero_values]
-    rows = tuple((plain(family.name), figure(family.nonzero_values[()]), plain(family.unit, 20)) for family in used)
+    used = [family for family in families if family.shown_values]
+    rows = tuple((plain(family.name), family.text(family.shown_values[()]), plain(family.unit, 20)) for family in used)
     heads = ("decision", "value", "unit" if any(row[2] for row in rows) else "")
     return Block("single values", heads, rows, 1, len(families) - len(used))
 
 
 def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
     """Return a table of rows by columns, without rows and columns of zeros; None if a list is better."""
-    if family.index_count != 2 or not family.nonzero_values:
+    if family.index_count != 2 or not family.shown_values:
         return None
     across, down = family.used_labels(1), family.used_labels(0)
     # A long table is easier to read than a wide one.
     if len(across) > HANDY and len(down) < len(across):
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
-    used = family.nonzero_values
+    used = family.shown_values
     if not 2 <= len(across) <= most_columns or len(across) * len(down) > 4 * len(used) + most_columns:
         return None
-    cells = {(label, column): figure(used.get((label, column), 0.0)) for label, column in family.entries}
+    cells = {(label, column): family.text(used.get((label, column), 0.0)) for label, column in family.entries}
     rows = tuple((plain(label), *(cells.get((label, column), "") for column in across)) for label in down)
     shown = sum((label, column) in family.entries for label in down for column in across)
     return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
@@ -308,7 +352,7 @@ def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
 
 def _pivot_block(family: DecisionFamily, most_columns: int) -> Block | None:
     """Return a table with one of three or more indices across; None if a list is better."""
-    used = family.nonzero_values
+    used = family.shown_values
     if family.index_count < 3 or not used:
         return None
     places = reversed(range(family.index_count))
@@ -323,14 +367,14 @@ def _pivot_block(family: DecisionFamily, most_columns: int) -> Block | None:
     for key in keys:
         indices = [(*key[:at], column, *key[at:]) for column in across]
         shown += sum(index in family.entries for index in indices)
-        cells = (figure(used.get(index, 0.0)) if index in family.entries else "" for index in indices)
+        cells = (family.text(used.get(index, 0.0)) if index in family.entries else "" for index in indices)
         rows.append((*map(plain, key), *cells))
     heads = (*[""] * len(keys[0]), *map(plain, across))
     return Block(_family_title(family), heads, tuple(rows), len(keys[0]), len(family.entries) - shown)
 
 
 def _list_block(family: DecisionFamily) -> Block:
-    rows = tuple((*map(plain, index), figure(value)) for index, value in family.nonzero_values.items())
+    rows = tuple((*map(plain, index), family.text(value)) for index, value in family.shown_values.items())
     count = family.index_count
     return Block(_family_title(family), (*[""] * count, "value"), rows, count, len(family.entries) - len(rows))
 

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from oragent.modelling.capture.recorder import Recorder, package_version
@@ -76,6 +77,7 @@ def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: 
         before = len(snapshot.rows)
         writer.write(constraint)
         origins += [number] * (len(snapshot.rows) - before)
+    snapshot.intervals = _read_intervals(proto)
     snapshot.missing = list(dict.fromkeys(snapshot.missing))
     cases.extend(writer.cases)
     places = recorder.places.rows.pop(id(model), {})
@@ -89,6 +91,34 @@ def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: 
     filled = recorder.fill_keys(snapshot, model, find_column, None)
     recorder.places.rows[id(model)] = places
     return filled
+
+
+def _read_intervals(proto: Any) -> list[dict[str, Any]]:
+    """Return the intervals, with the first machine or resource that each needs."""
+    lanes: dict[int, str] = {}
+    numbers = {"no_overlap": 0, "cumulative": 0}
+    for constraint in proto.constraints:
+        kind = next((name for name in numbers if getattr(constraint, f"has_{name}")()), "")
+        if kind:
+            numbers[kind] += 1
+            lane = str(constraint.name) or f"{'machine' if kind == 'no_overlap' else 'resource'} {numbers[kind]}"
+            for place in getattr(constraint, kind).intervals:
+                lanes.setdefault(place, lane)
+    intervals = []
+    for place, constraint in enumerate(proto.constraints):
+        if constraint.has_interval():
+            start, end = (Affine.read(side) for side in (constraint.interval.start, constraint.interval.end))
+            literals = [int(literal) for literal in constraint.enforcement_literal]
+            intervals.append(
+                {
+                    "name": str(constraint.name),
+                    "start": asdict(start),
+                    "end": asdict(end),
+                    "lane": lanes.get(place, ""),
+                    "conditions": {literal if literal >= 0 else ~literal: float(literal >= 0) for literal in literals},
+                }
+            )
+    return intervals
 
 
 def _read_objective(snapshot: Snapshot, proto: Any) -> None:
