@@ -74,10 +74,7 @@ def build_schedule(
     """
     times = [family for family in families if family.kind is DecisionKind.TIME]
     scale = next((family.scale for family in times if family.scale is not None), None)
-    if intervals:
-        bars = list(_bars_of_intervals(intervals, times, values))
-    else:
-        bars = list(_bars_of_families(times))
+    bars = list(_bars_of_intervals(intervals, times, values)) if intervals else list(_bars_of_families(times))
     bars.sort(key=lambda bar: (bar.start, bar.end))
     return Schedule(tuple(bars), scale) if bars else None
 
