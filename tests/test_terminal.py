@@ -89,6 +89,7 @@ OTHERS = {
     "formulate/evaluator.py": "prints its answer as JSON, in the sandbox",
     "_base/terminal.py": "it is ours",
     "domains/driving/scoring.py": "an evaluator's own, which says where its pictures are",
+    "harness/ending.py": "the block of a failure, which is JSON in ASCII, and a log made plain",
     "harness/main.py": "prints figures and the guest's log, both plain",
     "harness/instances.py": "prints sizes and figures, all numbers",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",

@@ -17,6 +17,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError, OragentError
 from oragent._base.protocol import Failure, format_failure
+from oragent._base.text_format import escape_text
 from oragent.harness.guest import Guest, is_failure_tolerated
 
 # Wall seconds that an evaluator may go on after the candidate has failed, for example in a solver.
@@ -128,8 +129,9 @@ class Ending:
         """End the process if the evaluator does not return soon, because nothing that it computes counts."""
 
         def end_process() -> None:
+            log = self._guest.log
             with suppress(OSError):
-                os.write(2, self._guest.log.encode(errors="replace"))
+                os.write(2, (escape_text(log) if os.isatty(2) else log).encode(errors="replace"))
             os._exit(1)
 
         self._timer = threading.Timer(MAX_REST_S, end_process)
