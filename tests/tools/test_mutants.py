@@ -190,7 +190,7 @@ def test_each_fault_is_judged_by_tests_that_pass(project: Path, tmp_path: Path) 
         sites = list_sites(project, ["product"], measured)
 
         def request(site):
-            return site[0], site[1].apply((project / site[0]).read_bytes()), select_tests(site, measured)
+            return *site, select_tests(site, measured)
 
         verdicts = {
             site[1].what: verdict.is_killed
@@ -199,10 +199,9 @@ def test_each_fault_is_judged_by_tests_that_pass(project: Path, tmp_path: Path) 
         # The record holds until a file changes.
         assert not list(pool.map([], "measure", lambda task: task, math.inf))
         assert measure(pool, project, "product", until=0.0) == (measured, [])
-        (project / "product" / "module.py").write_text(PRODUCT + "\n")
+        (pool.copy / "product" / "module.py").write_text(PRODUCT + "\n")
         assert measure(pool, project, "product", until=0.0)[1] == ["tests/test_module.py"]
     finally:
-        (project / "product" / "module.py").write_text(PRODUCT)
         pool.close()
     survivors = {what for what, is_killed in verdicts.items() if not is_killed}
     # At the limit both branches give it; no order matters to a sum; no value below zero is tried.

@@ -129,7 +129,7 @@ def run(
             if left_out:
                 print(f"{' '.join(paths)}: left out, no time to measure {len(left_out)} files of tests", flush=True)
                 return 0, 0
-            sites = list_sites(ROOT, paths, measured)
+            sites = list_sites(pool.copy, paths, measured)
             taken = time.monotonic() - begun
             print(f"{' '.join(paths)}: {len(measured.seconds)} tests pass, of {len(pool.tests)}", end="")
             print(f"; they execute {len(sites)} places for faults ({taken:.0f} s)", flush=True)
@@ -137,8 +137,8 @@ def run(
                 print("\n".join(f"left out: {test}" for test in pool.tests if test not in measured.seconds))
             chosen = generator.sample(sites, min(count, len(sites)))
 
-            def request(site: Site) -> tuple[str, bytes, dict[str, float]]:
-                return site[0], site[1].apply((ROOT / site[0]).read_bytes()), select_tests(site, measured)
+            def request(site: Site) -> tuple[str, Fault, dict[str, float]]:
+                return *site, select_tests(site, measured)
 
             killed = total = 0
             for site, verdict in pool.map(chosen, "judge", request, until):

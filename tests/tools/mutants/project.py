@@ -40,6 +40,8 @@ class Pool:
             check=True,
         )
         files = [name for name in listed.stdout.decode().split("\0") if name and (root / name).is_file()]
+        # The text that is judged; the checkout may change meanwhile.
+        self.copy = folder / "0" / "project"
         self.connections: list[Connection] = []
         self.processes: list[subprocess.Popen[bytes]] = []
         for number in range(jobs):
@@ -120,8 +122,8 @@ def measure(pool: Pool, root: Path, package: str, until: float = float("inf")) -
     Files of tests are measured one by one and remembered, as long as neither they, what tests share, nor a file of the
     product that they execute changes.
     """
-    digests = Digests(root)
-    shared = digests.of_all(path for path in sorted((root / "tests").rglob("*.py")) if is_shared(path))
+    digests = Digests(pool.copy)
+    shared = digests.of_all(path for path in sorted((pool.copy / "tests").rglob("*.py")) if is_shared(path))
     measured, missing = Measured(), []
     by_file: dict[str, list[str]] = {}
     for test in pool.tests:
@@ -138,7 +140,7 @@ def measure(pool: Pool, root: Path, package: str, until: float = float("inf")) -
         left_out.discard(file)
         add(measured, part)
         paths = {file, *(path for lines in part.lines.values() for path in lines)}
-        files = {path: digests.of(root / path) for path in sorted(paths)}
+        files = {path: digests.of(pool.copy / path) for path in sorted(paths)}
         record.parent.mkdir(exist_ok=True)
         record.write_text(
             json.dumps(
@@ -191,5 +193,5 @@ class Digests:
 
     def of_all(self, paths: Iterable[Path]) -> str:
         """Return one digest of several files, and of the Python that runs them."""
-        texts = [sys.version, *(f"{path} {self.of(path)}" for path in paths)]
+        texts = [sys.version, *(f"{path.relative_to(self.root)} {self.of(path)}" for path in paths)]
         return hashlib.sha1("\n".join(texts).encode(), usedforsecurity=False).hexdigest()

@@ -26,6 +26,8 @@ from types import CodeType, FunctionType
 import coverage
 import pytest
 
+from tests.tools.mutants.faults import Fault
+
 __all__ = ["Measured", "Verdict", "changed_codes"]
 
 # A test may take longer beside others than when it was measured.
@@ -195,10 +197,11 @@ class Server:
                 seconds[item] = time.monotonic() - begun - recorder.apart
         return recorder.read(seconds)
 
-    def judge(self, path: str, text: bytes, tests: dict[str, float]) -> Verdict:
-        """Return whether tests notice that a file has another text; they run in the given order."""
+    def judge(self, path: str, fault: Fault, tests: dict[str, float]) -> Verdict:
+        """Return whether tests notice a fault in a file; they run in the given order."""
         file = Path(path).resolve()
         old = file.read_bytes()
+        text = fault.apply(old)
         codes = None if any(word in old for word in COMPILED_EARLY) else changed_codes(old, text, str(file))
         rest = dict(tests)
         while rest:
