@@ -42,8 +42,8 @@ class Workspace:
         self._options = EffortOptions(seconds, gap, memory)
 
     def settings(self) -> str:
-        """Return the ``workspace.yaml`` that fits the folder, as text; nothing is written."""
-        return adopt_folder(self.folder, write=False)
+        """Return the ``workspace.yaml`` that fits the folder, as text; programs run, and nothing is written."""
+        return adopt_folder(self.folder).text
 
     def run(self, at: str = WORKING) -> RunResult:
         """Run the program of a revision, and solve its model again.

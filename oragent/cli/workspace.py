@@ -99,10 +99,12 @@ def new(folder: FOLDER) -> None:
 
 @workspace.command(name="from")
 def from_run(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder with a model, such as one of formulate.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model file (.lp, .mps, .json, .py), or a run of formulate.")
+    ],
     folder: FOLDER,
 ) -> None:
-    """Create a workspace from a run: its documents, its data, its model as a program."""
+    """Create a workspace from a model file or a run: its documents, its data, its model as a program."""
     from oragent.workspace.file_commands import new_workspace
 
     raise typer.Exit(new_workspace(folder, run, console))

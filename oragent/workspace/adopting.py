@@ -1,109 +1,117 @@
-"""Proposal of a ``workspace.yaml`` for an existing folder, with its program, documents and data. No file is moved."""
+"""Proposal of a ``workspace.yaml`` for an existing folder, with its program, documents and data. No file is moved.
+
+Proposals are tried in order, each by one run in the sandbox, until one solves a model.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from oragent._base.errors import WorkspaceError
-from oragent.workspace.reading import list_files, read_bytes, shorten_path
-from oragent.workspace.settings import FILE
+from oragent._base import settings
+from oragent._base.errors import OragentError, WorkspaceError
+from oragent.modelling.data.display import plain
+from oragent.modelling.operations.results import Figure
+from oragent.modelling.operations.state import ModelStudy
+from oragent.workspace.entries import read_head
+from oragent.workspace.program_search import find_commands, rank_programs
+from oragent.workspace.reading import list_files, shorten_path
+from oragent.workspace.settings import FILE, WorkspaceSettings, complete_settings
+from oragent.workspace.sources import WORKING, FolderState, open_state_model
 
 DOCUMENTS = (".md", ".txt", ".rst", ".docx", ".pdf", ".eml", ".msg")
 DATA = (".csv", ".tsv", ".xlsx", ".xlsm", ".db", ".sqlite", ".sqlite3", ".json", ".parquet")
 MODELS = (".lp", ".mps")
-# Modelling libraries whose models oragent captures.
-LIBRARY = re.compile(
-    rb"^[ \t]*(?:import|from)[ \t]+(pyomo|pulp|gurobipy|highspy|linopy|ortools|scipy\.optimize|mip|cvxpy)\b",
-    re.MULTILINE,
-)
-SOLVES = re.compile(rb"\.(?:solve|optimize|Solve|run|minimize)\s*\(|\bSolverFactory\b|\b(?:linprog|milp)\s*\(")
-MAIN = re.compile(rb"__name__\s*==\s*['\"]__main__['\"]")
 # Names that describe how a project is built, not what its model is about.
 TOOLING = re.compile(
     r"(?:^|/)(?:requirements[^/]*\.txt|package(?:-lock)?\.json|tsconfig\.json|licen[cs]e[^/]*|changelog[^/]*|"
     r"contributing[^/]*|code_of_conduct[^/]*|setup\.py|conftest\.py|workspace\.yaml)$",
     re.IGNORECASE,
 )
-TESTS = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_[^/]*\.py$")
-# Files that may state how the program is run, and environment variables in a program.
-SCRIPT = re.compile(r"(?:^|/)(?:Makefile|justfile|README[^/]*|[^/]*\.(?:sh|md|toml))$", re.IGNORECASE)
-VARIABLE = re.compile(r"""\bos\.(?:environ\[|environ\.get\(|getenv\()\s*["'](\w+)["']""")
-# Maximum number of bytes of a program that are searched.
-SEARCHED = 1 << 20
+# Environment variables without a default in a program.
+VARIABLE = re.compile(r"""\bos\.environ\[\s*["'](\w+)["']\s*\]|\bos\.(?:getenv|environ\.get)\(\s*["'](\w+)["']\s*\)""")
 # Minimum number of files with the same folder and suffix that one pattern replaces.
 MANY = 4
+# Maximum number of proposals that are tried, and CPU seconds of each.
+MAX_TRIALS, TRIAL_S = 4, 60.0
 
 
-def propose_settings(folder: Path) -> dict[str, object]:
-    """Return the keys of ``workspace.yaml`` for a folder."""
+@dataclass(frozen=True)
+class Trial:
+    """Result of one run of a proposal."""
+
+    # Command, or path of a program or model file.
+    entry: str
+    # Status of the solved model. Empty if no model was captured.
+    status: str = ""
+    objective: Figure = field(default_factory=Figure)
+    # Reason why no model was captured.
+    reason: str = ""
+
+    @property
+    def is_solved(self) -> bool:
+        """Return True if the program solved a model with a solution."""
+        return self.objective.value is not None
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """Proposed settings of a folder, and the runs by which they were chosen."""
+
+    proposal: dict[str, Any]
+    trials: tuple[Trial, ...]
+    # Commands and programs that were not tried.
+    untried: tuple[str, ...]
+    # Environment variables without a default in the program.
+    variables: tuple[str, ...]
+
+    @property
+    def is_solved(self) -> bool:
+        """Return True if the proposed program solved a model with a solution."""
+        return any(trial.is_solved for trial in self.trials)
+
+    @property
+    def text(self) -> str:
+        """Content of ``workspace.yaml``."""
+        head = "# Parts of this workspace for 'oragent workspace'; nothing was moved.\n"
+        text = head + yaml.safe_dump(self.proposal, sort_keys=False, allow_unicode=True, width=100)
+        if self.variables and "environment" not in self.proposal:
+            text += "# The program reads these variables, which have no default here:\n# environment:\n"
+            text += "".join(f"#   {name}: VALUE\n" for name in self.variables)
+        return text
+
+
+def propose_settings(folder: Path) -> list[dict[str, Any]]:
+    """Return proposals for the keys of ``workspace.yaml``, the most likely first; they differ in the program."""
     if not folder.is_dir():
         raise WorkspaceError(f"no folder {shorten_path(folder)}; expected the folder of a model")
-    files = {path: file for path, file in list_files(folder, hidden=False).items() if not TOOLING.search(path)}
-    programs = rank_programs({path: file for path, file in files.items() if path.endswith(".py")})
-    models = [path for path in files if path.endswith(MODELS)]
-    chosen = [*programs, *models]
-    if not chosen:
+    files = list_files(folder, hidden=False)
+    own = {path: file for path, file in files.items() if not TOOLING.search(path)}
+    programs = rank_programs({path: file for path, file in own.items() if path.endswith(".py")})
+    commands = {line: path for line, path in find_commands(folder, files).items() if path in programs}
+    # A program is run by its command if there is one.
+    entries: list[dict[str, Any]] = [
+        {"command": line} for line in sorted(commands, key=lambda line: programs.index(commands[line]))
+    ]
+    entries += [{"program": path} for path in programs if path not in commands.values()]
+    entries.sort(key=lambda entry: programs.index(entry.get("program") or commands[entry["command"]]))
+    entries += [{"program": path} for path in own if path.endswith(MODELS)]
+    if not entries:
         raise WorkspaceError(
             f"{shorten_path(folder)} has no program that imports Pyomo, OR-Tools, gurobipy, PuLP, highspy, linopy or "
             "SciPy, and no .lp or .mps file; name the program in workspace.yaml: 'program: FILE'"
         )
-    command = _find_command(chosen[0], files)
-    settings: dict[str, object] = {"command": command} if command else {"program": chosen[0]}
-    names = sorted(set(VARIABLE.findall(read_bytes(files[chosen[0]])[:SEARCHED].decode("utf-8", "replace"))))
-    if names:
-        settings["environment"] = dict.fromkeys(names, "")
+    parts: dict[str, Any] = {}
     for key, endings in (("documents", DOCUMENTS), ("data", DATA)):
-        found = (path for path in files if path.casefold().endswith(endings))
+        matching = (path for path in own if path.casefold().endswith(endings))
         # A revision may add a table beside the present ones, so one file in a folder of data is enough for a pattern.
-        patterns = _patterns(found, 1 if key == "data" else MANY)
+        patterns = _patterns(matching, 1 if key == "data" else MANY)
         if patterns:
-            settings[key] = patterns
-    return settings
-
-
-def _find_command(program: str, files: Mapping[str, Path]) -> str:
-    """Return the first command line with arguments for a program in the project's scripts and texts; empty if none."""
-    module = program.removesuffix(".py").replace("/", ".")
-    pattern = re.compile(rf"\bpython3? (?:{re.escape(program)}|-m {re.escape(module)}) [^\n|&;<>`$#]+")
-    for path in filter(SCRIPT.search, files):
-        match = pattern.search(read_bytes(files[path])[:SEARCHED].decode("utf-8", "replace"))
-        if match:
-            return " ".join(match[0].split())
-    return ""
-
-
-def rank_programs(programs: Mapping[str, Path]) -> list[str]:
-    """Return the programs that use a modelling library, the most likely main program first.
-
-    Programs that solve a model come first, then programs that run as scripts, then programs outside of tests and near
-    the top folder.
-    """
-    ranked = []
-    for path, file in programs.items():
-        content = read_bytes(file)[:SEARCHED]
-        if not LIBRARY.search(content):
-            continue
-        imported = Path(path).stem
-        is_imported = any(
-            re.search(rf"^\s*(?:from|import)\s+(?:[\w.]+\.)?{re.escape(imported)}\b", text, re.MULTILINE)
-            for importing_name, text in (
-                (name, read_bytes(program_path)[:SEARCHED].decode("utf-8", "replace"))
-                for name, program_path in programs.items()
-            )
-            if importing_name != path and not TESTS.search(importing_name)
-        )
-        order = (
-            bool(TESTS.search(path)),
-            not SOLVES.search(content),
-            not MAIN.search(content),
-            is_imported,
-            path.count("/"),
-            path,
-        )
-        ranked.append((order, path))
-    return [path for _, path in sorted(ranked)]
+            parts[key] = patterns
+    return [entry | parts for entry in entries]
 
 
 def _patterns(paths: Iterable[str], least: int) -> list[str]:
@@ -121,16 +129,46 @@ def _patterns(paths: Iterable[str], least: int) -> list[str]:
     return patterns
 
 
-def adopt_folder(folder: Path, write: bool) -> str:
-    """Propose ``workspace.yaml`` and return its text; write the file if ``write`` is True."""
+def adopt_folder(folder: Path, write: bool = False) -> Adoption:
+    """Propose ``workspace.yaml`` for a folder; write the file if ``write`` is True."""
     path = folder / FILE
     if write and (path.exists() or path.is_symlink()):
         raise WorkspaceError(f"{shorten_path(path)} is there already; edit it, or delete it first")
-    head = "# Parts of this workspace for 'oragent workspace'; nothing was moved.\n"
-    text = head + yaml.safe_dump(propose_settings(folder), sort_keys=False, allow_unicode=True, width=100)
+    adoption = try_proposals(folder, propose_settings(folder))
     if write:
         try:
-            path.write_text(text, encoding="utf-8")
+            path.write_text(adoption.text, encoding="utf-8")
         except OSError as problem:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {problem.strerror}") from None
-    return text
+    return adoption
+
+
+def try_proposals(folder: Path, proposals: Sequence[dict[str, Any]]) -> Adoption:
+    """Run proposals in order until one solves a model; return it, or the first one if none does."""
+    trials: list[Trial] = []
+    for proposal in proposals[:MAX_TRIALS]:
+        trials.append(_try_proposal(folder, proposal))
+        if trials[-1].is_solved:
+            break
+    at = len(trials) - 1 if trials[-1].is_solved else 0
+    untried = tuple(_name_entry(proposal) for proposal in proposals[len(trials) :])
+    read = complete_settings(folder, settings.build_settings(WorkspaceSettings, proposals[at], [], FILE))
+    text = read_head(folder / read.program) if (folder / read.program).is_file() else ""
+    names = sorted({first or second for first, second in VARIABLE.findall(text)} - set(read.variables))
+    return Adoption(proposals[at], tuple(trials), untried, tuple(names))
+
+
+def _name_entry(proposal: dict[str, Any]) -> str:
+    return str(proposal.get("command") or proposal["program"])
+
+
+def _try_proposal(folder: Path, proposal: dict[str, Any]) -> Trial:
+    entry = _name_entry(proposal)
+    try:
+        read = settings.build_settings(WorkspaceSettings, proposal | {"time": TRIAL_S}, [], FILE)
+        opened = open_state_model(FolderState(WORKING, "", folder, complete_settings(folder, read)))
+        study = ModelStudy(opened.model, opened.state.solve_limits)
+        outcome = study.solve(study.present)
+    except OragentError as problem:
+        return Trial(entry, reason=plain(str(problem), 300))
+    return Trial(entry, str(outcome.status), study.optimum(study.present))

@@ -11,15 +11,15 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import print_line
 from oragent._base.text_format import one_line
-from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, describe_next_step
-from oragent.workspace.layout import find_notes, role_of
+from oragent.workspace.folder import WorkspaceFolder, create_from_model, create_workspace, describe_next_step
+from oragent.workspace.layout import find_notes
 from oragent.workspace.reading import refuse_links, shorten_path
 from oragent.workspace.versions import Versions, WorkspaceVersion
 
 
 def new_workspace(folder: Path, source: Path | None, console: Console) -> int:
-    """Create a workspace, empty or from a run."""
-    home = create_workspace(folder) if source is None else create_from_run(source, folder)
+    """Create a workspace, empty or from a run or a model file."""
+    home = create_workspace(folder) if source is None else create_from_model(source, folder)
     for path in home.list_files():
         print_line(console, f"{folder}/{path}")
     publish_result({"verb": "new", "folder": folder, "files": list(home.list_files())})
@@ -31,7 +31,10 @@ def check_workspace(folder: Path, console: Console) -> int:
     home = WorkspaceFolder(folder)
     opened = home.open_workspace()
     findings = home.find_flaws()
-    files = [{"path": path, "role": role_of(path), "bytes": file.stat().st_size} for path, file in opened.files.items()]
+    files = [
+        {"path": path, "role": opened.role_of(path), "bytes": file.stat().st_size}
+        for path, file in opened.files.items()
+    ]
     notes = find_notes(opened)
     for entry in files:
         print_line(console, f"{entry['role']:12} {entry['path']} ({entry['bytes']} bytes)")

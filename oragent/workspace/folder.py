@@ -22,7 +22,7 @@ from oragent.ledger.study import FinishedCase, read_finished
 from oragent.modelling.convert import write_source
 from oragent.modelling.opening import open_model
 from oragent.workspace import tables
-from oragent.workspace.layout import REQUIRED, FileFinding, Mode, WorkspaceLayout, find_flaws
+from oragent.workspace.layout import REQUIRED, FileFinding, FileRole, Mode, WorkspaceLayout, find_flaws
 from oragent.workspace.reading import (
     decode_text,
     list_files,
@@ -112,8 +112,12 @@ class WorkspaceFolder:
     def open_workspace(self) -> WorkspaceLayout:
         """Return the layout of the files, for building a program."""
         files = self.list_files()
-        if read_settings(self.folder).program:
-            return WorkspaceLayout(Mode.BUILD, files, {})
+        read = read_settings(self.folder)
+        if read.program:
+            roles = {FileRole.CODE: read.code_patterns[:1]}
+            roles |= {FileRole.DOCUMENT: read.document_patterns if read.documents else ()}
+            roles |= {FileRole.TABLE: read.data_patterns if read.data else ()}
+            return WorkspaceLayout(Mode.BUILD, files, {}, roles)
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
             where, needs = shorten_path(self.folder), f"no file in {' and '.join(missing)}"
@@ -165,14 +169,21 @@ def create_workspace(folder: Path) -> WorkspaceFolder:
     return home
 
 
-def create_from_run(source: Path, folder: Path) -> WorkspaceFolder:
-    """Create a workspace from a run that has a model: documents, data, and the model as a program."""
-    if not (source / "milp.json").is_file() or (source / "milp.json").is_symlink():
-        expected = "expected milp.json, as a run of formulate or converse leaves it"
+def create_from_model(source: Path, folder: Path) -> WorkspaceFolder:
+    """Create a workspace from a model file, or from a run with documents, data and ``milp.json``.
+
+    The model becomes a program.
+
+    Raises:
+        ModellingError: The file is not a model in a known format.
+    """
+    file = source / "milp.json" if source.is_dir() else source
+    if not file.is_file() or file.is_symlink():
+        expected = "expected a model file, such as .lp, .mps or .json, or a run of formulate or converse with milp.json"
         raise WorkspaceError(f"no model in {shorten_path(source)}: {expected}")
-    model = open_model(source / "milp.json")
+    model = open_model(file)
     contents: dict[str, str] = {}
-    for path in sorted(source.iterdir()):
+    for path in sorted(source.iterdir()) if source.is_dir() else ():
         if path.suffix in {".md", ".txt"} and path.is_file() and not path.is_symlink():
             contents[f"docs/{path.name}"] = decode_text(read_bytes(path), path)
         elif path.name == "data.json" or path.suffix == ".csv":

@@ -6,10 +6,11 @@ The first three are files of the folder. The folder never contains labels.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,10 @@ from oragent.workspace.reading import (
 TABLES = (".csv", ".tsv", *WORKBOOKS)
 TEXTS = {".md", ".txt", ".rst", ".tex", *FORMATS}
 # Files that have no role and are not shown to agents.
-QUIET = {"README.md", ".gitkeep", "workspace.yaml"}
+SETTINGS_FILE = "workspace.yaml"
+QUIET = {"README.md", ".gitkeep", SETTINGS_FILE}
+# Tables that are read by other programs than this module.
+BINARY_TABLES = {".db", ".sqlite", ".sqlite3", ".parquet"}
 # Files that ``ask`` writes.
 ANSWER = re.compile(r"answers/ask-\d{1,9}\.md")
 MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}
@@ -91,10 +95,21 @@ class WorkspaceLayout:
     files: Mapping[str, Path]
     # Content of ``metadata.json``, which is never shown as it is. Empty if the file does not exist.
     metadata: Mapping[str, Any]
+    # Patterns of ``workspace.yaml`` by role. Empty for a workspace whose folders have the usual names.
+    patterns: Mapping[FileRole, Sequence[str]] = field(default_factory=dict)
+
+    def role_of(self, path: str) -> FileRole:
+        """Return the role of a file by the patterns, or by its folder and name."""
+        if not self.patterns:
+            return role_of(path)
+        roles = (role for role, patterns in self.patterns.items() if any(fnmatch(path, each) for each in patterns))
+        role = next(roles, FileRole.OTHER)
+        name = path.rpartition("/")[2]
+        return FileRole.PARAMETERS if role is FileRole.TABLE and name == tables.PARAMETERS_FILE else role
 
     def of_role(self, *roles: FileRole) -> dict[str, Path]:
         """Return the files with one of these roles."""
-        return {path: file for path, file in self.files.items() if role_of(path) in roles}
+        return {path: file for path, file in self.files.items() if self.role_of(path) in roles}
 
 
 def role_of(path: str) -> FileRole:
@@ -170,9 +185,15 @@ def find_flaws(workspace: WorkspaceLayout) -> tuple[FileFinding, ...]:
     for path, file in sorted(workspace.files.items()):
         try:
             content = read_bytes(file)
-            findings += [FileFinding(path, flaw) for flaw in _file_flaws(path, content)]
+            findings += [FileFinding(path, flaw) for flaw in _file_flaws(path, content, workspace)]
         except WorkspaceError as error:
             findings.append(FileFinding(path, f"cannot be used: {error}"))
+    findings += [
+        FileFinding(SETTINGS_FILE, f"names {shorten(pattern)!r} as {role}, and no file has such a path")
+        for role, patterns in workspace.patterns.items()
+        for pattern in patterns
+        if not any(fnmatch(path, pattern) for path in workspace.files)
+    ]
     return tuple(finding for finding in findings if not _may_be_empty(finding, workspace))
 
 
@@ -209,8 +230,10 @@ def find_number_flaws(files: Mapping[str, Path]) -> Iterator[FileFinding]:
                     yield from (FileFinding(path, f"{sheet}{flaw}") for flaw in flaws)
 
 
-def _file_flaws(path: str, content: bytes) -> tuple[str, ...]:
-    part, suffix = role_of(path), Path(path).suffix.casefold()
+def _file_flaws(path: str, content: bytes, workspace: WorkspaceLayout) -> tuple[str, ...]:
+    part, suffix = workspace.role_of(path), Path(path).suffix.casefold()
+    if workspace.patterns and (part in (FileRole.OTHER, FileRole.CODE) or suffix in BINARY_TABLES):
+        return ()
     if suffix in {".xls", ".ods"}:
         return ("is a spreadsheet that is not read: save it as .xlsx or CSV",)
     if part is FileRole.OTHER and ANSWER.fullmatch(path):

@@ -3,17 +3,17 @@
 Exit codes: 0 if the check holds or the model has a solution; 1 for an error or a failed check; 3 without a solution.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from oragent._base.publishing import publish_result
-from oragent._base.safe_load import parse_yaml
 from oragent._base.terminal import print_line
+from oragent.modelling.data.display import plain
 from oragent.modelling.opening import print_note
 from oragent.modelling.operations.printing import print_fields, print_result
+from oragent.modelling.references.figures import format_figure
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.cells import read_change
 from oragent.workspace.citations import find_citations, read_citation_list, resolve_citation
@@ -125,12 +125,17 @@ def print_verb_result(result: VerbResult, console: Console) -> None:
 
 
 def adopt_command(folder: Path, write: bool, console: Console) -> int:
-    """Print the proposed settings of a folder; write them if ``write`` is True."""
-    text = adopt_folder(folder, write)
-    publish_result({"settings": parse_yaml(text), "file": folder / FILE if write else None})
-    console.file.write(text)
-    if write:
-        sys.stderr.write(f"written: {folder / FILE}\n")
-    else:
-        sys.stderr.write("nothing was written; --write writes it as workspace.yaml\n")
-    return HOLDS
+    """Print the proposed settings of a folder and the runs that chose them; write the settings if ``write`` is True."""
+    adoption = adopt_folder(folder, write)
+    lists = {"trials": adoption.trials, "untried": adoption.untried, "variables": adoption.variables}
+    publish_result({"settings": adoption.proposal, "file": folder / FILE if write else None, **lists})
+    console.file.write(adoption.text)
+    for trial in adoption.trials:
+        objective = f", objective {format_figure(trial.objective)}" if trial.is_solved else ""
+        print_note(f"tried {plain(trial.entry, 160)}: {trial.status}{objective}{trial.reason}")
+    if adoption.untried:
+        print_note(f"other programs: {'; '.join(plain(entry, 160) for entry in adoption.untried)}")
+    if adoption.variables and not adoption.is_solved:
+        print_note(f"the program reads the variables {', '.join(adoption.variables)}: set them under environment")
+    print_note(f"written: {folder / FILE}" if write else "nothing was written; --write writes it as workspace.yaml")
+    return HOLDS if adoption.is_solved else UNSOLVED

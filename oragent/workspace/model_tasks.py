@@ -37,19 +37,6 @@ SHOWN_ENTRIES = 40
 HAS_POINT = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 
 
-def solve_limits(state: FolderState) -> SolveLimits:
-    """Return the limits of a solve from the settings of a workspace."""
-    settings = state.settings
-    return SolveLimits(
-        gap=settings.gap,
-        seconds=settings.time,
-        solver=settings.solver,
-        confirm=settings.confirm,
-        threads=settings.threads,
-        seed=settings.seed,
-    )
-
-
 def describe_revision(opened: OpenedModel) -> Revision:
     """Describe the files from which a model was made."""
     state = opened.state
@@ -63,7 +50,7 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
         ModellingError: The program fails, or solves no model that can be captured.
     """
     opened = open_state_model(state, tell, check_claim=True)
-    limits = solve_limits(state)
+    limits = state.solve_limits
     study = ModelStudy(opened.model, limits)
     outcome = study.solve(study.present)
     rows, variables = opened.model.shape
@@ -99,7 +86,7 @@ def describe_run_result(state: FolderState, ran: ProgramRun, warnings: Sequence[
         variables=len(milp.variables) if milp else 0,
         rows=len(milp.rows) if milp else 0,
         reason=ran.reason or (last.note if last else ""),
-        limits=solve_limits(state),
+        limits=state.solve_limits,
         warnings=tuple(warnings),
     )
 
@@ -111,7 +98,7 @@ def ask_lines(state: FolderState, verb: str, lines: Sequence[str], tell: Tell = 
         ModellingError: No model of the program can be captured, or a line cannot be executed.
     """
     opened = open_state_model(state, tell)
-    results: list[AnyResult] = ModelSession(opened.model, solve_limits(state)).run(lines)
+    results: list[AnyResult] = ModelSession(opened.model, state.solve_limits).run(lines)
     statuses = [result.status for result in results if result.status]
     return LinesResult(
         verb=verb,
@@ -140,7 +127,7 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
     contents, cells = _changed_contents(state, changes_read)
     before = open_state_model(state, tell)
     after = _open_changed(state, contents, tell)
-    study, first, second = _solve_both(before.model, after.model, solve_limits(state))
+    study, first, second = _solve_both(before.model, after.model, state.solve_limits)
     entries = diff_entries(study, first, after.model, with_effects=False)
     outcome = second.known.outcome
     return WhatifResult(
@@ -209,7 +196,7 @@ def compare_models(old: FolderState, new: FolderState, tell: Tell = ignore_note)
 
 
 def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult, ModelScenario, ModelScenario]:
-    limits = solve_limits(second.state)
+    limits = second.state.solve_limits
     study, before, after = _solve_both(first.model, second.model, limits)
     entries = [
         _with_rule_effect(entry, first.model, second.model, limits)
@@ -301,7 +288,7 @@ def _test_preservation(
     except ModellingError as problem:
         reason = f"with the former values, no model of the new program can be captured: {problem}"
         return Preservation(holds=False, reason=reason, former=former, cells=cells)
-    study = ModelStudy(model, solve_limits(new))
+    study = ModelStudy(model, new.solve_limits)
     study.solve(study.present)
     objective = study.optimum(study.present)
     holds, reason = _is_preserved(former, objective, before.known.outcome.status, study.present)

@@ -24,8 +24,9 @@ from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.flat_solving import PROVEN, evaluate_point, solve
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
+from oragent.workspace.entries import NO_ENTRY, ProgramEntry
 from oragent.workspace.reading import RUN_FILES, list_files, shorten_path
-from oragent.workspace.settings import LIMITS, NO_ENTRY, ProgramEntry
+from oragent.workspace.settings import LIMITS
 
 # Oragent's own files in a user's workspace.
 OURS = {".oragent", *RUN_FILES}
@@ -158,14 +159,16 @@ class ProgramRunner:
             if not (copy / program).is_file():
                 missing = f"no program {shorten_path(program)} in {shorten_path(folder)}"
                 raise WorkspaceError(f"{missing}; expected a Python file in src/")
-            has_entry = program == self.entry.path
-            above = "" if has_entry else program.rpartition("src/")[0].strip("/")
+            entry = self.entry if program == self.entry.path else NO_ENTRY
+            above = "" if entry is self.entry else program.rpartition("src/")[0].strip("/")
             root = copy / above
             ended = capture_program(
                 copy / program,
                 data_folder=root,
-                arguments=self.entry.arguments if has_entry else (),
-                module=self.entry.module if has_entry else "",
+                arguments=entry.arguments,
+                module=entry.module,
+                import_folders=entry.import_folders,
+                working_folder=entry.working_folder,
                 environment=self.environment,
                 limits=self.limits,
                 solve_s=None,

@@ -1,6 +1,5 @@
 """Settings of a workspace. ``workspace.yaml`` sets its parts and limits; command-line options override them."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -17,7 +16,15 @@ from oragent._base.safe_load import parse_yaml
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings
 from oragent.sandbox.messages import Limits
-from oragent.workspace.reading import check_inside, read_text, shorten, shorten_path
+from oragent.workspace.entries import (
+    NO_ENTRY,
+    ProgramEntry,
+    find_import_folders,
+    find_program_path,
+    find_scripts,
+    parse_command,
+)
+from oragent.workspace.reading import read_text, shorten_path
 
 if TYPE_CHECKING:
     # The command line loads this module before it needs a sandbox.
@@ -30,9 +37,6 @@ MODEL_ROLES = ("builder", "planner", "reviser", "explainer")
 MAX_BYTES = 100_000
 # Maximum number of threads that a program may start.
 MAX_THREADS = 256
-PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
-MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-COMMAND_FORM = "expected 'python FILE.py WORDS' or 'python -m MODULE WORDS'"
 LIMITS = Limits(
     cpu_s=120.0,
     memory_mb=4096,
@@ -62,36 +66,7 @@ class EffortOptions:
     seed: int | None = None
 
 
-@dataclass(frozen=True)
-class ProgramEntry:
-    """Program of a command line."""
-
-    path: str = ""
-    # Name of its module if it runs as ``python -m``.
-    module: str = ""
-    arguments: tuple[str, ...] = ()
-
-
-NO_ENTRY = ProgramEntry()
 NO_OPTIONS = EffortOptions()
-
-
-def parse_command(text: str) -> ProgramEntry:
-    """Read a command such as ``python src/main.py --week 12`` or ``python -m plan.main``."""
-    try:
-        words = shlex.split(text)
-    except ValueError as problem:
-        raise ConfigError(f"command {shorten(text)!r}: {problem}; {COMMAND_FORM}") from None
-    if words[:2] in (["uv", "run"], ["poetry", "run"], ["pipenv", "run"]):
-        words = words[2:]
-    if len(words) < 2 or not PYTHON.fullmatch(words[0]):
-        raise ConfigError(f"command {shorten(text)!r} does not call Python; {COMMAND_FORM}")
-    if words[1] == "-m" and len(words) > 2 and MODULE.fullmatch(words[2]):
-        return ProgramEntry(f"{words[2].replace('.', '/')}.py", words[2], tuple(words[3:]))
-    if words[1].startswith("-") or not words[1].endswith(".py"):
-        raise ConfigError(f"command {shorten(text)!r} names no program; {COMMAND_FORM}")
-    check_inside(words[1])
-    return ProgramEntry(words[1].removeprefix("./"), "", tuple(words[2:]))
 
 
 @checked(frozen=True, config=settings.STRICT)
@@ -102,6 +77,8 @@ class WorkspaceSettings:
         program: Path of the program or model file. Empty means that of the command, or the program in ``src``.
         command: Command line that runs the program, such as ``python src/main.py --week 12``.
         environment: Environment variables of the program. It inherits no others of the user.
+        import_folders: Folders in which the program finds modules, as in PYTHONPATH. Empty means ``src`` and the folder
+            itself if it has a pyproject.toml, setup.py or setup.cfg.
         documents: Patterns of the documents. Empty means all files in ``docs``.
         data: Patterns of the data files. Empty means all files in ``data``.
         time: CPU seconds of the program, and seconds of a solve.
@@ -116,6 +93,7 @@ class WorkspaceSettings:
     program: str = ""
     command: str = ""
     environment: Mapping[str, str | int | float] = field(default_factory=dict)
+    import_folders: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     time: Annotated[float, Field(gt=0, le=86400)] = LIMITS.cpu_s
@@ -129,7 +107,8 @@ class WorkspaceSettings:
     @property
     def entry(self) -> ProgramEntry:
         """Program and arguments of the command."""
-        return replace(parse_command(self.command), path=self.program) if self.command else NO_ENTRY
+        entry = parse_command(self.command) if self.command else NO_ENTRY
+        return replace(entry, path=self.program, import_folders=self.import_folders) if self.program else NO_ENTRY
 
     @property
     def variables(self) -> dict[str, str]:
@@ -181,17 +160,35 @@ def read_settings(folder: Path, options: EffortOptions = NO_OPTIONS) -> Workspac
         if not isinstance(tree, dict):
             raise ConfigError(f"{shorten_path(path)} contains no keys and values; expected lines such as 'time: 600'")
     overrides = {name: value for name, value in asdict(options).items() if value is not None}
-    from_file = settings.build_settings(WorkspaceSettings, tree, [], shorten_path(path))
-    if from_file.command:
-        program = parse_command(from_file.command).path
-        package = f"{program.removesuffix('.py')}/__main__.py"
-        if not (folder / program).exists() and (folder / package).exists():
-            program = package
-        if from_file.program not in ("", program):
-            raise ConfigError(f"{shorten_path(path)}: program and command name different programs; keep one of them")
-        from_file = replace(from_file, program=program)
+    from_file = complete_settings(folder, settings.build_settings(WorkspaceSettings, tree, [], shorten_path(path)))
     option_names = "the options --time, --gap, --memory, --solver, --confirm, --threads, --seed"
     return settings.build_settings(WorkspaceSettings, asdict(from_file) | overrides, [], option_names)
+
+
+def complete_settings(folder: Path, read: WorkspaceSettings) -> WorkspaceSettings:
+    """Return settings with the path of the program, the folders of its modules, and a command without variables.
+
+    Raises:
+        ConfigError: The command does not call Python, or names another program than the settings.
+    """
+    if not read.command:
+        return replace(read, import_folders=read.import_folders or find_import_folders(folder, NO_ENTRY))
+    entry = parse_command(read.command, find_scripts(folder))
+    program = find_program_path(folder, replace(entry, import_folders=(*read.import_folders, *entry.import_folders)))
+    if read.program not in ("", program):
+        raise ConfigError(
+            f"{shorten_path(folder / FILE)}: program and command name different programs; keep one of them"
+        )
+    start = f"cd {shlex.quote(entry.working_folder)} && " if entry.working_folder else ""
+    path = entry.path.removeprefix(f"{entry.working_folder}/") if entry.working_folder else entry.path
+    words = ["python", *(["-m", entry.module] if entry.module else [path]), *entry.arguments]
+    return replace(
+        read,
+        program=program,
+        command=f"{start}{shlex.join(words)}",
+        environment={**dict(entry.variables), **read.environment},
+        import_folders=read.import_folders or find_import_folders(folder, entry),
+    )
 
 
 @dataclass(frozen=True)

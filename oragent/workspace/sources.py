@@ -12,11 +12,13 @@ from oragent.modelling.capture.program import CapturedModel, CapturedProgram, Pr
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.opening import is_program, open_model
-from oragent.workspace.adopting import rank_programs
+from oragent.modelling.operations.outcomes import SolveLimits
+from oragent.workspace.entries import NO_ENTRY
+from oragent.workspace.program_search import rank_programs
 from oragent.workspace.reading import check_inside, list_files, shorten, shorten_path
 from oragent.workspace.repository import Repository
 from oragent.workspace.runner import copied_folder
-from oragent.workspace.settings import FILE, NO_ENTRY, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
+from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings, read_settings
 
 # Name of the working tree in place of a revision.
 WORKING = "."
@@ -55,6 +57,12 @@ class FolderState:
                 f"no program in {shorten_path(self.folder)}: expected one in src/, or 'program: FILE' in workspace.yaml"
             )
         return path
+
+    @property
+    def solve_limits(self) -> SolveLimits:
+        """Limits of a solve from the settings of the workspace."""
+        names = ("gap", "solver", "confirm", "threads", "seed")
+        return SolveLimits(seconds=self.settings.time, **{name: getattr(self.settings, name) for name in names})
 
     def list_files(self) -> dict[str, Path]:
         """Return the files by path below the folder, without hidden ones."""
@@ -159,6 +167,8 @@ def open_state_model(
         data_folder=state.folder,
         arguments=entry.arguments,
         module=entry.module,
+        import_folders=entry.import_folders,
+        working_folder=entry.working_folder,
         environment=state.settings.variables,
         limits=state.settings.limits,
         solve_s=state.settings.time if check_claim else None,

@@ -17,7 +17,7 @@ from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands
-from oragent.workspace.folder import WorkspaceFolder, create_from_run, create_workspace, finished_verbs
+from oragent.workspace.folder import WorkspaceFolder, create_from_model, create_workspace, finished_verbs
 from oragent.workspace.versions import Versions
 from tests.workspace.bakery import DATA, PROGRAM, STORY
 from tests.workspace.release import put
@@ -465,7 +465,7 @@ def test_a_run_becomes_a_workspace(tmp_path):
     put(run, {"problem.md": STORY, "data.json": "{}", "milp.json": json.dumps({
         "sense": "maximize", "objective": {"terms": {"rye loaves": 4.0}}, "variables": [{"name": "rye loaves", "high": 5}], "rows": [],
     })})  # fmt: skip
-    made = create_from_run(run, tmp_path / "w")
+    made = create_from_model(run, tmp_path / "w")
     assert set(made.list_files()) == {
         "docs/problem.md",
         "data/data.json",
@@ -479,7 +479,7 @@ def test_a_run_becomes_a_workspace(tmp_path):
     with pytest.raises(WorkspaceError, match="already exists"):
         create_workspace(tmp_path / "w")
     with pytest.raises(WorkspaceError, match="no model in"):
-        create_from_run(tmp_path, tmp_path / "x")
+        create_from_model(tmp_path, tmp_path / "x")
 
 
 def test_what_is_missing_is_said_in_one_line(tmp_path, home):

@@ -11,8 +11,9 @@ from oragent._base.terminal import Terminal
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.adopting import propose_settings
+from oragent.workspace.entries import ProgramEntry, parse_command
 from oragent.workspace.model_commands import VerbCommands
-from oragent.workspace.settings import NO_OPTIONS, ProgramEntry, parse_command, read_settings
+from oragent.workspace.settings import NO_OPTIONS, read_settings
 from tests.workspace.release import put
 
 # The optimum is the product of the argument and the variable; a variable of the user changes it.
@@ -37,7 +38,7 @@ HELPER = "extra = float(open('inputs/extra.txt').read())\n"
     [
         ("python src/main.py --week 12", ProgramEntry("src/main.py", "", ("--week", "12"))),
         ("python3.11 ./plan.py 'a b'", ProgramEntry("plan.py", "", ("a b",))),
-        ("uv run python -m plan.main -v", ProgramEntry("plan/main.py", "plan.main", ("-v",))),
+        ("uv run python -m plan.main -v", ProgramEntry("", "plan.main", ("-v",))),
     ],
 )
 def test_commands_are_read(text: str, entry: ProgramEntry) -> None:
@@ -79,8 +80,8 @@ def test_a_program_runs_by_the_command_of_its_team(path, import_, line, tmp_path
     folder = tmp_path / "team"
     put(folder, {path: MAIN.format(import_=import_), f"{path.rpartition('/')[0]}/helper.py": HELPER,
                  "inputs/extra.txt": "0.5", "docs/a.md": "Ship.\n", "Makefile": f"run:\n\t{line}\n"})  # fmt: skip
-    proposed = propose_settings(folder)
-    assert (proposed["command"], proposed["environment"]) == (line, {"API_KEY": "", "TONS": ""})
+    (proposed,) = propose_settings(folder)
+    assert (proposed["command"], "environment" in proposed) == (line, False)
     put(folder, {"workspace.yaml": f"command: {line}\nenvironment:\n  TONS: 2.5\n"})
     out = io.StringIO()
     assert VerbCommands(folder, Terminal(file=out), NO_OPTIONS, as_json=True).run() == 0

@@ -150,6 +150,8 @@ def capture_program(
     files: Mapping[str, str] | None = None,
     module: str = "",
     environment: Mapping[str, str] | None = None,
+    import_folders: tuple[str, ...] = (),
+    working_folder: str = "",
 ) -> CapturedProgram:
     """Run a program in the sandbox, capture each model that it solves, and solve these models again here.
 
@@ -167,8 +169,10 @@ def capture_program(
         works_in_folder: Whether the data folder is a copy for this run. The program then works in it and may change it,
             and sees no other folders than Python's.
         files: Texts that replace files of the data folder.
-        module: Name of the program's module in the data folder, to run it as ``python -m``.
+        module: Name of the program's module, to run it as ``python -m``, or MODULE:FUNCTION, to call the function.
         environment: Variables added to the allow-listed ones.
+        import_folders: Folders below the data folder in which the program finds modules, as in PYTHONPATH.
+        working_folder: Folder below the data folder in which the program starts.
 
     Raises:
         ModellingError: The program cannot be read, or is not in the data folder.
@@ -179,7 +183,7 @@ def capture_program(
     program = path.resolve()
     name = program.relative_to(folder).as_posix() if program.is_relative_to(folder) else program.name
     command = Command(
-        (PYTHON, STAGE_NAME, name, str(limits.cpu_s), module, *arguments),
+        (PYTHON, STAGE_NAME, name, str(limits.cpu_s), module, ":".join(import_folders), working_folder, *arguments),
         {name: source, **(files or {}), STAGE_NAME: STAGE.read_text(encoding="utf-8")},
         environment=environment or {},
         limits=limits,

@@ -1,7 +1,8 @@
 """Script that runs an untrusted program in the sandbox and records the models that it solves.
 
 Arguments are the program's path below the working folder, the CPU seconds of the process, the module for ``python -m``
-or an empty text, and the arguments of the program. The program may start threads and no processes.
+(or MODULE:FUNCTION) or an empty text, folders of modules with colons between them, the folder in which it starts, and
+the arguments of the program. The program may start threads and no processes.
 """
 
 import importlib
@@ -11,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -41,17 +43,23 @@ LIBRARIES = {
 
 def main(arguments: list[str]) -> None:
     """Run a program as if Python were started with it."""
-    program = Path.cwd() / arguments[0]
+    root = Path.cwd()
+    program = root / arguments[0]
     _install_recorders(program, float(arguments[1]))
-    module = arguments[2]
-    sys.argv = [str(program), *arguments[3:]]
-    sys.path[0] = str(Path.cwd() if module else program.parent)
+    module, folders, start = arguments[2], [folder for folder in arguments[3].split(":") if folder], root / arguments[4]
+    sys.argv = [str(program), *arguments[5:]]
+    sys.path[:1] = [str(start if module else program.parent), *(str(root / folder) for folder in folders)]
     os.environ["MPLBACKEND"] = "agg"
     sys.excepthook = _print_program_error
-    _record_opened_files(Path.cwd())
+    _record_opened_files(root)
+    os.chdir(start)
     with suppress(OSError):
         seccomp.install_filter(seccomp.thread_filter())
-    if module:
+    name, _, function = module.partition(":")
+    if function:
+        sys.argv[0] = function
+        sys.exit(attrgetter(function)(importlib.import_module(name))())
+    elif module:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(str(program), run_name="__main__")
