@@ -13,7 +13,7 @@ import pytest
 from oragent._base.errors import TableError
 from oragent._base.table_files import parse_text
 from oragent._base.table_values import Table
-from oragent._base.tables import read_tables
+from oragent.sandbox.table_reader import read_tables
 
 
 def read(folder: Path, name: str, content: str | bytes) -> Table:

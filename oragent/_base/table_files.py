@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import resource
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -29,16 +28,8 @@ PARQUET_START = b"PAR1"
 MERGED_NOTE = "merged cells: the value is read in each of the cells"
 
 
-def read_stdin(form: str, seconds: str, memory: str) -> int:
-    """Parse stdin in a child process; print the tables as JSON, or an error as one line on stderr.
-
-    Args:
-        form: Ending of the name of the file.
-        seconds: CPU seconds.
-        memory: Bytes of address space.
-    """
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
-    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+def read_stdin(form: str) -> int:
+    """Parse stdin by the ending of the file's name; print the tables as JSON, or an error as one line on stderr."""
     answer = sys.stdout
     try:
         with redirect_stdout(sys.stderr):

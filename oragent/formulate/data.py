@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError, TableError
-from oragent._base.tables import ENDINGS, read_tables
 from oragent._base.text_format import escape_text
+from oragent.sandbox.table_reader import ENDINGS, read_tables
 
 # Maximum number of characters of data that a prompt shows in full.
 SHOWN_CHARACTERS = 3000

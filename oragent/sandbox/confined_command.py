@@ -22,7 +22,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -50,6 +50,8 @@ SYSTEM = (
     "/sys",
 )
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/random", "/dev/urandom")
+# User and group without rights.
+UNPRIVILEGED = environment.NOBODY, environment.NOBODY
 SHARED_MEMORY_MB = 256
 # Exit codes if the program cannot be confined, or cannot be started.
 NOT_CONFINED, NOT_STARTED = 126, 127
@@ -71,6 +73,12 @@ class ProgramAccess:
     writable: tuple[str, ...] = ()
     # TCP ports that it may connect to; empty: no network; None: the whole network.
     ports: tuple[int, ...] | None = ()
+    # User and group that root becomes, such as the owner of files to change. In any case it loses its capabilities.
+    user: tuple[int, int] = UNPRIVILEGED
+    # Whether a program of oragent runs with the mechanisms that there are; otherwise it is not started if some lack.
+    is_lenient: bool = False
+    # Limits of the kernel, as numbers of ``resource`` and values.
+    limits: tuple[tuple[int, int], ...] = ()
 
 
 def wrap_command(argv: Sequence[str], access: ProgramAccess | None) -> list[str]:
@@ -120,15 +128,18 @@ def explain_unconfined() -> str:
 
 def supervise(specification: Mapping[str, Any]) -> int:
     """Supervise the program of ``wrap_command`` to its end, and return its exit code."""
-    argv, variables = specification["argv"], dict(os.environ)
+    argv, variables = specification["argv"], specification.get("variables", dict(os.environ))
     access = _read_access(specification["access"]) if specification["access"] else None
     # A request to end that comes too early waits until there is a child to end.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     kernel.die_with_parent(specification["parent"], signal.SIGTERM)
     kernel.adopt_orphans()
-    is_apart = _enter_namespaces(access)
+    is_apart, access = _enter_namespaces(access)
     if access is not None and not is_apart:
-        return NOT_CONFINED
+        if not access.is_lenient:
+            return NOT_CONFINED
+        # The files cannot be shown to another user.
+        access = replace(access, user=(os.geteuid(), os.getegid()))
     child = os.fork()
     if child == 0:
         _run_first_process(argv, variables, access, is_apart=is_apart)
@@ -143,12 +154,22 @@ def _read_access(tree: Mapping[str, Any]) -> ProgramAccess:
     """Read the access from JSON, in which tuples are lists."""
     ports = tree["ports"]
     return ProgramAccess(
-        tree["folder"], tuple(tree["readable"]), tuple(tree["writable"]), None if ports is None else tuple(ports)
+        tree["folder"],
+        tuple(tree["readable"]),
+        tuple(tree["writable"]),
+        None if ports is None else tuple(ports),
+        (tree["user"][0], tree["user"][1]),
+        tree["is_lenient"],
+        tuple((limit, value) for limit, value in tree["limits"]),
     )
 
 
-def _enter_namespaces(access: ProgramAccess | None) -> bool:
-    """Enter the namespaces of the program; return False if that is impossible."""
+def _enter_namespaces(access: ProgramAccess | None) -> tuple[bool, ProgramAccess | None]:
+    """Enter the namespaces of the program.
+
+    Returns:
+        False if that is impossible; and the access, with another user if the files cannot be shown to the intended one.
+    """
     kinds = namespaces.APART
     if access is not None and access.ports == ():
         kinds = namespaces.ALL
@@ -156,30 +177,49 @@ def _enter_namespaces(access: ProgramAccess | None) -> bool:
         if not is_allowed(Mechanism.NAMESPACES):
             raise OSError("namespaces are missing or forbidden")
         # Children cannot be seen in ``/proc`` after the change of namespaces.
-        owners = namespaces.make_owner_map(environment.NOBODY) if access and _becomes_nobody() else -1
+        has_map = access is not None and _changes_user(access) and access.user[0] == environment.NOBODY
+        owners = namespaces.make_owner_map(environment.NOBODY) if has_map else -1
         namespaces.enter_namespaces(kinds)
     except OSError as problem:
-        if access is not None:
+        if access is not None and not access.is_lenient:
             print(f"cannot confine the program: {problem}", file=sys.stderr)
-        return False
-    if access is not None and owners >= 0:
-        _give_files(access, owners)
-        os.close(owners)
-    return True
-
-
-def _becomes_nobody() -> bool:
-    return os.geteuid() == 0 and is_allowed(Mechanism.IDENTITY)
-
-
-def _give_files(access: ProgramAccess, owners: int) -> None:
-    """Let the user that root becomes own the folder, and see files of root that are named as its own."""
+        return False, access
+    if access is None or not _changes_user(access):
+        return True, access
+    if owners >= 0 and not _map_files(access, owners):
+        return True, replace(access, user=(os.geteuid(), os.getegid()))
     for path in (access.folder, *map(str, Path(access.folder).rglob("*"))):
-        os.chown(path, environment.NOBODY, environment.NOBODY, follow_symlinks=False)
-    for path in (*access.readable, *access.writable):
-        # Where the file system has no such maps, the permissions of the files apply.
-        with suppress(OSError):
-            kernel.map_owners(Path(path), owners)
+        os.chown(path, *access.user, follow_symlinks=False)
+    return True, access
+
+
+def _changes_user(access: ProgramAccess) -> bool:
+    return os.geteuid() == 0 and is_allowed(Mechanism.IDENTITY) and access.user[0] != 0
+
+
+def _map_files(access: ProgramAccess, owners: int) -> bool:
+    """Show named files of root as files of the user that root becomes.
+
+    Where the file system has no such maps, the permissions of the files apply.
+
+    Returns:
+        False if a lenient program could not read its files; then nothing has changed.
+    """
+    paths = {Path(path) for path in (*access.readable, *access.writable)}
+    outer = [path for path in paths if not paths.intersection(path.parents)]
+    mapped, unmapped = [], []
+    for path in outer:
+        try:
+            kernel.map_owners(path, owners)
+            mapped.append(path)
+        except OSError:
+            unmapped.append(path)
+    os.close(owners)
+    if not access.is_lenient or environment.readable_by_all(filter(os.path.exists, unmapped)):
+        return True
+    for path in mapped:
+        kernel.detach_mount(path)
+    return False
 
 
 def _end_on_request(child: int) -> None:
@@ -216,8 +256,10 @@ def _run_first_process(
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         kernel.no_new_privileges()
-        if access is not None:
+        if access is not None and is_apart:
             _confine(access)
+        elif access is not None:
+            _confine_by_rules(access)
         elif is_apart:
             namespaces.mount_own_proc()
         if is_apart:
@@ -245,14 +287,30 @@ def _confine(access: ProgramAccess) -> None:
     _mount_devices()
     root.leave_old_root(proc=True)
     os.chdir(access.folder)
-    if _becomes_nobody():
-        environment.become_nobody()
+    kernel.lower_limits(dict(access.limits))
+    if _changes_user(access):
+        environment.become_user(access.user)
     else:
         kernel.keep_capabilities()
     _restrict_by_rules(access, writable)
     if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(seccomp.evaluator_filter(sockets=True))
+
+
+def _confine_by_rules(access: ProgramAccess) -> None:
+    """Confine this process without namespaces, as far as the kernel allows it."""
+    os.chdir(access.folder)
+    kernel.lower_limits(dict(access.limits))
+    kernel.keep_capabilities()
+    if is_allowed(Mechanism.LANDLOCK):
+        readable = map(Path, (*SYSTEM, *access.readable))
+        with suppress(OSError):
+            writable = map(Path, (*DEVICES, access.folder, *access.writable))
+            landlock.restrict_files(readable, writable, network=access.ports is None)
+    if is_allowed(Mechanism.SECCOMP):
+        with suppress(OSError):
+            seccomp.install_filter(seccomp.evaluator_filter(sockets=access.ports != ()))
 
 
 def _restrict_by_rules(access: ProgramAccess, writable: Sequence[Path]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.table_values import Table
-from oragent._base.tables import read_tables
+from oragent.sandbox.table_reader import read_tables
 from oragent.workspace import tables
 from oragent.workspace.formulas import CellFormula, Position, WorkbookFormulas, have_same_formula
 from oragent.workspace.layout import TABLES

@@ -1,33 +1,31 @@
 """Text of Word, PDF and e-mail documents.
 
-A child process with limits on time and memory reads PDF files with ``pypdf``.
+A confined child process with limits on time and memory reads PDF files with ``pypdf``.
 """
 
 import email
 import email.policy
 import importlib.util
 import io
-import os
 import re
-import resource
 import subprocess
 import sys
 import zipfile
 from html import unescape
-from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
+from oragent.sandbox.children import ChildLimits, run_python
 
 FORMATS = (".docx", ".pdf", ".eml")
 # Maximum bytes of the text of a document.
 MAX_TEXT = 8 << 20
 # Limits of the process that reads a PDF.
-CPU_S, MEMORY, WALL_S = 20, 1 << 30, 120
+LIMITS = ChildLimits(wall_s=120, cpu_s=20, memory=1 << 30)
 BODY = "word/document.xml"
 TOKEN = re.compile(r"<w:t(?: [^>]*)?>(?P<text>[^<]*)</w:t>|(?P<tab><w:tab/>|</w:tc>)|(?P<line></w:p>|<w:br/>|</w:tr>)")
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 TAG = re.compile(r"<[^<>]{0,2000}>")
-CHILD = "import sys; from oragent.workspace.documents import print_pdf; print_pdf(int(sys.argv[1]), int(sys.argv[2]))"
+CHILD = "from oragent.workspace.documents import print_pdf; print_pdf()"
 
 
 def document_text(content: bytes, suffix: str) -> str | None:
@@ -78,28 +76,19 @@ def _mail_text(content: bytes) -> str:
 def _pdf_text(content: bytes) -> str:
     if importlib.util.find_spec("pypdf") is None:
         raise WorkspaceError("is a PDF: install pypdf ('pip install pypdf'), or save its text")
-    environment = {"PYTHONPATH": os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)}
     try:
-        ended = subprocess.run(
-            [sys.executable, "-c", CHILD, str(CPU_S), str(MEMORY)],
-            input=content,
-            capture_output=True,
-            env=environment,
-            timeout=WALL_S,
-        )
+        ended = run_python(CHILD, [], LIMITS, content)
     except subprocess.TimeoutExpired:
-        raise WorkspaceError(f"is a PDF that takes more than {WALL_S} s to read; save its text") from None
+        raise WorkspaceError(f"is a PDF that takes more than {LIMITS.wall_s:g} s to read; save its text") from None
     if ended.returncode:
         raise WorkspaceError("is a PDF that cannot be read; save its text")
     return ended.stdout[:MAX_TEXT].decode("utf-8", "replace")
 
 
-def print_pdf(cpu_s: int, memory: int) -> None:
-    """Print the text of the PDF on standard input, page by page, under limits of CPU seconds and bytes."""
+def print_pdf() -> None:
+    """Print the text of the PDF on standard input, page by page."""
     import pypdf
 
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     reader = pypdf.PdfReader(io.BytesIO(sys.stdin.buffer.read()))
     for number, page in enumerate(reader.pages, 1):
         sys.stdout.write(f"page {number}\n{page.extract_text()}\n")

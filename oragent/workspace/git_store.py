@@ -1,7 +1,8 @@
 """Git commands on repositories of others: nothing that a repository configures is read, so nothing of it runs.
 
 Each command gets a temporary git folder with a configuration of oragent. Objects and references are those of the
-repository. Its ``config``, attributes, hooks, remotes and modules are not visible to git, and no command checks out.
+repository. Its ``config``, attributes, hooks, remotes and modules are not read by git, and no command checks out. Git
+runs confined: it sees the repository, and can change only its objects and references, if it has to.
 """
 
 import os
@@ -12,19 +13,39 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import first_link
+from oragent.sandbox.children import ChildLimits, run_child
+from oragent.sandbox.confined_command import UNPRIVILEGED, ProgramAccess
 from oragent.workspace.reading import path_error, read_bytes, shorten, shorten_path
 
 GIT = ".git"
 # Maximum bytes of a file of a git folder that is read here.
 MAX_HEAD, MAX_CONFIG = 4096, 1 << 20
-# Maximum seconds of one command.
-PATIENCE_S = 300.0
+# Maximum number of stores of objects that other stores name.
+MAX_ALTERNATES = 6
+LIMITS = ChildLimits(wall_s=300.0, file_bytes=8 << 30)
+# Commands that run, each with the folders of the repository that it may change.
+COMMANDS = {
+    "cat-file": (),
+    "check-ignore": (),
+    "commit-tree": ("objects",),
+    "diff-tree": (),
+    "for-each-ref": (),
+    "hash-object": ("objects",),
+    "log": (),
+    "ls-tree": (),
+    "read-tree": (),
+    "rev-parse": (),
+    "update-index": (),
+    "update-ref": ("refs", "reftable"),
+    "write-tree": ("objects",),
+}
 NO_BRANCH = "ref: refs/heads/none\n"
 HEAD = re.compile(r"(ref: refs/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?")
 # Settings of a repository that are taken over: how objects and references are stored. They name no commands.
@@ -68,18 +89,69 @@ class GitStore:
         folder: Path,
         words: Sequence[str],
         content: bytes = b"",
-        environment: Mapping[str, str] | None = None,
+        *,
+        index: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        readable: Sequence[Path] = (),
         output: IO[bytes] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a git command in a folder of the working tree; its output goes into a file if one is given."""
-        with self._open(has_logs=words[0] != "update-ref") as own:
+        """Run a git command.
+
+        Args:
+            folder: Folder of the working tree in which the command runs.
+            words: The command, with options.
+            content: Standard input.
+            index: Temporary index that the command may change. None means the index of the user, which it reads.
+            variables: Further variables of the command.
+            readable: Further files and folders that it reads.
+            output: File for its output. None returns the output.
+        """
+        command = next(word for word in words if word in COMMANDS)
+        with self._open(has_logs=command != "update-ref") as own:
             locations = {
                 "GIT_DIR": str(own),
                 "GIT_WORK_TREE": str(self.top),
                 "GIT_OBJECT_DIRECTORY": str(self.shared_folder / "objects"),
-                "GIT_INDEX_FILE": str(self.git_folder / "index"),
+                "GIT_INDEX_FILE": str(index or self.git_folder / "index"),
             }
-            return run_git(folder, words, content, {**ENVIRONMENT, **locations, **(environment or {})}, output)
+            changed = [self.shared_folder / name for name in COMMANDS[command] if (self.shared_folder / name).exists()]
+            access = ProgramAccess(
+                str(own),
+                tuple(map(str, (*self._list_folders(), *readable))),
+                tuple(map(str, (*changed, *([index.parent] if index else ())))),
+                user=self._choose_user(is_writing=bool(changed or index)),
+                is_lenient=True,
+            )
+            return run_git(
+                ["-C", str(folder), *words], access, content, {**ENVIRONMENT, **locations, **(variables or {})}, output
+            )
+
+    def _choose_user(self, *, is_writing: bool) -> tuple[int, int]:
+        """Return the user that git becomes if root runs it: the owner of what it writes."""
+        status = (self.shared_folder / "objects").stat()
+        if is_writing or status.st_uid:
+            return status.st_uid, status.st_gid
+        return UNPRIVILEGED
+
+    def _list_folders(self) -> list[Path]:
+        """Return the folders that git reads: working tree, git folders, and other stores of objects."""
+        folders = [self.top, self.git_folder, self.shared_folder]
+        stores = [self.shared_folder / "objects"]
+        for depth in range(MAX_ALTERNATES):
+            if depth < len(stores):
+                lines = _read_start(stores[depth] / "info/alternates", MAX_CONFIG).splitlines()
+                found = [(stores[depth] / line).resolve() for line in lines if line]
+                stores += [path for path in found if path.name == "objects" and path.is_dir()]
+        return [*folders, *stores[1:]]
+
+    @contextmanager
+    def open_index(self) -> Iterator[Path]:
+        """Yield the path of a temporary index for some commands."""
+        with tempfile.TemporaryDirectory(prefix="oragent-index-") as scratch:
+            folder = Path(scratch).resolve()
+            if os.geteuid() == 0:
+                os.chown(folder, *self._choose_user(is_writing=True))
+            yield folder / "index"
 
     def locate(self, name: str) -> Path:
         """Return the path of a file of the git folder that is to be written, after refusing links."""
@@ -93,7 +165,7 @@ class GitStore:
     def _open(self, has_logs: bool) -> Iterator[Path]:
         """Yield a temporary git folder with the references of this one and a configuration of oragent."""
         with tempfile.TemporaryDirectory(prefix="oragent-git-") as name:
-            own = Path(name)
+            own = Path(name).resolve()
             head = _read_start(self.git_folder / "HEAD", MAX_HEAD)
             (own / "HEAD").write_text(head if HEAD.fullmatch(head) else NO_BRANCH)
             (own / "config").write_text(self._describe_storage())
@@ -147,18 +219,19 @@ def create_store(folder: Path) -> GitStore:
     if os.path.lexists(folder / GIT):
         raise path_error(folder / GIT, "is not a git repository; remove it")
     branch = ["master", *_read_user_setting("init.defaultBranch")][-1]
-    ended = run_git(folder, ("-c", f"init.defaultBranch={branch}", "init", "--quiet"))
+    owner = folder.stat()
+    access = ProgramAccess(str(folder.resolve()), (), (), user=(owner.st_uid, owner.st_gid), is_lenient=True)
+    ended = run_git(("-c", f"init.defaultBranch={branch}", "init", "--quiet"), access)
     store = find_store(folder) if ended.returncode == 0 else None
     if store is None:
         raise WorkspaceError(f"git init failed: {describe_failure(ended)}")
     return store
 
 
-def excluded_names_option() -> tuple[str, ...]:
-    """Return the option of git that names the file of the user with patterns of ignored names."""
-    paths = _read_user_setting("core.excludesFile", "--type=path")
+def find_excluded_names() -> Path:
+    """Return the file of the user with patterns of names to ignore; it may not exist."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return ("-c", f"core.excludesFile={[f'{home}/git/ignore', *paths][-1]}")
+    return Path([f"{home}/git/ignore", *_read_user_setting("core.excludesFile", "--type=path")][-1]).absolute()
 
 
 def describe_failure(ended: subprocess.CompletedProcess[bytes]) -> str:
@@ -167,38 +240,45 @@ def describe_failure(ended: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def run_git(
-    folder: Path,
     words: Sequence[str],
+    access: ProgramAccess,
     content: bytes = b"",
-    environment: Mapping[str, str] = ENVIRONMENT,
+    variables: Mapping[str, str] | None = None,
     output: IO[bytes] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git with these variables alone."""
+    """Run git without the configuration and the variables of the user."""
     path = os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part))
     program = shutil.which("git", path=path)
     if program is None:
         raise WorkspaceError("workspaces keep their versions in git: install git")
+    environment = {"PATH": path, **(ENVIRONMENT if variables is None else variables)}
+    access = replace(access, readable=(*access.readable, *_list_program_files(Path(program))))
     try:
-        return subprocess.run(
-            [program, *words],
-            cwd=folder,
-            input=content,
-            stdout=output or subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={"PATH": path, **environment},
-            timeout=PATIENCE_S,
-        )
+        return run_child([program, *words], access, LIMITS, content=content, variables=environment, output=output)
     except OSError as problem:
-        raise WorkspaceError(f"git cannot be run in {shorten_path(folder)}: {problem.strerror}") from None
+        raise WorkspaceError(f"git cannot be run: {problem.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise WorkspaceError(f"git {words[0]} did not end within {PATIENCE_S:g} s in {shorten_path(folder)}") from None
+        raise WorkspaceError(f"git did not end within {LIMITS.wall_s:g} s: {shorten(' '.join(words), 100)}") from None
+
+
+@cache
+def _list_program_files(program: Path) -> tuple[str, ...]:
+    """Return the files of git, which can be installed outside of the folders of the system."""
+    real = program.resolve()
+    folders = (real.parents[1] / name for name in ("lib", "libexec", "share"))
+    store = [Path("/nix/store")] if real.is_relative_to("/nix/store") else []
+    return tuple(map(str, (program, real, *folders, *store)))
 
 
 def _read_user_setting(name: str, *options: str) -> list[str]:
     """Return the values of a setting in the configuration of the user; no repository is read."""
     user = {variable: os.environ[variable] for variable in USER if variable in os.environ}
-    words = ("config", "--null", *options, "--get-all", name)
-    ended = run_git(Path("/"), words, environment={**user, "GIT_DIR": os.devnull})
+    files = [Path(value) for value in user.values() if os.path.isabs(value) and Path(value).parent != Path(value)]
+    with tempfile.TemporaryDirectory(prefix="oragent-git-") as folder:
+        owner = os.geteuid(), os.getegid()
+        access = ProgramAccess(str(Path(folder).resolve()), tuple(map(str, files)), user=owner, is_lenient=True)
+        words = ("config", "--null", *options, "--get-all", name)
+        ended = run_git(words, access, variables={**user, "GIT_DIR": os.devnull})
     return ended.stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
 

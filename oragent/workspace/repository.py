@@ -5,10 +5,8 @@ No function changes the user's branch, index or working tree. Each command that 
 
 import hashlib
 import os
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from oragent.workspace.git_store import (
     GitStore,
     create_store,
     describe_failure,
-    excluded_names_option,
+    find_excluded_names,
     find_store,
 )
 from oragent.workspace.reading import MAX_BYTES, path_error, read_bytes, shorten, shorten_path
@@ -51,9 +49,16 @@ class Repository:
         """Create a git repository in a folder."""
         return cls(folder.resolve(), "", create_store(folder))
 
-    def git(self, *words: str, content: bytes = b"", **environment: str) -> bytes:
-        """Run a git command in the folder and return its output."""
-        ended = self.store.run(self.folder, words, content, environment)
+    def git(
+        self,
+        *words: str,
+        content: bytes = b"",
+        index: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        readable: Sequence[Path] = (),
+    ) -> bytes:
+        """Run a git command in the folder as ``GitStore.run`` does, and return its output."""
+        ended = self.store.run(self.folder, words, content, index=index, variables=variables, readable=readable)
         if ended.returncode:
             raise WorkspaceError(f"git {words[0]} failed: {describe_failure(ended)}")
         return ended.stdout
@@ -80,7 +85,9 @@ class Repository:
 
     def list_ignored(self, paths: bytes) -> set[str]:
         """Return the paths in a zero-separated list that git ignores; tracked files are not ignored."""
-        ended = self.store.run(self.folder, (*excluded_names_option(), "check-ignore", "-z", "--stdin"), paths)
+        names = find_excluded_names()
+        words = ("-c", f"core.excludesFile={names}", "check-ignore", "-z", "--stdin")
+        ended = self.store.run(self.folder, words, paths, readable=[names])
         return {os.fsdecode(path) for path in ended.stdout.split(b"\0") if path}
 
     def list_blobs(self, commit: str) -> dict[str, str]:
@@ -158,13 +165,3 @@ def _check_path(path: str) -> str:
     if any(part in ("", ".", "..") or part.casefold() == GIT for part in path.split("/")):
         raise path_error(path, "is in the revision, but leads out of its folder; no file of the revision is read")
     return path
-
-
-@contextmanager
-def own_index() -> Iterator[str]:
-    """Yield the path of a temporary index for one command."""
-    scratch = tempfile.mkdtemp(prefix="oragent-index-")
-    try:
-        yield f"{scratch}/index"
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)

@@ -18,7 +18,7 @@ from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.git_store import GIT
 from oragent.workspace.reading import RUN_FILES, list_files, path_error, read_bytes, shorten, shorten_path
-from oragent.workspace.repository import REFERENCES, Repository, own_index
+from oragent.workspace.repository import REFERENCES, Repository
 
 PERSON = "person"
 # Files that commands create. They are local and can be created again.
@@ -220,7 +220,7 @@ class Versions:
         if not saved:
             return {}
         text = "".join(f"{folder.resolve()}/{path}\n" for path in saved).encode(errors="surrogateescape")
-        ids = self.repository.git("hash-object", "-w", "--no-filters", "--stdin-paths", content=text)
+        ids = self.repository.git("hash-object", "-w", "--no-filters", "--stdin-paths", content=text, readable=[folder])
         return dict(zip(saved, ids.decode().split(), strict=True))
 
     def write_files(self, blobs: Mapping[str, str], folder: Path) -> None:
@@ -261,17 +261,17 @@ class Versions:
         )
         trailers = "".join(f"{key}: {value}\n" for key, value in (("Verb", verb), ("Undoes", undoes)) if value)
         message = f"{shorten(' '.join(reason.split()), 300) or 'no reason'}\n\n{trailers}"
-        with own_index() as index:
+        with repository.store.open_index() as index:
             if parent:
-                repository.git("read-tree", parent, GIT_INDEX_FILE=index)
+                repository.git("read-tree", parent, index=index)
             content = entries.encode(errors="surrogateescape")
-            repository.git("update-index", "-z", "--index-info", content=content, GIT_INDEX_FILE=index)
-            tree = repository.git("write-tree", GIT_INDEX_FILE=index).decode().strip()
+            repository.git("update-index", "-z", "--index-info", content=content, index=index)
+            tree = repository.git("write-tree", index=index).decode().strip()
         names = {"AUTHOR": author, "COMMITTER": "oragent"}
         people = {f"GIT_{role}_NAME": name for role, name in names.items()}
         people |= {f"GIT_{role}_EMAIL": "oragent@localhost" for role in names}
         parents = ("-p", parent) if parent else ()
-        commit = repository.git("commit-tree", tree, *parents, content=message.encode(), **people)
+        commit = repository.git("commit-tree", tree, *parents, content=message.encode(), variables=people)
         return commit.decode().strip()
 
     def _list_versioned(self) -> list[str]:

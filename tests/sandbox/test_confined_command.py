@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,7 @@ def run_forked(argv: list[str], access: ProgramAccess | None, environment: dict[
             os.setresuid(NOBODY, NOBODY, NOBODY)
             os.environ.clear()
             os.environ.update(environment)
-            parts = {"folder": access.folder, "readable": [], "writable": [], "ports": []} if access else None
-            if access:
-                parts |= {"readable": access.readable, "writable": access.writable, "ports": access.ports}
+            parts = asdict(access) if access else None
             code = confined_command.supervise({"argv": argv, "parent": os.getppid(), "access": parts})
         finally:
             os.write(1, f"{code_of}{code}".encode())

@@ -7,6 +7,8 @@ import subprocess
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.sandbox.children import run_child
+from oragent.workspace import git_store
 from oragent.workspace.repository import Repository
 from oragent.workspace.versions import Versions
 from tests.workspace.release import put
@@ -158,18 +160,14 @@ def test_an_absent_object_is_an_error_of_one_line(folder, tmp_path):
     assert contents(folder, "HEAD~1", tmp_path / "3")["a.txt"] == "1\n"
 
 
-@pytest.fixture
-def recorder(tmp_path, monkeypatch):
-    """File with the environment of each git process."""
-    real = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
-    record = tmp_path / "environment"
-    put(tmp_path, {"bin/git": f'#!/bin/sh\nenv >> "{record}"\nexec {real} "$@"\n'})
-    (tmp_path / "bin/git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    return record
+def test_git_gets_no_key_and_no_variable_that_names_a_command(folder, tmp_path, monkeypatch):
+    calls = []
 
+    def record(argv, access, limits, **options):
+        calls.append(options["variables"])
+        return run_child(argv, access, limits, **options)
 
-def test_git_gets_no_key_and_no_variable_that_names_a_command(folder, tmp_path, recorder, monkeypatch):
+    monkeypatch.setattr(git_store, "run_child", record)
     for name in ("OPENAI_API_KEY", "GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND", "GIT_DIR", "LD_PRELOAD_X", "GIT_EXEC_PATH"):
         monkeypatch.setenv(name, "planted")
     versions = Versions(folder)
@@ -177,18 +175,22 @@ def test_git_gets_no_key_and_no_variable_that_names_a_command(folder, tmp_path, 
     versions.describe_diff(version)
     (tmp_path / "new").mkdir()
     Versions(tmp_path / "new")
-    text = recorder.read_text()
-    assert text.count("PATH=") > 10
-    assert "planted" not in text
+    assert len(calls) > 10
+    assert all("PATH" in variables and "planted" not in variables.values() for variables in calls)
 
 
-def test_git_of_the_folder_is_not_run(folder, tmp_path, recorder, monkeypatch):
-    (folder / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    (folder / "git").chmod(0o755)
+def put_program(path, text) -> None:
+    put(path.parent, {path.name: f"#!/bin/sh\n{text}\n"})
+    path.chmod(0o755)
+
+
+def test_git_of_the_folder_is_not_run_and_git_elsewhere_is(folder, tmp_path, monkeypatch):
+    put_program(folder / "git", "echo planted")
+    put_program(tmp_path / "prefix/bin/git", 'exec "$(dirname "$0")/../libexec/real" "$@"')
+    put_program(tmp_path / "prefix/libexec/real", "echo elsewhere")
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
-    assert Repository.find(folder).resolve("HEAD")
-    assert not (tmp_path / "ran").exists()
+    monkeypatch.setenv("PATH", f".::{tmp_path / 'prefix/bin'}:{os.environ['PATH']}")
+    assert Repository.find(folder).text_of("log") == "elsewhere"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of another user")

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 import zlib
@@ -23,13 +22,11 @@ from oragent.modelling.files.flat_json import from_dict, from_json, load_json, p
 from oragent.modelling.files.indexed_json import indexed_from_dict, is_version_2
 from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.files.text_forms import FORMS, from_text, to_text
+from oragent.sandbox.children import ChildLimits, run_python
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
-CHILD = (
-    "import sys; from oragent.modelling.files.model_files import read_stdin; "
-    "sys.exit(read_stdin(sys.argv[1], int(sys.argv[2])))"
-)
+CHILD = "import sys; from oragent.modelling.files.model_files import read_stdin; sys.exit(read_stdin(sys.argv[1]))"
 # CPU seconds of a reading process, plus one second per megabyte.
 PATIENCE_S = 10.0
 
@@ -142,17 +139,9 @@ def write(milp: Milp, path: Path) -> None:
 def _read_in_child(content: bytes, form: str) -> Milp:
     """Parse in a child process, which returns the model as JSON or a one-line error."""
     seconds = PATIENCE_S + len(content) / (1 << 20)
-    environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PATH": os.environ.get("PATH", "")}
-    if "" in sys.path:
-        environment["PYTHONPATH"] += os.pathsep + str(Path.cwd())
+    limits = ChildLimits(wall_s=10 * seconds, cpu_s=seconds, memory=MEMORY)
     try:
-        ended = subprocess.run(
-            [sys.executable, "-c", CHILD, form, str(int(seconds))],
-            input=content,
-            capture_output=True,
-            env=environment,
-            timeout=10 * seconds,
-        )
+        ended = run_python(CHILD, [form], limits, content)
     except subprocess.TimeoutExpired:
         raise ModellingError("not read in time: the file is broken, or the machine is busy") from None
     if ended.returncode == REFUSED:
@@ -162,10 +151,8 @@ def _read_in_child(content: bytes, form: str) -> Milp:
     return from_json(ended.stdout)
 
 
-def read_stdin(form: str, seconds: int) -> int:
-    """Parse stdin within a limit of CPU seconds. Write a one-line error to stderr, and suppress HiGHS's output."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+def read_stdin(form: str) -> int:
+    """Parse stdin. Write a one-line error to stderr, and suppress HiGHS's output."""
     answer = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:

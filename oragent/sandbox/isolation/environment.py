@@ -82,11 +82,17 @@ def restart_without_secrets(also: Collection[str] = ()) -> None:
 
 def become_nobody(*capabilities: int) -> None:
     """Switch from root to the unprivileged user and drop all capabilities except these."""
+    become_user((NOBODY, NOBODY), *capabilities)
+
+
+def become_user(user: tuple[int, int], *capabilities: int) -> None:
+    """Switch from root to another user and group, and drop all capabilities except these."""
     if capabilities:
         kernel.prctl(kernel.PR_SET_KEEPCAPS, 1)
+    number, group = user
     os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+    os.setresgid(group, group, group)
+    os.setresuid(number, number, number)
     kernel.keep_capabilities(*capabilities)
 
 

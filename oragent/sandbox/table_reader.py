@@ -1,28 +1,27 @@
 """Read tables from CSV, Excel, Parquet and SQLite files, with each assumption as a note.
 
-A file is parsed in a child process with limits on time and memory. Titles and text around a table, headers of two
-lines, decimal commas, currency and percent signs, totals and gaps are handled; every such step is a note. A table that
-can be read in two ways is refused.
+A file is parsed in a confined child process with limits on time and memory. Titles and text around a table, headers of
+two lines, decimal commas, currency and percent signs, totals and gaps are handled; every such step is a note. A table
+that can be read in two ways is refused.
 """
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 from oragent._base.errors import TableError
 from oragent._base.table_values import CSV_ENDINGS, REFUSED, Table
 from oragent._base.text_format import escape_text
+from oragent.sandbox.children import ChildLimits, run_python
 
 # Maximum bytes of a file.
 MAX_BYTES = 64 << 20
 ENDINGS = (*CSV_ENDINGS, ".xlsx", ".xlsm", ".parquet", ".sqlite", ".sqlite3", ".db")
 # CPU seconds of the child, plus one for each MiB.
 CPU_S = 10
-# Bytes of address space of the child.
+# Bytes of private memory of the child.
 MEMORY = 4 << 30
-CHILD = "import sys; from oragent._base.table_files import read_stdin; sys.exit(read_stdin(*sys.argv[1:]))"
+CHILD = "import sys; from oragent._base.table_files import read_stdin; sys.exit(read_stdin(sys.argv[1]))"
 
 
 def read_tables(path: Path) -> tuple[Table, ...]:
@@ -48,16 +47,9 @@ def read_tables(path: Path) -> tuple[Table, ...]:
 
 def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
     seconds = CPU_S + (len(content) >> 20)
-    paths = [entry or str(Path.cwd()) for entry in sys.path]
-    environment = {"PYTHONPATH": os.pathsep.join(paths), "PATH": os.environ.get("PATH", "")}
+    limits = ChildLimits(wall_s=10 * seconds, cpu_s=seconds, memory=MEMORY)
     try:
-        completed = subprocess.run(
-            [sys.executable, "-c", CHILD, form, str(seconds), str(MEMORY)],
-            input=content,
-            capture_output=True,
-            env=environment,
-            timeout=10 * seconds,
-        )
+        completed = run_python(CHILD, [form], limits, content)
     except subprocess.TimeoutExpired:
         raise TableError("not read in time: the file is broken, or the machine is busy") from None
     if completed.returncode == REFUSED:
