@@ -36,6 +36,8 @@ MAX_BITS = 12_000
 MAX_FEATURES = 64
 # CPU seconds of a guest's first call that do not count, for imports and compilation.
 FIRST_S = 5.0
+# CPU seconds that the process may take which compiles a candidate before its first call.
+COMPILE_S = 90.0
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 
 

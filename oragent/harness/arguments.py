@@ -333,7 +333,7 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
     if watched and not os.path.isfile(watched):
         return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
     if values["compiled"] and mode not in EXPERIMENTS:
-        return "--compiled goes with --mode=train and --mode=practice alone: where a score counts compilation does, too"
+        return "--compiled goes with --mode=train and --mode=practice alone: other evaluations compile themselves"
     if values["kept_arrays"] and mode not in EXPERIMENTS:
         return "--kept_arrays goes with --mode=train and --mode=practice alone: what scores must not pass on data"
     if values.get("instances") and mode not in EXPERIMENTS:

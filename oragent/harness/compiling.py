@@ -1,8 +1,9 @@
-"""Compilation of a candidate in a process without data, for all runs of a program in experiments.
+"""Compilation of a candidate in a process without data, apart from the time limit of its function.
 
-Runs of one program with several values of a number share its machine code. A process with data could hide in the code
-what it has learned, so that later values get better scores. The code therefore comes from a process that is forked
-before the evaluator reads data, and that receives a call with the types and shapes of the first one but other content.
+In experiments, runs of one program with several values of a number share its machine code. A process with data could
+hide in the code what it has learned, so that later values get better scores. The code therefore comes from a process
+that is forked before the evaluator reads data, and that receives a call with the types and shapes of the first one but
+other content.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,13 +14,14 @@ import numpy as np
 
 from oragent.harness import wire_format
 from oragent._base.errors import CandidateError
+from oragent._base.protocol import COMPILE_S
 from oragent.harness.code_memory import CodeMemory
 from oragent.harness.process import DirectForker, GuestProcess, RunGuest
 from oragent.harness.start_clock import StartClock
 from oragent.sandbox.isolation.guest import Confinement
 
-# CPU seconds without compilation after which the call is ended, and CPU seconds of the whole process.
-MAX_IDLE_S, MAX_CPU_S = 1.0, 90.0
+# CPU seconds without compilation after which the call is ended.
+MAX_IDLE_S = 1.0
 # Wall seconds of one request.
 MAX_WALL_S = 300.0
 
@@ -68,7 +70,7 @@ class CompilingProcess:
             start_s, goes_on = self._clock.measure(cpu_s)
             if goes_on or start_s != last_start_s:
                 last_start_s, since_s = start_s, cpu_s
-            if cpu_s - since_s > MAX_IDLE_S or cpu_s > MAX_CPU_S:
+            if cpu_s - since_s > MAX_IDLE_S or cpu_s > COMPILE_S:
                 raise _CompiledEnough
 
         try:

@@ -122,6 +122,7 @@ class Guest:
         state: Callable[..., State] | None = None,
         forgets_project: bool = False,
         compiled: Path | None = None,
+        compiles_apart: bool = False,
     ) -> None:
         """Fork the guest.
 
@@ -136,6 +137,8 @@ class Guest:
             forgets_project: Whether to remove the modules of the project, such as generators of instances, from the
                 candidate's process.
             compiled: File of the candidate's machine code. The first call writes it if it does not exist.
+            compiles_apart: Whether a process without data compiles the candidate before its first call, if there is no
+                machine code yet. Its time does not count as the candidate's.
 
         Raises:
             CandidateError: ``rejected``, if a file is missing, is not UTF-8 text, or does not compile.
@@ -164,11 +167,11 @@ class Guest:
             hardening=read_mark(sources[candidate.name], function) if self._library else "",
             state=state,
             helpers=_helper_modules() if forgets_project else None,
-            compiled=self._read_compiled(compiled),
+            compiled=self._read_compiled(compiled) or (b"" if compiles_apart else None),
         )
         # The process that compiles, before the first call, and machine code that later processes do not have yet.
         self._compiler, self._new_code = None, b""
-        if self._compiled_file is not None and may_compile(sources):
+        if compiles_apart and not self._first_start_s and may_compile(sources):
 
             def run_compiler(memory: CodeMemory, clock: StartClock) -> RunGuest:
                 return partial(run_guest, code_memory=memory, start_clock=clock)
@@ -362,18 +365,19 @@ class Guest:
     def _compile(self, *requests: Mapping[str, Any]) -> None:
         """Compile in a process without data before the first call, and keep the machine code for later runs.
 
-        The file begins with the CPU seconds of imports and compilation, which later runs save.
+        The file begins with the CPU seconds of imports and compilation.
         """
         compiler, self._compiler = self._compiler, None
-        if compiler is None or self._compiled_file is None:
+        if compiler is None:
             return
         with tolerate_failures():
             self._new_code = compiler.compile(requests, self.look or (lambda: None))
         self.build_s += compiler.cpu_s
         if self._new_code:
             self._first_start_s = round(compiler.start_s, 6)
-            text = base64.b64encode(self._new_code).decode()
-            self._compiled_file.write_text(f"{self._first_start_s:.6f}\n{text}", encoding="ascii")
+            if self._compiled_file is not None:
+                text = base64.b64encode(self._new_code).decode()
+                self._compiled_file.write_text(f"{self._first_start_s:.6f}\n{text}", encoding="ascii")
             self._send_code(self._living_process())
 
     def _send_code(self, process: GuestProcess) -> None:
@@ -489,11 +493,6 @@ class Guest:
             self.seconds += time.perf_counter() - begun
 
     @property
-    def saved_start_s(self) -> float:
-        """CPU seconds of imports and compilation that would count without machine code of another process."""
-        return max(self._first_start_s - FIRST_S - self._all_counted()[START], 0.0)
-
-    @property
     def whole_start_s(self) -> float:
         """CPU seconds of imports and compilation, also in the process that compiled the machine code."""
         return max(self.start_seconds, self._first_start_s)
@@ -549,7 +548,7 @@ class Guest:
         self.end()
         size, largest = max(self._counted.items(), key=itemgetter(1))
         place = start or (f", {'all' if largest >= spent else 'most'} of it at {size}" if size else "")
-        message = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}{self.progress}"
+        message = f"your function took more than {self.heuristic_s:g} s of CPU time{place}{self.progress}"
         raise CandidateError(message, Status.TIMEOUT)
 
     def _describe_start(self) -> str:
@@ -563,10 +562,10 @@ class Guest:
         start_s, goes_on = self._start_clock.measure(process.cpu_s)
         if start_s < MIN_START_S:
             return ""
-        text = f"; with {FIRST_S:g} s that do not count it took {process.cpu_s:.3g} s, "
+        text = f", and {FIRST_S:g} s that do not count, "
         if goes_on:
             return f"{text}in which imports and compilation did not end: let it compile less code"
-        return f"{text}of which imports and compilation took {start_s:.3g} s"
+        return f"{text}of which imports and compilation took about {start_s:.1g} s"
 
     def _locate(self, message: str) -> str:
         if self.where:

@@ -178,7 +178,7 @@ def run(
     try:
         make = partial(Guest, function=function, functions=functions, files=files, state=state, forgets_project=True)
         fresh_processes = renew or CHECK in arguments.flags
-        make_guest = partial(make, fresh_processes=fresh_processes, compiled=arguments.compiled)
+        make_guest = partial(make, fresh_processes=fresh_processes, compiled=arguments.compiled, compiles_apart=True)
         output = FailureOutput()
         outcome = _run_evaluation(evaluate, arguments, make_guest, hooks, draw, output)
     except KeyboardInterrupt:
@@ -301,8 +301,6 @@ def _usage(guest: Guest) -> dict[str, Any]:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
     if guest.whole_start_s >= MIN_START_S:
         used |= {"start_seconds": round(guest.whole_start_s, 3)}
-    if guest.saved_start_s > 0:
-        used |= {"start_saved_seconds": round(guest.saved_start_s, 3)}
     if guest.planned_count:
         used |= {"instances_done": guest.done_count, "instances_planned": guest.planned_count}
     if guest.step_progress is not None:

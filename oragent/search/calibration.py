@@ -2,7 +2,8 @@
 
 A program may declare a parameter as its amount of work (``# param: ROUNDS work``), such as a number of iterations. Its
 time is measured on practice instances at two or three values. The model of the time is a constant, such as compilation,
-plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit.
+plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit; the rest is
+the margin for other instances and a busy machine. Compilation has a limit of its own (`oragent.harness.compiling`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,18 +11,19 @@ from dataclasses import dataclass
 
 from oragent._base.protocol import Status
 from oragent.programs.parameters import ProgramParameter, read_parameters, write_values
-from oragent.search.experiments import ProbeResult, read_places, read_start, scale_seconds, start_reserve
+from oragent.search.coarse_times import describe_seconds
+from oragent.search.experiments import ProbeResult, read_places, scale_seconds
 
 # Target share of the function's time limit for a scored evaluation.
-SHARE = 0.8
+SHARE = 0.9
 # No further value is measured if the share is in this range.
-CLOSE = (0.6, 0.9)
+CLOSE = (0.86, 0.94)
 # Maximum number of measured values, and maximum factor from one to the next.
 MAX_VALUES, MAX_STEP = 4, 8.0
-# Smallest share of the limit that is left after the reserve for compilation.
-MIN_SHARE = 0.2
-# Smallest factor by which the work of a program that ran out of time is lowered.
-MIN_FACTOR = 0.1
+# Maximum factor from the largest measured value to the scored one.
+MAX_EXTRAPOLATION = 1.5
+# Target share for a program that ran out of time, and smallest factor by which its work is lowered.
+LOWERED_SHARE, MIN_FACTOR = 0.8, 0.1
 # Function that runs a program on practice instances.
 Measure = Callable[[str], Awaitable[ProbeResult]]
 
@@ -67,12 +69,9 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
     if parameter is None:
         return Calibration(source)
     points: list[_Point] = []
-    value, start_s, whole_s = parameter.value, 0.0, limit_s
+    value = parameter.value
     for _ in range(MAX_VALUES):
         result = await measure(write_values(source, {parameter.name: value}))
-        # Later runs reuse machine code, so the first one shows how long compilation takes.
-        start_s = max(start_s, read_start(result))
-        limit_s = max(whole_s - start_reserve(start_s), MIN_SHARE * whole_s)
         point = _read_point(value, result, planned)
         if point is None:
             break
@@ -103,7 +102,7 @@ def lower_work(source: str, seconds: float, places: Mapping[str, float], finishe
     if parameter is None:
         return ""
     once = max(seconds - sum(places.values()), 0.0) if places else 0.0
-    factor = (SHARE * limit_s - once) * finished / max(seconds - once, 1e-9)
+    factor = (LOWERED_SHARE * limit_s - once) * finished / max(seconds - once, 1e-9)
     value = _fit(parameter, parameter.value * factor)
     if not factor >= MIN_FACTOR or value >= parameter.value:
         return ""
@@ -126,24 +125,30 @@ def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | Non
 
 
 def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> float:
-    """Return the value for the target time, from the line through the last two measured points."""
-    measured = [(point.value, point.seconds) for point in points if point.seconds is not None]
+    """Return the value for the target time, from the line through the two measured points that are next to it."""
+    measured = _measured(points)
     too_large = min((point.value for point in points if point.seconds is None), default=float("inf"))
-    latest = points[-1]
     if not measured:
-        return _fit(parameter, latest.value / MAX_STEP)
-    value, seconds = measured[-1]
+        return _fit(parameter, points[-1].value / MAX_STEP)
+    # The points nearest to the target by time.
+    nearest = sorted(measured, key=lambda pair: abs(pair[1] - SHARE * limit_s))
+    value, seconds = nearest[0]
     # With one point, the time is assumed to be proportional to the value.
     constant, slope = 0.0, seconds / value if value > 0 else 0.0
-    if len(measured) > 1:
-        previous, earlier = measured[-2]
-        slope = (seconds - earlier) / (value - previous)
+    if len(nearest) > 1:
+        second, second_s = nearest[1]
+        slope = (seconds - second_s) / (value - second)
         constant = seconds - slope * value
     proposed = value * MAX_STEP if slope <= 0.0 else (SHARE * limit_s - constant) / slope
     proposed = min(max(proposed, value / MAX_STEP), value * MAX_STEP)
     if proposed >= too_large:
         proposed = (value + too_large) / 2
     return _fit(parameter, proposed)
+
+
+def _measured(points: Sequence[_Point]) -> list[tuple[float, float]]:
+    """Return values and times of the points that did not run out of time."""
+    return [(point.value, point.seconds) for point in points if point.seconds is not None]
 
 
 def _fit(parameter: ProgramParameter, value: float) -> float:
@@ -154,18 +159,22 @@ def _fit(parameter: ProgramParameter, value: float) -> float:
 
 
 def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> Calibration:
-    measured = [point for point in points if point.seconds is not None]
+    measured = _measured(points)
     if not points or (not measured and points[-1].value > parameter.low):
         return Calibration(source)
     name = parameter.name
     measurements = "; ".join(
         f"{name} = {point.value:g}: "
-        + ("out of time" if point.seconds is None else f"about {point.seconds:.3g} s when it is scored")
+        + ("out of time" if point.seconds is None else f"{describe_seconds(point.seconds)} when it is scored")
         for point in points
     )
-    report = f"Measured on practice instances, with {limit_s:g} s allowed: {measurements}."
-    fitting = [point for point in measured if (point.seconds or 0.0) <= CLOSE[1] * limit_s]
+    report = f"Estimated on practice instances, where {limit_s:g} s are allowed: {measurements}."
+    fitting = {value: seconds for value, seconds in measured if seconds <= CLOSE[1] * limit_s}
     if not fitting:
         return Calibration(source, report, f"no value of {name} that was measured fits the time limit: {measurements}")
-    best = max(fitting, key=lambda point: point.value)
-    return Calibration(write_values(source, {name: best.value}), f"{report} {name} = {best.value:g} is scored.")
+    value = max(fitting)
+    if len(measured) > 1 and fitting[value] < CLOSE[0] * limit_s:
+        # The value of the fitted line, which was not measured any more.
+        value = max(value, _fit(parameter, min(_next_value(parameter, points, limit_s), MAX_EXTRAPOLATION * value)))
+    margin = f"{100 - 100 * SHARE:.0f} % of the limit are kept for other instances and a busy machine"
+    return Calibration(write_values(source, {name: value}), f"{report} {name} = {value:g} is scored; {margin}.")

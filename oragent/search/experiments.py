@@ -17,7 +17,7 @@ import numpy as np
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
-from oragent._base.protocol import FIRST_S, Status
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, capabilities
 from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.programs.number_arguments import pass_numbers
@@ -47,12 +47,8 @@ _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(
 _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
 # Metric of the harness: CPU seconds of the function at each size.
 PLACES = "places_seconds"
-# Metric of the harness: CPU seconds of imports and compilation, also those that do not count.
+# Metric of the harness: CPU seconds of imports and compilation, which do not count as time of the function.
 START = "start_seconds"
-# Metric of the harness: CPU seconds of imports and compilation that a run saved by machine code of an earlier one.
-SAVED = "start_saved_seconds"
-# Imports and compilation may take this many times as long in a scored evaluation, as other programs slow them down.
-START_MARGIN = 1.4
 # Metric with the CPU seconds of the run of an experiment; a replay uses the recorded value.
 SECONDS = "experiment_cpu_seconds"
 
@@ -298,17 +294,13 @@ async def run_probe(
 
 def _size_result(size: int | None, evaluation: Evaluation) -> SizeResult:
     metrics = evaluation.metrics
-    seconds = _as_seconds(metrics.get("heuristic_seconds"))
-    if seconds is not None:
-        # A scored evaluation compiles itself.
-        seconds += _as_seconds(metrics.get(SAVED)) or 0.0
     return SizeResult(
         size,
         evaluation.status,
         evaluation.score,
         _as_count(metrics.get("instances_done")),
         _as_count(metrics.get("heuristic_calls")),
-        seconds,
+        _as_seconds(metrics.get("heuristic_seconds")),
         _as_seconds(metrics.get(SECONDS)) or evaluation.cpu_s,
         evaluation.message,
         metrics,
@@ -352,13 +344,8 @@ NoticeSettings = Callable[[int, int, float], None]
 
 
 def read_start(result: ProbeResult) -> float:
-    """Return the largest CPU seconds of imports and compilation of a run, also those that do not count."""
+    """Return the largest CPU seconds of imports and compilation of a run."""
     return max((_as_seconds(size.metrics.get(START)) or 0.0 for size in result.sizes), default=0.0)
-
-
-def start_reserve(start_s: float) -> float:
-    """Return CPU seconds to keep free, as imports and compilation may take longer when the program is scored."""
-    return max(START_MARGIN * start_s - FIRST_S, 0.0) - max(start_s - FIRST_S, 0.0)
 
 
 # Function that waits for several runs, in parallel if there are workers, and returns their results in order.

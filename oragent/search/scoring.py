@@ -43,6 +43,7 @@ from oragent.programs.parser_client import run_briefly
 from oragent.search.archive import Archive
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.coarse_times import round_coarsely
 from oragent.search.config import Config
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind, impure_text, screened_text
 from oragent.search.experiments import SECONDS, Subset
@@ -210,8 +211,10 @@ class Scoring:
         """Run an experiment and store it. A timeout is stored only for the limit at which it happened."""
         try:
             evaluation = await self._pool.evaluate(job, seen.admit, f"experiment, {seen.what}", seen.order)
-            evaluation = replace(evaluation, metrics=evaluation.metrics | {SECONDS: evaluation.cpu_s})
             timed_out = evaluation.status is Status.TIMEOUT
+            # Budgets count coarse steps, so that equal runs make the same number of experiments.
+            counted_s = evaluation.cpu_s if timed_out else round_coarsely(evaluation.cpu_s)
+            evaluation = replace(evaluation, metrics=evaluation.metrics | {SECONDS: counted_s})
             return self._store_evaluation(key.within(job.limits.cpu_s) if timed_out else key, evaluation)
         finally:
             del self._flying[key]

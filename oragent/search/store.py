@@ -46,7 +46,8 @@ CREATE TABLE IF NOT EXISTS candidates (
     parents TEXT NOT NULL, origin TEXT NOT NULL, island INTEGER NOT NULL, call INTEGER, branch TEXT NOT NULL,
     placed TEXT NOT NULL, PRIMARY KEY (round, number));
 CREATE TABLE IF NOT EXISTS times (
-    fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, metrics TEXT NOT NULL, message TEXT NOT NULL);
+    fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, score REAL, features TEXT, metrics TEXT NOT NULL,
+    message TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS journal (
     number INTEGER PRIMARY KEY, place TEXT NOT NULL, round INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS moments (
@@ -166,10 +167,12 @@ class Store:
     def take_times(self, path: Path) -> None:
         """Copy the times of another run's evaluations. Prompts show them, and a replay needs the same prompts.
 
+        Whether a program near its limit ran out of time depends on the machine, so that is copied, too.
+
         Experiments are copied completely, because CPU seconds determine their end.
         """
         with Database(path, SCHEMA, None, readonly=True) as database:
-            rows = database.query_rows("SELECT fingerprint, status, metrics, message FROM evaluations")
+            rows = database.query_rows("SELECT fingerprint, status, score, features, metrics, message FROM evaluations")
             names = ", ".join(EVALUATION_COLUMNS)
             experiments = database.query_rows(
                 f"SELECT {names} FROM evaluations {OF_KIND}", *EvaluationKind.EXPERIMENT.text_range
@@ -187,12 +190,16 @@ class Store:
         if str(key) not in self._parse_times:
             return evaluation
         row = self._db.query_row("SELECT * FROM times WHERE fingerprint = ?", str(key))
-        if row is None or row["status"] != str(evaluation.status):
+        statuses = {str(evaluation.status), "" if row is None else row["status"]}
+        if row is None or (len(statuses) > 1 and Status.TIMEOUT not in statuses):
             return evaluation
         with self._db.translate_values():
             metrics = dict(parse_json(row["metrics"], MAX_JSON))
-        if row["status"] == Status.TIMEOUT:
-            return replace(evaluation, metrics=metrics, message=row["message"])
+            features = None if row["features"] is None else tuple(parse_json(row["features"], MAX_JSON))
+        if Status.TIMEOUT in statuses:
+            # Another machine may decide otherwise about a program near its limit.
+            outcome = {"status": Status(row["status"]), "score": row["score"], "features": features}
+            return replace(evaluation, **outcome, metrics=metrics, message=row["message"])
         first = {name: value for name, value in metrics.items() if name.endswith("seconds")}
         timeless = {name: value for name, value in evaluation.metrics.items() if not name.endswith("seconds")}
         return replace(evaluation, metrics=timeless | first)

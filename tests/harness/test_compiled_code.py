@@ -128,7 +128,7 @@ def guest_of(tmp_path: Path) -> Iterator[Any]:
     def make(text: str, compiled: Path | None) -> Guest:
         path = tmp_path / f"heuristic{len(guests)}.py"
         path.write_text(text)
-        guests.append(Guest(path, "f", compiled=compiled))
+        guests.append(Guest(path, "f", compiled=compiled, compiles_apart=compiled is not None))
         return guests[-1]
 
     yield make
@@ -229,7 +229,7 @@ def test_programs_that_decide_step_by_step_are_compiled_too(tmp_path: Path) -> N
     file, path = tmp_path / "compiled.txt", tmp_path / "heuristic.py"
     path.write_text(HIDING[: HIDING.index("    for entries")] + "    return answer\n")
     for _ in range(2):
-        with Guest(path, "f", compiled=file, state=Values) as guest:
+        with Guest(path, "f", compiled=file, compiles_apart=True, state=Values) as guest:
             steps = guest.reveal([(np.ones(2),), (np.zeros(2),)], [[1.0, 2.0], [3.0]])
         assert steps == [[8.0, 12.0], [12.0]]
     assert CompiledCode(base64.b64decode(file.read_text().partition("\n")[2])).entries

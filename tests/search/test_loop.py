@@ -1,6 +1,7 @@
 """What the loop does with its budget, its finds and the times of its programs."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -77,7 +78,11 @@ def test_a_replay_takes_first_times_over(begun, tmp_path: Path) -> None:
         store.take_times(first.database)
         assert store.with_first_times("f", found(7.0)) == found(2.5)
         assert store.with_first_times("slow", found(9.5, Status.TIMEOUT)).message == "your function took 9.0 s"
-        assert store.with_first_times("f", found(7.0, Status.TIMEOUT)) == found(7.0, Status.TIMEOUT)
+        # A program near its limit ends as it did in the replayed run, in both directions.
+        assert store.with_first_times("f", found(7.0, Status.TIMEOUT)) == replace(found(2.5), message="")
+        ended = store.with_first_times("slow", found(7.0))
+        assert (ended.status, ended.score) == (Status.TIMEOUT, None)
+        assert store.with_first_times("f", found(7.0, Status.ERROR)) == found(7.0, Status.ERROR)
         assert store.with_first_times("new", found(7.0)) == found(7.0)
 
 

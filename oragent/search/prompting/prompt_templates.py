@@ -1,8 +1,8 @@
 """Common parts of all prompts of a run: the problem, requests for programs, times and templates.
 
 All prompts of a run begin with the same bytes, so that servers can cache them and charge less. ``strategy.blocks`` and
-``strategy.features`` select the hints. Times are shown in steps of 1, 2, 5, or with three digits near a limit. They
-come from the first evaluation of a program; a replay uses the recorded times. Templates are the text files of
+``strategy.features`` select the hints. Times are shown in coarse steps (`oragent.search.coarse_times`). They come from
+the first evaluation of a program; a replay uses the recorded times. Templates are the text files of
 ``search/prompts``. ``NAME.STYLE.txt`` is the wording for models of a style, if it differs from ``NAME.txt``.
 """
 
@@ -12,22 +12,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from oragent._base.prompt_templates import PromptFolder
-from oragent._base.protocol import FIRST_S, Status
+from oragent._base.protocol import COMPILE_S, Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.programs.inspection import inspect_program
 from oragent.search.candidate import Elite
+from oragent.search.coarse_times import MIN_SHOWN_S, describe_seconds, round_coarsely
 from oragent.search.experiments import PLACES, START
 from oragent.search.round_context import RoundContext
 
 # Metric of the harness: CPU seconds of all calls.
 TOTAL = "heuristic_seconds"
-# Shorter times, in seconds, are shown as "less than" this.
-MIN_S = 0.1
-# Times from this many seconds are not rounded to steps.
-EXACT_S = 1.0
+# Times from this many seconds are shown by size.
+DETAILED_S = 1.0
 # Metrics of the harness that are shown with the time.
 CALLS, INSTANCES = "heuristic_calls", "instances_done"
 # Metric of the harness: number of instances of the whole evaluation.
@@ -51,20 +50,17 @@ def describe_times(metrics: Mapping[str, Any]) -> str:
     total = metrics.get(TOTAL)
     if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
         return ""
-    if total < MIN_S:
-        return f"less than {MIN_S:g} s{_describe_calls(metrics)}"
-    if total < EXACT_S:
-        longest = _describe_longest(metrics.get(PLACES), total)
-        return f"about {round_one_two_five(total):g} s{_describe_calls(metrics)}{longest}"
-    return f"about {total:.3g} s{_describe_calls(metrics)}{describe_places(metrics)}"
+    if round_coarsely(total) < DETAILED_S:
+        longest = _describe_longest(metrics.get(PLACES), total) if total >= MIN_SHOWN_S else ""
+        return f"{describe_seconds(total)}{_describe_calls(metrics)}{longest}"
+    return f"{describe_seconds(total)}{_describe_calls(metrics)}{describe_places(metrics)}"
 
 
 def seconds_of(metrics: Mapping[str, Any]) -> str:
     """Return the time of the function for a list of programs, beginning with a semicolon; empty if short or unknown."""
     total = metrics.get(TOTAL)
-    is_long = isinstance(total, int | float) and math.isfinite(total) and total >= EXACT_S
-    if is_long:
-        return f"; {total:.3g} s"
+    if isinstance(total, int | float) and round_coarsely(total) >= DETAILED_S:
+        return f"; {describe_seconds(total)}"
     return ""
 
 
@@ -86,11 +82,12 @@ def describe_places(metrics: Mapping[str, Any]) -> str:
     """
     places, start = metrics.get(PLACES), metrics.get(START)
     times = places if isinstance(places, dict) else {}
-    spent = [f"{str(name)[:40]} {value:.3g} s" for name, value in times.items() if isinstance(value, int | float)]
+    spent = [
+        f"{str(name)[:40]} {describe_seconds(value)}" for name, value in times.items() if isinstance(value, int | float)
+    ]
     if isinstance(start, int | float) and not isinstance(start, bool) and math.isfinite(start):
-        free = f" ({min(start, FIRST_S):.2g} free)"
-        calls = f", calls: {', '.join(spent)}" if spent else ""
-        return f" (import and compile {start:.3g} s{free}{calls})"
+        calls = f"; calls: {', '.join(spent)}" if spent else ""
+        return f" (import and compilation, which do not count: {describe_seconds(start)}{calls})"
     if len(spent) > 1:
         return f" ({'; '.join(spent)})"
     return ""
@@ -195,8 +192,8 @@ def describe_time_limits(problem: Problem, limits: LimitSettings) -> str:
     if not function_s or function_s >= whole:
         return f"{text}."
     return (
-        f"{text}, and all calls of the function together {function_s:g} of them. The first call includes importing the "
-        f"program; its first {FIRST_S:g} CPU seconds do not count, so that compiling fits."
+        f"{text}, and all calls of the function together {function_s:g} of them. Compilation by Numba is not counted: "
+        f"another process compiles the program first, for at most {COMPILE_S:g} CPU seconds."
     )
 
 

@@ -15,6 +15,7 @@ from oragent.programs.kept_arrays import MAX_BYTES
 from oragent.programs.parameters import read_parameters
 from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.coarse_times import describe_seconds, round_down
 from oragent.search.experiments import (
     MIN_S,
     PRACTICE,
@@ -23,7 +24,6 @@ from oragent.search.experiments import (
     SweepRow,
     read_places,
     scale_seconds,
-    start_reserve,
 )
 from oragent.search.prompting.example_call import describe_example
 from oragent.search.prompting.instance_values import (
@@ -227,10 +227,10 @@ def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) 
     """State that no setting of a sweep fits the time limit, and what share of the fastest setting's work would fit."""
     row, seconds = fastest
     limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
-    share = NEARLY * limit_s / seconds if seconds else 1.0
+    percent = round_down(100 * NEARLY * limit_s / seconds if seconds else 100.0)
     return (
-        f"no setting of the sweep fits the time limit: the fastest, {setting_words(row)}, would take about "
-        f"{seconds or 0.0:.3g} s of {limit_s:g} s when it is scored; values with {100 * share:.0f} % of its work fit"
+        f"no setting of the sweep fits the time limit of {limit_s:g} s: the fastest, {setting_words(row)}, would take "
+        f"{describe_seconds(seconds or 0.0)} when it is scored; values with {percent:g} % of its work fit"
     )
 
 
@@ -266,8 +266,7 @@ def _expected_seconds(
     """
     present = result.rows[0]
     if result.subset.mode == PRACTICE:
-        seconds = scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
-        return None if seconds is None else seconds + start_reserve(result.start_s)
+        return scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
     total = None if scored is None else scored.metrics.get(TOTAL)
     if scored is None or not isinstance(total, int | float) or row.seconds is None or not present.seconds:
         return None
@@ -628,7 +627,7 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
         return ""
     expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
-    scored = "" if expected is None else f", which comes to about {expected:.3g} s when it is scored"
+    scored = "" if expected is None else f", which comes to {describe_seconds(expected)} when it is scored"
     if limit_s is not None and scored:
         scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
-    return f"; {total:.3g} s on {count} instances{describe_places(result.metrics)}{scored}"
+    return f"; {describe_seconds(total)} on {count} instances{describe_places(result.metrics)}{scored}"

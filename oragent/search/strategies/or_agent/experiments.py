@@ -10,6 +10,7 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
+from oragent.search.coarse_times import describe_seconds, round_down
 from oragent.search.experiments import MIN_S, PRACTICE, SweepRow
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import bin_meanings, fill_template, program_request, task_messages
@@ -256,7 +257,7 @@ def sweep_seconds(run: RoundContext) -> str:
     remaining = run.experiments.cpu_s_left
     if math.isinf(remaining):
         return ""
-    return f" ({remaining:.0f} CPU seconds are left for it)"
+    return f" (at least {round_down(remaining):g} CPU seconds are left for it)"
 
 
 def _constant_line(constant: Constant) -> str:
@@ -362,9 +363,9 @@ def setting_words(row: SweepRow) -> str:
 
 def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
     """Describe a setting of a sweep on one line, with the expected CPU seconds of its scoring, if known."""
-    time = "" if row.seconds is None or row.score is None else f", {row.seconds:.3g} s"
+    time = "" if row.seconds is None or row.score is None else f", {describe_seconds(row.seconds)}"
     if time and expected_s is not None:
-        time += f" (about {expected_s:.3g} s when scored)"
+        time += f" ({describe_seconds(expected_s)} when scored)"
     return f"- {setting_words(row)}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
 
 
