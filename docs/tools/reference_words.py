@@ -113,7 +113,7 @@ TABLES = {
     "candidates": "A candidate of a committed round.",
     "evaluations": "A program that was evaluated; written when the evaluation ends. Equal programs have one row.",
     "replies": "A model's reply; written before it is used.",
-    "times": "Metrics of time of a program's first evaluation. A replay uses them, because prompts quote them.",
+    "times": "First evaluation of a program in the replayed run. A replay takes over its times, and whether it ran out of time.",
     "arrays": "An array that a probe kept; programs load it by its digest.",
     "notes": "A note of a round for later rounds and for reports.",
     "journal": "A finding of a round under way, in the order of time. Prompts show it at once (`strategy.live`).",
@@ -173,7 +173,9 @@ COLUMNS = {
     "times": {
         "fingerprint": "hash of the program's canonical form",
         "status": "how the first evaluation ended",
-        "metrics": "JSON: its metrics of time",
+        "score": "its score",
+        "features": "JSON: its cell",
+        "metrics": "JSON: its metrics",
         "message": "why it failed, if it did",
     },
     "arrays": {

@@ -20,6 +20,8 @@ SHARE = 0.9
 CLOSE = (0.86, 0.94)
 # Maximum number of measured values, and maximum factor from one to the next.
 MAX_VALUES, MAX_STEP = 4, 8.0
+# Minimum factor between two values whose times give a line.
+MIN_APART = 1.3
 # Maximum factor from the largest measured value to the scored one.
 MAX_EXTRAPOLATION = 1.5
 # Target share for a program that ran out of time, and smallest factor by which its work is lowered.
@@ -135,8 +137,7 @@ def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: 
     value, seconds = nearest[0]
     # With one point, the time is assumed to be proportional to the value.
     constant, slope = 0.0, seconds / value if value > 0 else 0.0
-    if len(nearest) > 1:
-        second, second_s = nearest[1]
+    for second, second_s in [pair for pair in nearest[1:] if _is_apart(pair[0], value)][:1]:
         slope = (seconds - second_s) / (value - second)
         constant = seconds - slope * value
     proposed = value * MAX_STEP if slope <= 0.0 else (SHARE * limit_s - constant) / slope
@@ -144,6 +145,23 @@ def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: 
     if proposed >= too_large:
         proposed = (value + too_large) / 2
     return _fit(parameter, proposed)
+
+
+def _estimate_value(value: float, seconds: float, points: Sequence[_Point], target_s: float) -> float:
+    """Return the value for a time above that of the largest measured value that fits, without a further measurement."""
+    # In proportion to the value the time is overestimated, so the program does not run out of time.
+    proposed = value * min(target_s / max(seconds, 1e-9), MAX_EXTRAPOLATION)
+    above = min((point for point in points if point.value > value), key=lambda point: point.value, default=None)
+    if above is None:
+        return proposed
+    if above.seconds is None or above.seconds <= seconds or not _is_apart(above.value, value):
+        return min(proposed, (value + above.value) / 2)
+    return value + (above.value - value) * (target_s - seconds) / (above.seconds - seconds)
+
+
+def _is_apart(first: float, second: float) -> bool:
+    """Return True if two values differ so much that the slope between them is more than noise."""
+    return max(first, second) > MIN_APART * min(first, second)
 
 
 def _measured(points: Sequence[_Point]) -> list[tuple[float, float]]:
@@ -173,8 +191,7 @@ def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], 
     if not fitting:
         return Calibration(source, report, f"no value of {name} that was measured fits the time limit: {measurements}")
     value = max(fitting)
-    if len(measured) > 1 and fitting[value] < CLOSE[0] * limit_s:
-        # The value of the fitted line, which was not measured any more.
-        value = max(value, _fit(parameter, min(_next_value(parameter, points, limit_s), MAX_EXTRAPOLATION * value)))
+    if len(points) > 1 and fitting[value] < CLOSE[0] * limit_s:
+        value = max(value, _fit(parameter, _estimate_value(value, fitting[value], points, SHARE * limit_s)))
     margin = f"{100 - 100 * SHARE:.0f} % of the limit are kept for other instances and a busy machine"
     return Calibration(write_values(source, {name: value}), f"{report} {name} = {value:g} is scored; {margin}.")
