@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent.report.run_configuration import About, read_about
 
@@ -61,3 +62,31 @@ def test_a_problem_outside_of_the_project_is_named_by_its_folder(
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump({"problem": {"name": "toy", "folder": folder}, "config": {}, "root": root}))
     assert read_about(path).problem_reference == reference
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, (0, 1, "", None)),
+        ({"seed": 7, "archive": {"islands": 3}}, (7, 3, "", None)),
+        ({"strategy": {"name": "auto"}, "model": None}, (0, 1, "", None)),
+        ({"strategy": {"name": "gp"}, "model": {"name": "m"}}, (0, 1, "gp", "m")),
+        ({"strategy": None, "model": {}}, (0, 1, "", None)),
+    ],
+)
+def test_settings_that_reports_read(config: dict, expected: tuple, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"problem": {"name": "toy"}, "config": config}))
+    about = read_about(path)
+    assert (about.seed, about.island_count, about.strategy_name, about.model_name) == expected
+
+
+def test_a_budget_is_read_or_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    for budget, evaluations in (
+        ({"evaluations": 31}, 31),
+        ({"unknown": 1}, Budget().evaluations),
+        (None, Budget().evaluations),
+    ):
+        path.write_text(yaml.safe_dump({"problem": {"name": "toy"}, "config": {"budget": budget}}))
+        assert read_about(path).budget.evaluations == evaluations
