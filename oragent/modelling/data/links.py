@@ -117,6 +117,9 @@ class LinkedFigures:
     # ``(k,)`` constants that are added.
     base: Vector
 
+    # An array on the left side leaves the product to this class, instead of an array of products.
+    __array_ufunc__ = None
+
     def __post_init__(self) -> None:
         if not len(self.cells) == len(self.factors) == len(self.base):
             raise ModellingError(
