@@ -1,12 +1,15 @@
 """Files and folders: atomic replacement, names, bounded reading, links, kinds of folders and of disks."""
 
 import errno
+import fcntl
 import os
+import platform
 import re
 import stat
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -23,11 +26,42 @@ NETWORK_KINDS = """
 NETWORK_FILE_SYSTEMS = frozenset(NETWORK_KINDS.split())
 # Pipes that a shell opens for a command.
 SHELL_PIPES, STANDARD_INPUT = Path("/dev/fd"), Path("/dev/stdin")
+# Maximum characters that name the process that holds a lock.
+MAX_HOLDER = 200
 # Free space in MiB that the disk of a run must have.
 ROOM_MB = 3
 # Maximum bytes of a file that an argument names.
 MAX_ARGUMENT_BYTES = 4 << 20
 ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+class LockHeld(Exception):
+    """Another process holds a lock. The text names it, as that process wrote it."""
+
+
+@contextmanager
+def hold_lock(path: Path, note: str = "") -> Iterator[None]:
+    """Lock a file for this process and write into it who holds it. The kernel releases the lock when the process ends.
+
+    Args:
+        path: The file; it is created, and stays.
+        note: What the process does, for other processes.
+
+    Raises:
+        LockHeld: Another process holds the lock.
+        OSError: The file cannot be opened, or its file system has no locks.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "r+", encoding="utf-8", errors="replace") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LockHeld(file.read(MAX_HOLDER).strip()) from None
+        file.truncate(0)
+        now = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
+        file.write(f"process {os.getpid()} on {platform.node()}{note and f' ({note})'}, since {now},\n")
+        file.flush()
+        yield
 
 
 class FolderKind(StrEnum):

@@ -32,6 +32,8 @@ STRONG_COMMA = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:[.\u00a0\u202f'’ ]\d{3})
 POINT_GROUPS = re.compile(r"[-+\u2212]?[1-9]\d{0,2}(?:\.\d{3})+-?", re.ASCII)
 # The same inside a sentence.
 GROUPED_IN_TEXT = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?!\w|[.,]\d)")
+# Marks that git leaves in a file whose sides it could not merge.
+CONFLICT = re.compile(r"^<{7} [^\n]*\n(?=(?:[^\n]*\n){0,100000}?={7}\r?\n)", re.MULTILINE)
 SEPARATES = re.compile("[\u00a0\u202f'’ ]")
 DIGIT = re.compile(r"(?<![^\W\d_])\d")
 
@@ -77,16 +79,19 @@ def split_rows(text: str, separator: str) -> list[RawRow]:
     """Split a text into rows; empty rows are left out.
 
     Raises:
-        csv.Error: It cannot be split, or is too large; the message names the line.
+        csv.Error: It cannot be split, is too large, or has the marks of a conflict; the message names the line.
     """
     reader, rows, gap = csv.reader(io.StringIO(text, newline=""), delimiter=separator), [], False
+    conflict = describe_conflict(text)
+    if conflict:
+        raise csv.Error(conflict)
     try:
         cell_count = 0
         for cells in reader:
             cell_count += len(cells)
             if len(cells) > MAX_COLUMNS or cell_count > MAX_CELLS:
                 raise csv.Error(f"more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells; leave some out")
-            if any(cell.strip() for cell in cells):
+            if "".join(cells).strip():
                 rows.append(RawRow(tuple(cells), reader.line_num, gap))
                 gap = False
             else:
@@ -94,6 +99,15 @@ def split_rows(text: str, separator: str) -> list[RawRow]:
     except csv.Error as error:
         raise csv.Error(f"line {reader.line_num} cannot be cut into cells: {error}") from None
     return rows
+
+
+def describe_conflict(text: str) -> str:
+    """Name the line with the first mark of a conflict that git left in a file; return an empty text without marks."""
+    conflict = CONFLICT.search(text)
+    if conflict is None:
+        return ""
+    line = text.count("\n", 0, conflict.start()) + 1
+    return f"line {line} begins a conflict that git left: keep one side and delete its marks"
 
 
 def find_header(rows: Sequence[RawRow]) -> int:
@@ -175,7 +189,7 @@ def read_plain_numbers(
     Its numbers have decimal points and are unchanged, unless a cell such as ``1.250,50`` shows that the table has
     decimal commas.
     """
-    if any(STRONG_COMMA.fullmatch(cell.strip()) for row in rows for cell in row):
+    if any(STRONG_COMMA.fullmatch(cell.strip()) for cell in {cell for row in rows for cell in row}):
         return read_numbers(header, rows, notes, flaws, lines)
     unclear = set()
     for column in range(max((len(row) for row in rows), default=0)):
@@ -251,7 +265,10 @@ def _drop_empty_columns(rows: list[RawRow]) -> list[RawRow]:
     widths = {len(row.cells) for row in rows}
     if len(widths) != 1:
         return rows
-    filled_columns = [at for at in range(widths.pop()) if any(row.cells[at].strip() for row in rows)]
+    width = widths.pop()
+    filled_columns = [at for at in range(width) if any(row.cells[at].strip() for row in rows)]
+    if len(filled_columns) == width:
+        return rows
     return [RawRow(tuple(row.cells[at] for at in filled_columns), row.line, row.after_gap) for row in rows]
 
 
@@ -278,7 +295,9 @@ def _join_header(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
 def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
     """Return the decimal mark of a column, ``mixed``, ``unclear``, or an empty text; and the line that shows it."""
     commas, points, unclear, texts = 0, 0, 0, 0
-    for cell, line in cells:
+    # Line of the first cell with each text.
+    first_lines = dict(reversed(cells))
+    for cell, line in sorted(first_lines.items(), key=lambda item: item[1]):
         text = cell.strip()
         as_comma, as_point = COMMA.fullmatch(text) is not None, POINT.fullmatch(text) is not None
         if not text or (as_comma and as_point and not set(text) & set(",.")):

@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from oragent.modelling.operations.results import AnyResult
-from oragent.workspace.adopting import adopt_folder
+from oragent.workspace.adopting import Adoption, adopt_folder
 from oragent.workspace.cells import read_change
 from oragent.workspace.data_changes import EditPlan, audit_edits
-from oragent.workspace.model_commands import check_text
+from oragent.workspace.model_commands import check_file, check_text
 from oragent.workspace.model_results import (
     AuditResult,
     CiteResult,
@@ -43,7 +43,11 @@ class Workspace:
 
     def settings(self) -> str:
         """Return the ``workspace.yaml`` that fits the folder, as text; programs run, and nothing is written."""
-        return adopt_folder(self.folder).text
+        return self.adopt().text
+
+    def adopt(self) -> Adoption:
+        """Propose a ``workspace.yaml`` by running the programs of the folder; nothing is written."""
+        return adopt_folder(self.folder)
 
     def run(self, at: str = WORKING) -> RunResult:
         """Run the program of a revision, and solve its model again.
@@ -108,9 +112,15 @@ class Workspace:
             return audit_edits(first, second, planned)
 
     def cite(self, text: str | Path, at: str = WORKING) -> CiteResult:
-        """Look up each citation of a text file: file, line or row and column, and value."""
+        """Look up each citation of a text: file, line or row and column, and value.
+
+        Args:
+            text: A file, or a text with citations.
+            at: Revision whose files are cited.
+        """
+        is_text = isinstance(text, str) and ("[" in text or "\n" in text)
         with self._open(at) as state:
-            return check_text(state, Path(text))
+            return check_text(state, str(text)) if is_text else check_file(state, Path(text))
 
     def _open(self, revision: str) -> AbstractContextManager[FolderState]:
         return open_state(self.folder, revision, self._options)

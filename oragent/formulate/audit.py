@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
+from oragent._base.figures_in_text import find_figures
 from oragent._base.table_dialects import GROUPED_IN_TEXT
 from oragent._base.text_format import escape_text
 from oragent.formulate.data import iterate_leaves, list_parts
@@ -21,22 +21,8 @@ MAX_DIMENSIONS = 6
 MAX_FIGURE = 1e300
 # Factors between units: percentages, thousands, units of time and mass.
 FACTORS = (1, 0.01, 100, 0.001, 1000, 1e6, 60, 1 / 60, 24, 7, 12, 52)
-DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
-# Matches 27,50 and 2.400,50.
-COMMA_DIGITS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d+)(?![\d]|[.,]\d)")
 DECIMAL_COMMA = re.compile(r"(?<![\d,])\d+,\d{1,2}(?![\d,]|\.\d)|\d\.\d{3},\d")
 DECIMAL_POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.]|,\d)|\d,\d{3}(?:\.\d|(?![\d,]))")
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-NUMBER_WORDS = (
-    {word: float(value) for value, word in enumerate(_ONES.split())}
-    | {word: 20.0 + 10 * index for index, word in enumerate(_TENS.split())}
-    | {"hundred": 100.0, "thousand": 1000.0, "million": 1e6, "dozen": 12.0, "half": 0.5, "third": 1 / 3}
-    | {"quarter": 0.25, "twice": 2.0, "double": 2.0, "thrice": 3.0, "triple": 3.0, "once": 1.0}
-)
 
 
 def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
@@ -114,7 +100,7 @@ def find_foreign_figures(parameters: Mapping[str, Any], text: str, data: Mapping
             another unit.
         data: Given data. Parameters in it are not read from the text.
     """
-    figures = _figures_of(text)
+    figures = find_figures(text)
     derivable = {round(figure * factor, 9) for figure in figures for factor in FACTORS}
     derivable |= {round(abs(1 - part), 9) for figure in figures for part in (figure, figure / 100)} | {0.0, 1.0}
     grouped = {float(token): token for token in GROUPED_IN_TEXT.findall(text) if token.count(".") == 1}
@@ -143,18 +129,3 @@ def find_unclear_figures(text: str) -> list[str]:
 
 def _has_decimal_commas(text: str) -> bool:
     return bool(DECIMAL_COMMA.search(text)) and not DECIMAL_POINT.search(text)
-
-
-def _figures_of(text: str) -> set[float]:
-    """Return every number of a text, in digits, in words and as fractions."""
-    figures = {float(digits.replace(",", "")) for digits in DIGITS.findall(text)}
-    figures |= {float(digits.replace(".", "").replace(",", ".")) for digits in COMMA_DIGITS.findall(text)}
-    figures |= {float(above) / float(below) for above, below in re.findall(r"(\d+)\s*/\s*(\d*[1-9]\d*)", text)}
-    words = re.findall(r"[a-z]+", text.lower())
-    figures |= {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
-    # Handles "twenty five", "three hundred" and "two thirds".
-    for first, second in pairwise(words):
-        if first in NUMBER_WORDS and second.removesuffix("s") in NUMBER_WORDS:
-            first_number, second_number = NUMBER_WORDS[first], NUMBER_WORDS[second.removesuffix("s")]
-            figures |= {first_number + second_number, first_number * second_number}
-    return figures

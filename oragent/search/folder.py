@@ -1,14 +1,12 @@
 """Folder of a run: its files, and how to create and reopen it."""
 
-import fcntl
 import hashlib
 import os
-import platform
 import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +17,7 @@ import yaml
 from oragent import __version__
 from oragent._base import files, package_data
 from oragent._base.errors import ConfigError, ProblemError, StoreError
-from oragent._base.files import expect_no_links, network_file_system, refuse_link
+from oragent._base.files import LockHeld, expect_no_links, hold_lock, network_file_system, refuse_link
 from oragent._base.racing import displayed_metrics
 from oragent._base.safe_load import load_yaml
 from oragent._base.settings import dump_settings
@@ -36,7 +34,6 @@ from oragent.search.store import LOCK, Store, is_blank
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
 
-HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
 # First line that a run writes into the file of a program.
 HEAD_LINE = re.compile(r"(?:#|//) (?P<problem>[\w.-]{1,100}): ")
@@ -106,21 +103,17 @@ class RunFolder:
         Raises:
             StoreError: Another process holds the lock; the message names it.
         """
-        with (self.path / LOCK).open("a+", encoding="utf-8") as file:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as problem:
-                if not isinstance(problem, BlockingIOError):
-                    raise StoreError(
-                        f"{self.path} cannot be locked, because its file system has no locks ({problem.strerror}): "
-                        "name a folder on a local disk with --outputs"
-                    ) from None
-                file.seek(0)
-                holder = escape_text(file.read(HOLDER_CHARACTERS).strip()) or "another process"
+                stack.enter_context(hold_lock(self.path / LOCK))
+            except LockHeld as held:
+                holder = escape_text(str(held)) or "another process"
                 raise StoreError(f"{holder} is searching in {self.path}: wait until it ends, or end it") from None
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M:%S},\n")
-            file.flush()
+            except OSError as problem:
+                raise StoreError(
+                    f"{self.path} cannot be locked, because its file system has no locks ({problem.strerror}): "
+                    "name a folder on a local disk with --outputs"
+                ) from None
             yield
 
     @property

@@ -11,12 +11,13 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import TableError, WorkspaceError
+from oragent._base.figures_in_text import find_figures
 from oragent.workspace import tables
 from oragent.workspace.cells import CellReference, locate_cell
 from oragent.workspace.reading import parse_json, read_bytes, read_text, shorten
@@ -40,6 +41,8 @@ LOOKS = re.compile(
     re.IGNORECASE,
 )
 MAX_CITATIONS = 1000
+# End of a sentence, of a line of a list, or of a paragraph.
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n\s*(?:[-*]|\d+\.)\s|\n\s*\n")
 SPLIT = re.compile(r"(?<!\\)\.")
 # Characters that are compared as ASCII ones.
 ALIKE = str.maketrans(
@@ -200,6 +203,24 @@ def resolve_citation(citation: Citation, files: Mapping[str, Path]) -> ResolvedC
     except (WorkspaceError, TableError) as problem:
         return ResolvedCitation(citation, None, str(problem))
     return ResolvedCitation(citation, value, reason)
+
+
+def check_figures(resolved: ResolvedCitation, text: str) -> ResolvedCitation:
+    """Compare a line that is cited without a quote with the figures before the citation in the same sentence.
+
+    The citation fails if the sentence has figures, and the line states none of them.
+    """
+    citation = resolved.citation
+    if not isinstance(citation, CitedLine) or citation.quote or resolved.reason:
+        return resolved
+    stated = find_figures(normalise_text(resolved.value or ""))
+    for place in re.finditer(re.escape(str(citation)), text):
+        sentence = SENTENCE_END.split(FORM.sub("\n\n", text[: place.start()]))[-1]
+        figures = find_figures(normalise_text(sentence))
+        if figures and not any(math.isclose(one, two, rel_tol=RELATIVE) for one in figures for two in stated):
+            shown = ", ".join(f"{figure:g}" for figure in sorted(figures)[:5])
+            return replace(resolved, reason=f"the line states none of {shown}")
+    return resolved
 
 
 def _look_up_line(citation: CitedLine, lines: list[str]) -> tuple[str | None, str]:

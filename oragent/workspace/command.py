@@ -36,7 +36,7 @@ from oragent.workspace.folder import (
     save_pending,
 )
 from oragent.workspace.layout import find_number_flaws
-from oragent.workspace.model_commands import VerbCommands
+from oragent.workspace.model_commands import FAILS, VerbCommands
 from oragent.workspace.model_tasks import describe_run_result
 from oragent.workspace.pages import describe_state, describe_unplanned, recorded_conflict, write_page
 from oragent.workspace.reading import read_text, shorten_path
@@ -153,17 +153,18 @@ def run_program(
     if not path:
         raise WorkspaceError(f"no program in {shorten_path(folder)}/src; 'oragent workspace build' makes one")
     inputs = home.list_files()
-    Versions(folder)
     with ExitStack() as stack:
+        stack.enter_context(home.locked("run"))
+        Versions(folder)
         box = sandbox or stack.enter_context(Sandbox(1))
         ran = ProgramRunner(box, settings.limits, settings.gap, settings.entry, settings.variables).run(folder, path)
+        write_record(folder, ran, inputs)
+        write_page(folder)
     print_line(console, describe_run(ran))
     used = {path: file for path, file in inputs.items() if path in ran.opened}
     flaws = [str(finding) for finding in find_number_flaws(used)]
     for finding in flaws:
         print_line(console, f"wrong: {finding}", style="bold yellow")
-    write_record(folder, ran, inputs)
-    write_page(folder)
     conflict = recorded_conflict(read_record(folder, home.list_files()))
     for text in conflict:
         print_line(console, f"- {text}")
@@ -184,10 +185,11 @@ def restore_version(folder: Path, version: str, path: str, console: Console) -> 
 
 def _reverse(folder: Path, reversal: Callable[[Versions], Reversal], console: Console) -> int:
     require_workspace(folder)
-    version = reversal(Versions(folder))
+    with WorkspaceFolder(folder).locked("undo or restore"):
+        version = reversal(Versions(folder))
+        write_page(folder)
     for text in version.describe():
         print_line(console, text)
-    write_page(folder)
     untouched = [path for path, _ in version.untouched]
     publish_result({"version": version.version, "reason": version.reason, "untouched": untouched})
     return 0
@@ -231,6 +233,11 @@ def write_report(folder: Path, console: Console) -> int:
 def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> int:
     home = WorkspaceFolder(request.folder)
     home.open_workspace()
+    with home.locked(pending.verb):
+        return _run_locked(request, home, pending, console)
+
+
+def _run_locked(request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb, console: Console) -> int:
     result, reason, question = asyncio.run(_perform_verb(request, home, pending))
     if question:
         open_question = replace(pending, question=question)
@@ -247,6 +254,8 @@ def _run_verb(request: VerbRequest, pending: PendingVerb, console: Console) -> i
     _print_result(result, console)
     print_line(console, f"report: {write_page(request.folder)}")
     publish_result(result | {"can_accept": bool(result.get("refused"))})
+    if result.get("broken_citations"):
+        return FAILS
     return 0 if result["written"] else FAILED
 
 

@@ -5,8 +5,8 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -17,13 +17,14 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent._base.files import replace_file
+from oragent._base.files import LockHeld, hold_lock, replace_file
 from oragent.ledger.study import FinishedCase, read_finished
 from oragent.modelling.convert import write_source
 from oragent.modelling.opening import open_model
 from oragent.workspace import tables
 from oragent.workspace.layout import REQUIRED, FileFinding, FileRole, Mode, WorkspaceLayout, find_flaws
 from oragent.workspace.reading import (
+    LOCK,
     decode_text,
     list_files,
     path_error,
@@ -147,6 +148,26 @@ class WorkspaceFolder:
             replace_file(path, text)
         except OSError as error:
             raise WorkspaceError(f"cannot write {shorten_path(path)}: {error.strerror}; make room for it") from None
+
+    @contextmanager
+    def locked(self, verb: str) -> Iterator[None]:
+        """Lock the workspace for a command that writes. Two such commands at once would mix their records.
+
+        Raises:
+            WorkspaceError: Another process holds the lock; the message names it and its command.
+        """
+        refuse_links(self.folder)
+        path, shown = self.folder / LOCK, shorten_path(self.folder)
+        with ExitStack() as stack:
+            try:
+                path.parent.mkdir(exist_ok=True)
+                stack.enter_context(hold_lock(path, verb))
+            except LockHeld as held:
+                holder = shorten(held, 200) or "another process"
+                raise WorkspaceError(f"{holder} works in {shown}: wait until it ends, or end it") from None
+            except OSError as problem:
+                raise WorkspaceError(f"{shown} cannot be locked: {problem.strerror}; use a local disk") from None
+            yield
 
     def draft_folder(self, name: str) -> Path:
         """Return the folder in which an agent works on its draft."""

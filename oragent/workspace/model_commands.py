@@ -16,7 +16,13 @@ from oragent.modelling.operations.printing import print_fields, print_result
 from oragent.modelling.references.figures import format_figure
 from oragent.workspace.adopting import adopt_folder
 from oragent.workspace.cells import read_change
-from oragent.workspace.citations import find_citations, read_citation_list, resolve_citation
+from oragent.workspace.citations import (
+    Citation,
+    check_figures,
+    find_citations,
+    read_citation_list,
+    resolve_citation,
+)
 from oragent.workspace.data_changes import EditPlan, audit_edits
 from oragent.workspace.model_results import CitationResult, CiteResult, LinesResult, Revision, VerbResult
 from oragent.workspace.model_tasks import ask_lines, compare_models, run_model, try_changes, verify_revision
@@ -33,15 +39,24 @@ MAX_CITING_CHARACTERS = 4 << 20
 PLACE = ("path", "table", "line", "row", "column", "keys")
 
 
-def check_text(state: FolderState, path: Path) -> CiteResult:
-    """Look up each citation of a text, or of a JSON list of objects."""
+def check_file(state: FolderState, path: Path) -> CiteResult:
+    """Look up each citation of a text file, or of a JSON list of objects."""
     text = read_text(path, MAX_CITING_CHARACTERS)
-    is_list = path.suffix.casefold() == ".json"
-    citations = read_citation_list(parse_json(text, path)) if is_list else find_citations(text)
+    if path.suffix.casefold() == ".json":
+        return _check_citations(state, read_citation_list(parse_json(text, path)), "")
+    return check_text(state, text)
+
+
+def check_text(state: FolderState, text: str) -> CiteResult:
+    """Look up each citation of a text. A line that is cited without a quote must state a figure of the sentence."""
+    return _check_citations(state, find_citations(text), text)
+
+
+def _check_citations(state: FolderState, citations: Sequence[Citation], text: str) -> CiteResult:
     files = state.list_files()
     results = []
     for citation in dict.fromkeys(citations):
-        resolved = resolve_citation(citation, files)
+        resolved = check_figures(resolve_citation(citation, files), text)
         location = {name: value for name, value in vars(citation).items() if name in PLACE}
         verdict = {"value": resolved.value, "holds": not resolved.reason, "reason": resolved.reason}
         results.append(CitationResult.model_validate({"text": str(citation), **location, **verdict}))
@@ -90,7 +105,7 @@ class VerbCommands:
 
     def cite(self, text: Path, revision: str = WORKING) -> int:
         """Check the citations of a text against the files of a revision."""
-        return self._on_state(revision, lambda state: check_text(state, text), FAILS)
+        return self._on_state(revision, lambda state: check_file(state, text), FAILS)
 
     def _on_state(self, revision: str, perform: Callable[[FolderState], VerbResult], code: int) -> int:
         with open_state(self.folder, revision, self.options) as state:

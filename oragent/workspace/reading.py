@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.files import first_link
 from oragent._base.spreadsheets import workbook_text
+from oragent._base.table_dialects import describe_conflict
 from oragent.workspace.documents import FORMATS, document_text
 
 # Maximum size of one file in bytes. The largest file of the public release has 108 kB.
@@ -24,7 +25,8 @@ MAX_PATH_BYTES, MAX_NAME_BYTES, MAX_NEW_FOLDERS = 1000, 200, 16
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE | re.ASCII)
 # Files of the record and the page, next to the files of the team.
 RUN_FILES = ("run.db", "run.db-wal", "run.db-shm", "run.db-reserve", "report.html")
-OWN_FILES = (".oragent/drafts", ".oragent/begun.json", *RUN_FILES)
+LOCK = ".oragent/lock"
+OWN_FILES = (".oragent/drafts", ".oragent/begun.json", LOCK, *RUN_FILES)
 WORKBOOKS = (".xlsx", ".xlsm")
 IGNORED = {"__pycache__", "node_modules", "venv", "Thumbs.db", "desktop.ini"}
 ENCODINGS = {
@@ -235,7 +237,8 @@ def parse_json(text: str, name: object) -> Any:
     except RecursionError:
         raise WorkspaceError(f"{shorten_path(name)} is nested too deeply; expected plain JSON") from None
     except ValueError as error:
-        raise WorkspaceError(f"{shorten_path(name)} is not JSON: {shorten(error)}") from None
+        conflict = describe_conflict(text)
+        raise WorkspaceError(f"{shorten_path(name)} is not JSON: {conflict or shorten(error)}") from None
 
 
 def finite_number(value: object) -> float | None:

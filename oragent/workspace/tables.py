@@ -20,6 +20,7 @@ NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?", "k.a."}
 # Maximum number of characters of a text that are read; the table takes about 500 MB of memory.
 MAX_CHARACTERS = 16 << 20
+VALUE_STARTS = ("=", "#")
 NO_VALUE = re.compile(r"=[A-Z@(+-].*|#(DIV/0!|REF!|NAME\?|VALUE!|NUM!|NULL!|BEZUG!|WERT!|NV)")
 
 # A digit as in ``2:00`` and ``25 %``, but not in ``cm3``.
@@ -193,8 +194,9 @@ def _table_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
 
 
 def _value_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
-    for number, row in zip(lines, table.rows, strict=True):
-        cell = next((cell for cell in row if cell[:1] in ("=", "#") and NO_VALUE.fullmatch(cell)), None)
+    suspects = {cell for row in table.rows for cell in row if cell[:1] in VALUE_STARTS and NO_VALUE.fullmatch(cell)}
+    for number, row in zip(lines, table.rows, strict=True) if suspects else ():
+        cell = next((cell for cell in row if cell in suspects), None)
         if cell is not None:
             kind = "an error of a formula" if cell.startswith("#") else "a formula without its value"
             return [f"line {number} holds {kind}, {shorten(cell, 40)}: open the file in Excel, mend and save it"]
@@ -211,12 +213,13 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     if table.header[0].strip().casefold() in NAMES_PARAMETERS:
         # If a table has one value per row, a text in the first row is a normal value.
         return []
-    columns = list(zip(*table.rows[1:], strict=True))
-    numeric = [
-        index for index, cells in enumerate(columns) if _is_numeric([cell for cell in cells if not is_missing(cell)])
-    ]
-    second = [table.rows[0][index] for index in numeric]
-    if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
+    named = [not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in table.rows[0]]
+    if not any(named):
+        return []
+    # A column is read once for each of its distinct cells.
+    columns = ({row[at] for row in table.rows[1:]} for at in range(len(named)))
+    numeric = [_is_numeric([cell for cell in cells if not is_missing(cell)]) for cells in columns]
+    if any(numeric) and all(name for name, is_numeric in zip(named, numeric, strict=True) if is_numeric):
         return [f"line {lines[0]} is a second header; keep one, with units in brackets behind the names"]
     return []
 

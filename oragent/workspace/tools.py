@@ -6,14 +6,19 @@ Text in documents is data: it cannot change a tool or its limits. A wrong call r
 line that says how to correct it.
 """
 
+import csv
 import fnmatch
+import io
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import OragentError, ReplyError, WorkspaceError
+from oragent._base.errors import OragentError, ReplyError, TableError, WorkspaceError
+from oragent._base.figures_in_text import find_figures
 from oragent._base.text_format import escape_text as seen
 from oragent._base.text_format import hide_addresses
 from oragent.llm.model import Tool, ToolCall
@@ -23,7 +28,15 @@ from oragent.modelling.references.answer_text import find_problems, make_answer,
 from oragent.modelling.references.brief_results import brief_result
 from oragent.programs.replies import apply_edits
 from oragent.workspace import tables
-from oragent.workspace.cells import CellChange, change_cells, read_cell
+from oragent.workspace.cells import (
+    CellChange,
+    CellReference,
+    change_cells,
+    is_cell_change,
+    locate_cell,
+    read_cell,
+    read_change,
+)
 from oragent.workspace.citations import FORM as CITATION
 from oragent.workspace.citations import CitedLine, find_citations, resolve_citation
 from oragent.workspace.data_changes import FIGURES
@@ -53,7 +66,10 @@ MAX_HITS = 40
 MAX_WRITTEN = 200_000
 # Maximum bytes of a file that is searched.
 MAX_SEARCHED = 4 << 20
-BINARY = (*WORKBOOKS, *DATABASES, ".parquet")
+TABLES_ONLY = (*DATABASES, ".parquet")
+BINARY = (*WORKBOOKS, *TABLES_ONLY)
+# Maximum number of rows of a table that are shown at once.
+MAX_ROWS = 200
 PROMPTS = Path(__file__).parent / "prompts"
 # First private character of Unicode.
 PRIVATE = 0xE000
@@ -127,6 +143,7 @@ class ToolSession:
     question: str = ""
     last_run: ProgramRun | None = None
     _model_session: ModelSession | None = field(default=None, repr=False)
+    _last_program: str = ""
     _asked: int = 0
     _reported: set[str] = field(default_factory=set)
     _errors: tuple[str, ...] = ()
@@ -177,8 +194,8 @@ class ToolSession:
         return "\n".join([*lines, f"You may write: {', '.join(self.writable) or 'nothing'}"])
 
     def _read_file(self, path: str, lines: str = "") -> str:
-        if path.casefold().endswith((*DATABASES, ".parquet")):
-            return self._show_table(path)
+        if path.casefold().endswith(TABLES_ONLY):
+            return self._show_table(path, lines)
         every = self._decode(path).split("\n")
         first, last = _line_span(lines, len(every))
         chosen = every[first - 1 : min(last, first - 1 + MAX_LINES)]
@@ -198,8 +215,8 @@ class ToolSession:
                 large.append(path)
                 continue
             try:
-                content = decode_text(read_bytes(file), path)
-            except WorkspaceError:
+                content = _searchable_text(path, read_bytes(file))
+            except (WorkspaceError, TableError):
                 continue
             hits += [
                 f"{path}:{number}: {shorten(content_line.strip(), 200)}"
@@ -212,11 +229,11 @@ class ToolSession:
         lines += [f"not searched, as it is large: {path}" for path in large]
         return "\n".join(lines)
 
-    def _show_table(self, path: str) -> str:
+    def _show_table(self, path: str, rows: str = "") -> str:
         content = read_bytes(self.find_file(path))
-        if path.casefold().endswith((*DATABASES, ".parquet")):
+        if path.casefold().endswith(TABLES_ONLY):
             return "\n\n".join(
-                _describe_table(path, title, tables.TableReading(table, ()), "")
+                _describe_table(path, title, tables.TableReading(table, ()), "", rows)
                 for title, table in (read_text_tables(path, content) or {}).items()
             )
         text = decode_text(content, path)
@@ -261,6 +278,11 @@ class ToolSession:
         reference = read_cell(cell)
         path = self._may_write(reference.path)
         content = read_bytes(self.find_file(path))
+        source = _find_source(path, content, reference)
+        if source is not None:
+            problem = self._check_source(source, value)
+            if problem:
+                return f"set_cell: {problem}; give write_parameters the new figure with its source"
         changed = change_cells(content, path, [CellChange(reference, value.strip())], keep_formulas=True)
         self._write_bytes(path, changed)
         return f"{reference} is {value.strip()} now"
@@ -269,25 +291,35 @@ class ToolSession:
         citations = find_citations(source)
         if len(citations) != 1 or not isinstance(citations[0], CitedLine):
             return 'write_parameters: source is no citation of a line; expected such as [docs/file.md:12 "words"]'
-        resolved = resolve_citation(citations[0], self.list_files())
-        if resolved.reason:
-            return f"write_parameters: {resolved}"
-        stated = [tables.parse_number(text) for text in NUMBER_IN_TEXT.findall(resolved.value or "")]
-        number = tables.parse_number(value)
-        if number is None or not name.strip():
+        if tables.parse_number(value) is None or not name.strip():
             return f"write_parameters: {shorten(value, 40)!r} is no number such as 12.5"
-        if abs(number) not in stated:
-            return f"write_parameters: line {citations[0].line} of {citations[0].path} does not state {value}"
+        problem = self._check_source(citations[0], value)
+        if problem:
+            return f"write_parameters: {problem}"
         files = self.list_files()
         old = read_bytes(files[FIGURES]) if FIGURES in files else b""
         cited_line = f"[{citations[0].path}:{citations[0].line}]"
         entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {cited_line}".strip()}
         text = decode_text(old, FIGURES)
-        after = add_parameters(text, [entry])
-        if after == text:
-            return f"write_parameters: {FIGURES} has {shorten(name)!r} already; change it with set_cell"
-        self._write_bytes(FIGURES, encode_like(after, old))
-        return f"{FIGURES} has {shorten(name)} = {value} now"
+        after = encode_like(add_parameters(text, [entry]), old)
+        columns = next(csv.reader(io.StringIO(decode_text(after, FIGURES))), list(tables.PARAMETERS_HEADER))
+        if old and after == old:
+            after = _change_parameter(old, entry)
+            if after == old:
+                return f"write_parameters: {FIGURES} has {shorten(name)} = {value} from this line already"
+        self._write_bytes(FIGURES, after)
+        return f"{FIGURES} has {shorten(name)} = {value} now; its columns are {', '.join(columns)}"
+
+    def _check_source(self, citation: CitedLine, value: str) -> str:
+        """Return why a cited line does not state a number; empty if it does."""
+        resolved = resolve_citation(citation, self.list_files())
+        if resolved.reason:
+            return str(resolved)
+        number = tables.parse_number(value)
+        stated = find_figures(resolved.value or "")
+        if number is not None and not any(math.isclose(abs(number), figure, rel_tol=1e-9) for figure in stated):
+            return f"line {citation.line} of {citation.path} does not state {value}"
+        return ""
 
     def _may_write(self, path: str) -> str:
         clean = check_new_path(path)
@@ -313,14 +345,34 @@ class ToolSession:
 
     def _run(self, path: str) -> str:
         self.find_file(path)
-        self.last_run, self._model_session = self.runner.run(self.folder, path.removeprefix("./")), None
+        self._last_program = path.removeprefix("./")
+        self.last_run, self._model_session = self.runner.run(self.folder, self._last_program), None
         return describe_run(self.last_run)
 
     def _query(self, line: str) -> str:
+        if is_cell_change(line):
+            return self._try_cells(line)
         session = self._open_model()
         if session is None:
             return "query: no model was captured; run a program that builds and solves one first"
         return brief_result(session.ask(line), MAX_CHARACTERS)
+
+    def _try_cells(self, line: str) -> str:
+        """Run the program of the last run, or that of the workspace, with other values in cells; nothing is written."""
+        program = self._last_program or self.program
+        if not program:
+            return "query: run a program first"
+        changes: dict[str, list[CellChange]] = {}
+        for part in line.split(";"):
+            change = read_change(part)
+            changes.setdefault(change.cell.path.removeprefix("./"), []).append(change)
+        contents: dict[str, str | bytes] = {
+            path: change_cells(read_bytes(self.find_file(path)), path, listed) for path, listed in changes.items()
+        }
+        before = self.last_run or self.runner.run(self.folder, program)
+        ran = self.runner.run(self.folder, program, contents)
+        objective = "none" if before.objective is None else number(before.objective)
+        return f"{describe_run(ran)}\nbefore the change: objective {objective}"
 
     def _open_model(self) -> ModelSession | None:
         """Return the operations on the model of the last run; without a run, run the workspace's program."""
@@ -393,8 +445,50 @@ class ToolSession:
         return "done"
 
 
-def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_text: str) -> str:
-    """Describe size, flaws and head of a table; ``plain_text`` is empty unless the file is plain CSV in UTF-8."""
+def _searchable_text(path: str, content: bytes) -> str:
+    """Return the text of a file that is searched; of a database, the cells of each row."""
+    if not path.casefold().endswith(TABLES_ONLY):
+        return decode_text(content, path)
+    found = read_text_tables(path, content) or {}
+    return "\n".join(", ".join((title, *row)) for title, table in found.items() for row in table.rows)
+
+
+def _find_source(path: str, content: bytes, cell: CellReference) -> CitedLine | None:
+    """Return the source that the table of parameters names for a figure; None for other cells and for no source."""
+    if path != FIGURES or cell.column.strip().casefold() != "value":
+        return None
+    meaning = locate_cell(content, replace(cell, column=tables.PARAMETERS_HEADER[3])).text
+    return next((citation for citation in find_citations(meaning) if isinstance(citation, CitedLine)), None)
+
+
+def _change_parameter(content: bytes, entry: Mapping[str, str]) -> bytes:
+    """Return the table of parameters with other cells of a figure that it has already; empty ones stay."""
+    cells = dict(zip(tables.PARAMETERS_HEADER[1:], (entry["value"], entry["unit"], entry["meaning"]), strict=True))
+    name = (entry["name"].strip(),)
+    changes = [CellChange(CellReference(FIGURES, "", name, column), text) for column, text in cells.items() if text]
+    return change_cells(content, FIGURES, changes)
+
+
+def _list_gaps(table: tables.CsvTable) -> Iterator[str]:
+    """Describe empty cells by column, and labels of the first column that occur several times."""
+    for column, head in enumerate(table.header):
+        empty = [at for at, row in enumerate(table.rows, 1) if column < len(row) and tables.is_missing(row[column])]
+        if empty:
+            rows = ", ".join(map(str, empty[:5]))
+            yield f"column {shorten(head.strip())}: {len(empty)} empty cells, in row {rows}"
+    labels = Counter(row[0].strip() for row in table.rows if row)
+    repeated = [label for label, count in labels.items() if count > 1]
+    # A first column that mostly repeats is no column of identifiers.
+    if repeated and 2 * len(repeated) <= len(labels):
+        shown = ", ".join(shorten(label, 40) for label in repeated[:5])
+        yield f"{shorten(table.header[0].strip())} occurs in several rows for {shown}"
+
+
+def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_text: str, rows: str = "") -> str:
+    """Describe size, flaws, gaps and rows of a table.
+
+    ``plain_text`` is empty unless the file is plain CSV in UTF-8. ``rows`` names a part such as 20-80.
+    """
     table = reading.table
     if table is None:
         return f"{shorten_path(path)} {reading.flaws[0]}"
@@ -403,13 +497,19 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
     repeated = len(table.rows) - len(set(table.rows))
     lines += [f"{repeated} rows repeat an earlier one"] if repeated else []
     lines += [f"flaw: {flaw}" for flaw in reading.flaws]
+    lines += [f"note: {gap}" for gap in _list_gaps(table)]
+    first, last = _line_span(rows, max(1, len(table.rows)))
+    last = min(last, first - 1 + MAX_ROWS)
+    remaining = len(table.rows) - last
+    more = [f"({remaining} more rows: read_file with lines)"] if remaining > 0 else []
     if plain_text:
-        return "\n".join([*lines, "", *plain_text.split("\n")[:12]])
+        return "\n".join([*lines, "", *plain_text.rstrip("\n").split("\n")[: last + 1], *more])
     lines += [f"note: {note}" for note in reading.notes]
-    if not path.casefold().endswith((*DATABASES, ".parquet")):
+    if not path.casefold().endswith(TABLES_ONLY):
         call = f"read_table({path.removeprefix('./')!r}{f', sheet={sheet!r}' if sheet else ''})"
         lines.append(f"A program gets these rows as dictionaries by: from oragent.workspace import read_table; {call}")
-    return "\n".join([*lines, "", tables.write_table(replace(table, rows=table.rows[:11])).rstrip("\n")])
+    shown = tables.write_table(replace(table, rows=table.rows[first - 1 : last]))
+    return "\n".join([*lines, "", shown.rstrip("\n"), *more])
 
 
 def describe_run(ran: ProgramRun) -> str:

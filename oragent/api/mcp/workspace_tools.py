@@ -11,10 +11,13 @@ from oragent._base.text_format import one_line
 from oragent.api.mcp.registry import ToolFunction
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.workspaces import Workspace
+from oragent.workspace.adopting import Adoption
 from oragent.workspace.sources import MODELS, WORKING
 
 MAX_LINES = 20
 MAX_CHANGES = 50
+# Maximum number of characters of a text with citations.
+MAX_TEXT = 100_000
 # Requests repeat the arguments.
 OMITTED = {"request"}
 
@@ -90,11 +93,18 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         return await perform(folder, None, lambda workspace: workspace.audit(first, second, planned))
 
     async def workspace_cite(
-        folder: Folder, text: Annotated[str, Field(description="File with citations.")], at: Revision = WORKING
+        folder: Folder,
+        text: Annotated[str, Field(max_length=MAX_TEXT, description="Text with citations, or a file that has them.")],
+        at: Revision = WORKING,
     ) -> object:
         """Look up each citation of a text: [data/t.csv, row KEY, column NAME = value] or [docs/a.md:12 "quote"]."""
-        revision, file = _find_revision(workplace, at), workplace.resolve(text)
-        return await perform(folder, None, lambda workspace: workspace.cite(file, revision))
+        revision = _find_revision(workplace, at)
+        cited: str | Path = text if "[" in text or "\n" in text else workplace.resolve(text)
+        return await perform(folder, None, lambda workspace: workspace.cite(cited, revision))
+
+    async def workspace_adopt(folder: Folder, seconds: Seconds = None) -> object:
+        """Propose a workspace.yaml for a folder by running its programs; text, runs and needed variables."""
+        return await perform(folder, seconds, lambda workspace: _describe_adoption(workspace.adopt()))
 
     return [
         workspace_run,
@@ -104,7 +114,17 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         workspace_verify,
         workspace_audit,
         workspace_cite,
+        workspace_adopt,
     ]
+
+
+def _describe_adoption(adoption: Adoption) -> dict[str, object]:
+    trials = [
+        {"entry": trial.entry, "status": trial.status, "objective": trial.objective, "reason": trial.reason}
+        for trial in adoption.trials
+    ]
+    parts = {"trials": trials, "untried": adoption.untried, "variables": adoption.variables}
+    return {"text": adoption.text, "ok": adoption.is_solved, **parts}
 
 
 def _find_revision(workplace: Workplace, text: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError, ModellingError, ProblemError
+from oragent._base.figures_in_text import NUMBER_WORDS
 from oragent._base.text_format import one_line
 from oragent.evals.formulate.folder_sets import read_folders
 from oragent.evals.formulate.hard_set import hard_set
@@ -28,7 +29,6 @@ from oragent.evals.formulate.labelled import (
     read_figure,
     slug,
 )
-from oragent.formulate.audit import NUMBER_WORDS
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.options import check_known
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
