@@ -60,10 +60,12 @@ HEAVY = {
     "starlette",
     "uvicorn",
     "pyomo",
+    "pydantic",
     "pypdf",
     "tensorboardX",
     "mlflow",
     "wandb",
+    "yaml",
     "opentelemetry",
 }  # may be imported inside a function
 

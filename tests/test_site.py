@@ -12,7 +12,7 @@ import pytest
 import oragent
 from oragent import harness, modelling
 from oragent.authoring import scaffold
-from oragent.cli.formulate import SOLVED, UNSOLVED
+from oragent.cli.model import SOLVED, UNSOLVED
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED
 
 ROOT = Path(__file__).parents[1]

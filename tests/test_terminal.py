@@ -100,7 +100,7 @@ OTHERS = {
     "sandbox/server.py": "a server's own, whose last line the engine shows plain",
     "search/launch.py": "words of ours, above a progress bar",
     "harness/guest_main.py": "a guest's own, which ends in a log",
-    "modelling/files/model_files.py": "a child's own, which its parent reads",
+    "modelling/files/reading_process.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
     "report/live/server.py": "asks whether there is a terminal",
     "evals/bench/driver.py": "a progress bar, and lines made plain",

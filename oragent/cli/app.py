@@ -1,30 +1,21 @@
-"""Command line: registers all commands in the order of the help, and prints errors."""
+"""Command line: imports the command that the words name, and prints errors."""
 
 import errno
 import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from oragent import __version__
 from oragent._base.errors import OragentError
 from oragent._base.terminal import Terminal
-from oragent.cli import (
-    agents,
-    converse,
-    convert,
-    experiments,
-    formulate,
-    machine,
-    model,
-    problems,
-    runs,
-    search,
-    workspace,
-)
+from oragent.cli.commands import COMMANDS, CommandEntry
 from oragent.cli.json_output import UsageError, wants_json, with_json, write_error
 from oragent.cli.options import console
 
@@ -39,22 +30,72 @@ REMEDIES = {
 }
 # Exit code of a command that Ctrl-C ended.
 INTERRUPTED = 130
-# Titles of the groups of commands in the help, in their order.
-SEARCH = "Search for heuristics"
-MODELS = "Formulate, solve and explore models"
-WORKSPACE = "Models in folders"
-OTHERS = "Everything else"
-PANELS = (SEARCH, MODELS, WORKSPACE, OTHERS)
+ENTRIES = {entry.name: entry for entry in COMMANDS}
+
+
+class LazyCommands(dict[str, Any]):
+    """Commands by name. A command's module is imported when the command is looked up."""
+
+    def __missing__(self, name: str) -> Any:
+        """Import the command of a name; raise ``KeyError`` if there is none."""
+        if name not in ENTRIES:
+            raise KeyError(name)
+        self[name] = load_command(ENTRIES[name])
+        return self[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the command of a name, or the default."""
+        return self[name] if name in ENTRIES else default
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of all commands."""
+        return iter(ENTRIES)
+
+    def __len__(self) -> int:
+        """Return the number of all commands."""
+        return len(ENTRIES)
+
+    def __contains__(self, name: object) -> bool:
+        """Return True if there is such a command."""
+        return name in ENTRIES
+
+    def items(self) -> Any:
+        """Return names with commands, all imported."""
+        return [(name, self[name]) for name in self]
 
 
 class ProductGroup(TyperGroup):
     """Commands in the order of their groups in the help. Ctrl-C ends a command with one line."""
 
+    def __init__(self, **settings: Any) -> None:
+        """Make the group with the commands of the table."""
+        super().__init__(**settings)
+        self.commands = self.commands or LazyCommands()
+        self._lists_names = False
+
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, sorted by group."""
-        return sorted(
-            self.commands, key=lambda name: PANELS.index(getattr(self.commands[name], "rich_help_panel", OTHERS))
-        )
+        """Return the names of all commands, in the order of the table."""
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command. A list of all commands has only their names and lines of help, and imports none."""
+        if self._lists_names and isinstance(self.commands, LazyCommands) and cmd_name in ENTRIES:
+            entry = ENTRIES[cmd_name]
+            return TyperCommand(entry.name, help=entry.help, rich_help_panel=entry.panel)
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        self._lists_names = True
+        super().format_help(ctx, formatter)
+        self._lists_names = False
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return completions of a word that may name a command."""
+        self._lists_names = True
+        completions = super().shell_complete(ctx, incomplete)
+        self._lists_names = False
+        return completions
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -107,61 +148,25 @@ def version(show_version: Annotated[bool, typer.Option("--version", help="Print 
         console.print(__version__, highlight=False)
 
 
-app.command(rich_help_panel=SEARCH)(problems.problems)
-app.command(rich_help_panel=SEARCH)(search.run)
-app.command(rich_help_panel=SEARCH)(search.resume)
-app.command(name="show", rich_help_panel=SEARCH)(runs.show_run)
-app.command(rich_help_panel=SEARCH)(runs.report)
-app.command(rich_help_panel=SEARCH)(runs.watch)
-app.command(rich_help_panel=SEARCH)(runs.steer)
-app.command(name="compare", rich_help_panel=SEARCH)(search.compare_strategies)
-app.command(rich_help_panel=SEARCH)(problems.new)
-app.command(rich_help_panel=SEARCH)(problems.check)
-app.command(rich_help_panel=SEARCH)(problems.discovered)
-app.command(name="import-task", rich_help_panel=SEARCH)(problems.import_task)
-app.command(name="export-task", rich_help_panel=SEARCH)(problems.export_task)
-app.command(
-    name="eval",
-    rich_help_panel=SEARCH,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(problems.evaluate_candidate)
-app.command(rich_help_panel=SEARCH)(experiments.probe)
-app.command(rich_help_panel=SEARCH)(experiments.sweep)
-app.command(rich_help_panel=SEARCH)(runs.rescore)
-app.command(rich_help_panel=SEARCH)(runs.harden)
-app.command(rich_help_panel=SEARCH)(runs.memory)
-app.command(rich_help_panel=SEARCH)(runs.figure)
-
-app.command(rich_help_panel=MODELS)(formulate.formulate)
-app.command(rich_help_panel=MODELS)(formulate.verify)
-app.command(rich_help_panel=MODELS)(formulate.rerun)
-app.command(rich_help_panel=MODELS)(formulate.solve)
-app.command(rich_help_panel=MODELS)(model.model)
-app.command(rich_help_panel=MODELS)(convert.convert)
-app.command(rich_help_panel=MODELS)(converse.converse)
-
-app.add_typer(workspace.workspace, name="workspace", rich_help_panel=WORKSPACE)
-
-app.command(rich_help_panel=OTHERS)(machine.doctor)
-app.command(rich_help_panel=OTHERS)(machine.settings)
-formulate.bench.command(name="workspace")(workspace.bench_workspace)
-formulate.bench.command(name="skills")(agents.bench_skills)
-app.add_typer(formulate.bench, name="bench", rich_help_panel=OTHERS)
-app.command(rich_help_panel=OTHERS)(experiments.study)
-app.command(rich_help_panel=OTHERS)(experiments.train)
-app.command(rich_help_panel=OTHERS)(agents.mcp)
-app.add_typer(agents.skills, name="skills", rich_help_panel=OTHERS)
+@cache
+def load_command(entry: CommandEntry) -> Any:
+    """Import a command or a group of commands, and add the options of JSON output."""
+    loaded = getattr(import_module(f"oragent.cli.{entry.module}"), entry.attribute)
+    if isinstance(loaded, typer.Typer):
+        _add_json(loaded, f"{entry.name} ")
+        command: Any = typer.main.get_group(loaded)
+    else:
+        context = {"allow_extra_args": True, "ignore_unknown_options": True} if entry.takes_further_options else None
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name=entry.name, context_settings=context)(with_json(loaded, entry.name))
+        command = typer.main.get_command(single)
+    command.name, command.rich_help_panel = entry.name, entry.panel
+    return command
 
 
-def _add_json(commands: typer.Typer, prefix: str = "") -> None:
-    """Add the options of JSON output to all commands, also to those in groups."""
-    for entry in commands.registered_commands:
-        if entry.callback is not None:
-            name = entry.name or entry.callback.__name__.replace("_", "-")
-            entry.callback = with_json(entry.callback, f"{prefix}{name}")
-    for group in commands.registered_groups:
-        if group.typer_instance is not None:
-            _add_json(group.typer_instance, f"{prefix}{group.name} ")
-
-
-_add_json(app)
+def _add_json(group: typer.Typer, prefix: str) -> None:
+    """Add the options of JSON output to all commands of a group."""
+    for info in group.registered_commands:
+        if info.callback is not None:
+            name = info.name or info.callback.__name__.replace("_", "-")
+            info.callback = with_json(info.callback, f"{prefix}{name}")

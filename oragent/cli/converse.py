@@ -7,7 +7,6 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
-from oragent.cli.formulate import bench
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
@@ -89,7 +88,6 @@ def converse(
     raise typer.Exit(go_on(session, console))
 
 
-@bench.command(name="converse")
 def bench_converse(
     context: typer.Context,
     words: ModelWords = None,

@@ -1,12 +1,11 @@
-"""Optimisation models: ``formulate``, ``solve`` and ``bench formulate``."""
+"""Models from words: ``formulate``, ``verify``, ``rerun`` and ``bench formulate``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oragent._base.errors import ConfigError, ModellingError
-from oragent._base.publishing import publish_result
+from oragent._base.errors import ConfigError
 from oragent.cli.options import (
     BenchCalls,
     BenchFolder,
@@ -22,7 +21,6 @@ from oragent.cli.options import (
     bench_workers,
     console,
     split_names,
-    with_solve_options,
 )
 from oragent.cli.spending import Yes, make_confirm
 from oragent.evals.requests import FormulateBenchRequest
@@ -30,10 +28,7 @@ from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.model_settings import RuntimeWords
 
 if TYPE_CHECKING:
-    from oragent.modelling.operations import SolveLimits
-
-bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
-
+    pass
 
 # Exit codes.
 SOLVED, UNSOLVED = 0, 3
@@ -192,12 +187,6 @@ def rerun(
     raise typer.Exit(rerun_files(folder, tuple(data or ()), outputs, console, **changes))
 
 
-@bench.callback()
-def systems() -> None:
-    """Measure systems on problem sets with known answers."""
-
-
-@bench.command(name="formulate")
 def bench_formulate(
     words: ModelWords = None,
     config: ModelFile = None,
@@ -266,46 +255,3 @@ def bench_formulate(
         confirm=make_confirm(yes=yes),
     )
     raise typer.Exit(run_bench(request, console))
-
-
-@with_solve_options
-def solve(
-    context: typer.Context,
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="A .json, .lp or .mps file, a job shop (.jsp), a program (.py), or a run's folder.",
-        ),
-    ],
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Explain what binds, what one more unit is worth, and why.")
-    ] = False,
-    inverse: Annotated[
-        Path | None,
-        typer.Option(metavar="POINT", help="JSON with values by variable: show what would make that point optimal."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="File for the solution: .csv, .json or .sol.")] = None,
-    *,
-    limits: "SolveLimits",
-) -> None:
-    """Solve an optimisation model or a schedule and explain its solution; exit code 3 if there is none."""
-    from oragent.modelling.command import SolveFileRequest, solve_file
-    from oragent.modelling.files.flat_json import solution_dict
-    from oragent.modelling.scheduling import ScheduleRequest, is_schedule, solve_schedule_file
-    from oragent.modelling.scheduling.files import plan_dict
-
-    if is_schedule(model):
-        if inverse is not None:
-            raise ModellingError("--inverse needs a model with an objective over variables, not a schedule")
-        # Without --solver, CP-SAT solves schedules if it is installed.
-        source = context.get_parameter_source("solver")
-        solver = limits.solver if source is not None and source.name == "COMMANDLINE" else ""
-        schedule = ScheduleRequest(model, explain, out, solver, limits.options(), limits.confirm)
-        plan = solve_schedule_file(schedule, console)
-        publish_result(plan_dict(plan))
-        raise typer.Exit(SOLVED if plan.status.has_point else UNSOLVED)
-    request = SolveFileRequest(model, explain, inverse, out, limits.solver, limits.options(), limits.confirm)
-    solution = solve_file(request, console)
-    publish_result(solution_dict(solution))
-    raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

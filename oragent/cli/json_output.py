@@ -16,10 +16,10 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from oragent._base.documents import JsonValue, describe_error, dump_json, to_plain
 from oragent._base.errors import OragentError
 from oragent._base.publishing import ProgressListener, listen
 from oragent._base.text_format import escape_text
-from oragent.api.documents import JsonValue, describe_error, dump_json, to_plain
 
 JSON, PROGRESS = "--json", "--progress-json"
 # Maximum number of printed lines that become the result of a command that publishes none.

@@ -9,10 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from oragent._base import package_data
 from oragent._base.terminal import Terminal
-from oragent.evaluation.problem import find_project_root
-from oragent.sandbox.limits import count_processors
 
 console = Terminal()
 
@@ -115,7 +112,7 @@ def with_options(
 
 
 def _build_solve_limits(chosen: dict[str, Any]) -> object:
-    from oragent.modelling.operations import SolveLimits
+    from oragent.modelling.operations.outcomes import SolveLimits
 
     return SolveLimits(seconds=chosen.pop("time"), **chosen)
 
@@ -127,7 +124,13 @@ with_solve_options = with_options("limits", SOLVE_OPTIONS, _build_solve_limits)
 def bench_workers(cases: str) -> Any:
     """Return the option for the number of cases that run at the same time; 0 becomes a number here."""
     text = f"{cases} at once; 0 is as many as there are cores."
-    return typer.Option(min=0, help=text, callback=lambda workers: workers or count_processors())
+    return typer.Option(min=0, help=text, callback=_count_workers)
+
+
+def _count_workers(workers: int) -> int:
+    from oragent.sandbox.limits import count_processors
+
+    return workers or count_processors()
 
 
 def print_text(text: str) -> None:
@@ -152,6 +155,9 @@ def split_names(text: str) -> list[str]:
 
 def problem_names(incomplete: str) -> list[str]:
     """Return the names of problems with a prefix, for shell completion."""
+    from oragent._base import package_data
+    from oragent.evaluation.problem import find_project_root
+
     project_folders = [path.parent for path in find_project_root().glob("problems/*/problem.yaml")]
     names = {folder.name for folder in (*project_folders, *package_data.shipped_problems())}
     return sorted(name for name in names if name.startswith(incomplete))

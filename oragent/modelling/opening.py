@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.capture.program import ProgramOutcome, capture_program
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
@@ -14,6 +15,9 @@ from oragent.modelling.files.indexed_files import read_indexed
 from oragent.modelling.files.model_files import read
 from oragent.modelling.scheduling.files import is_schedule, read_schedule
 from oragent.modelling.scheduling.schedule_model import schedule_to_milp
+
+if TYPE_CHECKING:
+    from oragent.modelling.capture.program import CapturedProgram
 
 PROGRAM = ".py"
 # Names of models in the folder of a run. The first existing file is used.
@@ -83,12 +87,14 @@ def _model_of_run(folder: Path) -> Path:
 
 
 def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) -> IndexedModel:
-    captured = capture_program(path, data_folder=data_folder)
+    # Few models are programs, and capture imports the sandbox.
+    capture = import_module("oragent.modelling.capture.program")
+    captured: CapturedProgram = capture.capture_program(path, data_folder=data_folder)
     shown = plain(str(path), 200)
     solved = captured.models[-1] if captured.models else None
     if solved is None or solved.model is None:
         reason = captured.reason if solved is None else solved.reason
-        if captured.outcome is not ProgramOutcome.ENDED:
+        if captured.outcome is not capture.ProgramOutcome.ENDED:
             last = captured.stderr.strip().splitlines()[-1:] or [captured.reason]
             reason = f"the program ended with: {plain(last[0], SHOWN)}"
         raise ModellingError(f"{shown}: {reason}")

@@ -2,14 +2,18 @@
 
 import errno
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from oragent.cli import app as command_line
-from oragent.cli.app import PANELS, app
+from oragent.cli.app import app
+from oragent.cli.commands import COMMANDS as TABLE
+from oragent.cli.commands import PANELS
 
 GROUP = get_command(app)
 COMMANDS = sorted(GROUP.commands)
@@ -31,6 +35,25 @@ def test_commands_are_grouped_by_product() -> None:
         section = text[text.index(f"─ {panel} ─") :].partition("╰")[0]
         assert re.search(rf"^│ {command} ", section, re.MULTILINE)
     assert "─ Commands ─" not in text
+
+
+def test_the_table_of_commands_says_what_each_command_says() -> None:
+    shown = {entry.name: entry.help for entry in TABLE}
+    assert shown == {name: " ".join(command.help.split("\n\n")[0].split()) for name, command in GROUP.commands.items()}
+    assert {entry.panel for entry in TABLE} == set(PANELS)
+
+
+@pytest.mark.parametrize(("words", "most"), [(["--help"], 60), (["solve", "model.lp"], 90)], ids=["help", "solve"])
+def test_a_command_imports_few_modules(words: list[str], most: int, tmp_path: Path) -> None:
+    """Slow starts come from modules that a command does not need."""
+    (tmp_path / "model.lp").write_text("max\n obj: 2 x + y\nst\n c: x + y <= 4\nend\n")
+    script = (
+        "import sys\nfrom oragent.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "print(sum(name.partition('.')[0] == 'oragent' for name in sys.modules), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert 0 < int(ended.stderr) <= most
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import oragent.cli.app as app
-from oragent.api import documents
+from oragent._base import documents
 from oragent.authoring import scaffold
 from oragent.cli.json_output import with_json
 

@@ -4,9 +4,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from oragent._base.documents import JsonValue, dump_json, to_plain
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import escape_text, shorten_middle
-from oragent.api.documents import JsonValue, dump_json, to_plain
 
 # Maximum number of characters of an answer.
 MAX_CHARACTERS = 9_000

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from oragent import __version__
 from oragent._base.distribution import extra_install_command
+from oragent._base.documents import describe_error, dump_json
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.text_format import one_line
-from oragent.api.documents import describe_error, dump_json
 from oragent.api.mcp import resources
 from oragent.api.mcp.answers import hide_secrets, write_answer
 from oragent.api.mcp.formulate_tools import formulate_tools

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.capture.snapshot import FORMAT, MemberKey
-from oragent.modelling.data.features import ModelFeatures
+from oragent.modelling.data.features import ModelFeatures, features_adapter
 from oragent.modelling.data.intervals import PlanInterval, read_intervals
 from oragent.modelling.files.flat_json import validation_line
 
@@ -27,7 +27,6 @@ MAX_UNIT_LENGTH = 20
 # Maximum number of labels of a key.
 MAX_KEY_LABELS = 12
 TARGETS = ("cost", "rhs", "entry", "low", "high")
-FEATURES = TypeAdapter(ModelFeatures[int])
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ def _features(data: Any, count: int) -> ModelFeatures[int]:
     if not isinstance(data, Mapping) or _size(data, MAX_PARTS) < 0:
         raise ValueError("too many parts")
     try:
-        features = FEATURES.validate_python(data)
+        features = features_adapter(int).validate_python(data)
     except ValidationError as problem:
         raise ModellingError(validation_line(problem, "features")) from None
     named = list(features.keys())

@@ -6,14 +6,16 @@ Every part refers to variables by key, which is the name in a ``Milp`` and the p
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import pairwise
-from typing import ClassVar, Generic, Protocol, TypeVar
-
-from pydantic import ConfigDict
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.model_values import Relation, Sense, check_choice, check_finite, require_name
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict, TypeAdapter
 
 Key = TypeVar("Key", bound=Hashable)
 NewKey = TypeVar("NewKey", bound=Hashable)
@@ -21,7 +23,7 @@ PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
 # Function that returns the value of a variable by its key.
 Lookup = Callable[[Key], float]
 # Unknown keys in a file are errors.
-STRICT = ConfigDict(extra="forbid")
+STRICT: "ConfigDict" = {"extra": "forbid"}
 
 
 def exceeded(value: float, relation: Relation, rhs: float) -> float:
@@ -35,7 +37,7 @@ def exceeded(value: float, relation: Relation, rhs: float) -> float:
 class QuadraticTerm(Generic[Key]):
     """The product of two variables, or the square of one, with a coefficient."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     first: Key
     second: Key
@@ -62,7 +64,7 @@ class QuadraticTerm(Generic[Key]):
 class QuadraticRow(Generic[Key]):
     """Constraint with quadratic terms."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     # Linear terms.
@@ -95,7 +97,7 @@ class QuadraticRow(Generic[Key]):
 class Indicator(Generic[Key]):
     """A linear row that holds when a binary variable is 1, or when it is 0."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     binary: Key
@@ -130,7 +132,7 @@ class Indicator(Generic[Key]):
 class OrderedSet(Generic[Key]):
     """Special ordered set: at most one nonzero member (kind 1), or at most two adjacent ones (kind 2)."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     kind: int
@@ -173,7 +175,7 @@ class OrderedSet(Generic[Key]):
 class SemiContinuous(Generic[Key]):
     """Variable that is 0 or between its bounds."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     variable: Key
 
@@ -190,7 +192,7 @@ class SemiContinuous(Generic[Key]):
 class PiecewiseLinear(Generic[Key]):
     """Variable that is a piecewise linear function of another one, defined between the first and the last point."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     input: Key
@@ -234,7 +236,7 @@ class PiecewiseLinear(Generic[Key]):
 class Absolute(Generic[Key]):
     """Variable that is the absolute value of another one."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     input: Key
@@ -261,7 +263,7 @@ class Absolute(Generic[Key]):
 class Extreme(Generic[Key]):
     """Variable that is the largest or smallest of others and of a constant."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     output: Key
@@ -297,7 +299,7 @@ class Extreme(Generic[Key]):
 class BinaryProduct(Generic[Key]):
     """Variable that is the product of binary variables: 1 if all of them are 1."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     output: Key
@@ -327,7 +329,7 @@ class BinaryProduct(Generic[Key]):
 class SoftRow(Generic[Key]):
     """Row of the model that may be violated at a penalty, in the objective's unit per unit of the row."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     # Key of the row.
     row: Key
@@ -351,7 +353,7 @@ class FurtherObjective(Generic[Key]):
     priority 0 and weight 1. An objective with weight 0 is only computed.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     terms: Mapping[Key, float] = field(hash=False)
@@ -406,7 +408,7 @@ class FeaturePart(Protocol[PartKey]):
 class ModelFeatures(Generic[Key]):
     """All nonlinear parts of a model; empty for a linear model."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     # Quadratic terms of the objective, added to its linear terms.
     quadratic: tuple[QuadraticTerm[Key], ...] = ()
@@ -478,3 +480,11 @@ def _check_row(part: QuadraticRow[Key] | Indicator[Key], what: str) -> None:
         check_finite(coefficient, f"{where}: a coefficient")
     object.__setattr__(part, "relation", check_choice(Relation, part.relation, f"{where}: relation"))
     object.__setattr__(part, "rhs", check_finite(part.rhs, f"{where}: right-hand side"))
+
+
+@cache
+def features_adapter(key: type[Key]) -> "TypeAdapter[ModelFeatures[Key]]":
+    """Return the validator of features by name (``str``) or by position (``int``). Most models need none."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ModelFeatures[key])  # type: ignore[valid-type]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base.errors import ModellingError
@@ -73,6 +72,8 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
     path = model_path.with_name(model_path.name + SUFFIX)
     if not path.is_file():
         return FamilyCorrections()
+    import yaml
+
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ModellingError(f"{plain(str(path), 200)}: larger than {MAX_FILE_BYTES:,} bytes")

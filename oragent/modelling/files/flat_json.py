@@ -8,18 +8,18 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted
-from oragent.modelling.data.features import ModelFeatures
+from oragent.modelling.data.features import ModelFeatures, features_adapter
 from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Row, Variable, check_finite
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows", "features"}
-FEATURES: TypeAdapter[ModelFeatures[str]] = TypeAdapter(ModelFeatures[str])
 OBJECTIVE = {field.name for field in fields(Objective)}
 VARIABLE = {field.name for field in fields(Variable)}
 ROW = {field.name for field in fields(Row)}
@@ -88,19 +88,21 @@ def to_dict(milp: Milp) -> dict[str, Any]:
 
 def features_to_dict(features: ModelFeatures[str]) -> dict[str, Any]:
     """Turn features into plain data, without empty fields."""
-    plain_features: dict[str, Any] = FEATURES.dump_python(features, mode="json", exclude_defaults=True)
+    plain_features: dict[str, Any] = features_adapter(str).dump_python(features, mode="json", exclude_defaults=True)
     return plain_features
 
 
 def features_from_dict(data: object) -> ModelFeatures[str]:
     """Read features from the result of ``features_to_dict``. ``ModellingError`` names the first wrong part."""
+    from pydantic import ValidationError
+
     try:
-        return FEATURES.validate_python(data)
+        return features_adapter(str).validate_python(data)
     except ValidationError as problem:
         raise ModellingError(validation_line(problem, "features")) from None
 
 
-def validation_line(problem: ValidationError, what: str) -> str:
+def validation_line(problem: "ValidationError", what: str) -> str:
     """Return one line about data that pydantic rejects: the first unknown key, or else the first error."""
     errors = problem.errors()
     first = next((error for error in errors if error["type"] == "unexpected_keyword_argument"), errors[0])

@@ -10,11 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain
-from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.features import QuadraticTerm, features_adapter
 from oragent.modelling.data.flat_model import Relation, Sense, check_choice
 from oragent.modelling.data.indexed import (
     RELATION_CODES,
@@ -34,7 +34,6 @@ from oragent.modelling.data.names import FamilyCorrections, from_milp
 from oragent.modelling.files.flat_json import check_keys, from_dict, load_json, validation_line
 
 VERSION = 2
-FEATURES = TypeAdapter(ModelFeatures[int])
 TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns"}
 TOP |= {"matrix", "features"}
 NEEDED = {"version", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns", "matrix"}
@@ -75,7 +74,7 @@ def is_version_2(data: object) -> bool:
 
 def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
     """Turn a model into lists, dicts, texts and finite numbers."""
-    features = FEATURES.dump_python(model.features, mode="json", exclude_defaults=True)
+    features = features_adapter(int).dump_python(model.features, mode="json", exclude_defaults=True)
     return {
         "version": VERSION,
         "name": model.name,
@@ -139,7 +138,7 @@ def indexed_from_dict(data: object) -> IndexedModel:
             rhs=_read_linked(matrix["rhs"], "rhs"),
             flat_columns=tuple(map(str, columns.get("names", ()))),
             flat_rows=tuple(map(str, matrix.get("names", ()))),
-            features=FEATURES.validate_python(model.get("features", {})),
+            features=features_adapter(int).validate_python(model.get("features", {})),
         )
     except ValidationError as problem:
         raise ModellingError(validation_line(problem, "features")) from None

@@ -4,9 +4,7 @@ import csv
 import gzip
 import io
 import json
-import os
 import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,21 +18,18 @@ from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.files.flat_json import from_dict, from_json, load_json, point_from_json, solution_dict, to_json
 from oragent.modelling.files.indexed_json import indexed_from_dict, is_version_2
+from oragent.modelling.files.reading_process import REFUSED
 from oragent.modelling.files.sol_files import read_sol, write_sol
-from oragent.modelling.files.text_forms import FORMS, from_text, to_text
+from oragent.modelling.files.text_forms import FORMS, to_text
 from oragent.sandbox.children import ChildLimits, run_python
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
-CHILD = "import sys; from oragent.modelling.files.model_files import read_stdin; sys.exit(read_stdin(sys.argv[1]))"
+CHILD = "import sys; from oragent.modelling.files.reading_process import read_stdin; sys.exit(read_stdin(sys.argv[1]))"
 # CPU seconds of a reading process, plus one second per megabyte.
 PATIENCE_S = 10.0
-
-
 # Memory limit of a reading process, in bytes.
 MEMORY = 4 << 30
-# Exit code for a text that is not a model. Any other code means that the reader crashed.
-REFUSED = 3
 ENDINGS = (".csv", ".json", ".sol")
 PACKED = ".gz"
 # Window size that makes zlib expect a gzip header.
@@ -149,20 +144,6 @@ def _read_in_child(content: bytes, form: str) -> Milp:
     if ended.returncode:
         raise ModellingError(f"HiGHS's reader crashed (exit code {ended.returncode}): the file is broken")
     return from_json(ended.stdout)
-
-
-def read_stdin(form: str) -> int:
-    """Parse stdin. Write a one-line error to stderr, and suppress HiGHS's output."""
-    answer = os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    try:
-        answer_text = to_json(from_text(sys.stdin.buffer.read().decode(), form))
-    except (UnicodeDecodeError, ModellingError) as problem:
-        print("not a text in UTF-8" if isinstance(problem, UnicodeDecodeError) else problem, file=sys.stderr)
-        return REFUSED
-    with os.fdopen(answer, "w", encoding="utf-8") as out:
-        out.write(answer_text)
-    return 0
 
 
 def check_ending(path: Path) -> None:

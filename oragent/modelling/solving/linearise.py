@@ -6,6 +6,7 @@ Indicators take their constants from bounds that the rows imply, which keeps the
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from oragent.modelling.data.features import (
 )
 from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable, VariableKind, free_name
 from oragent.modelling.solving.back_ends.protocol import Ability
-from oragent.modelling.solving.back_ends.registry import solvers_able
 from oragent.modelling.solving.tightening import implied_bounds
 
 Terms = Mapping[int, float]
@@ -459,4 +459,6 @@ def is_convex(quadratic: Iterable[QuadraticTerm[int]], sign: float) -> bool:
 
 
 def _able(ability: Ability) -> str:
-    return ", ".join(solvers_able(frozenset({ability})))
+    # The registry looks for back ends of other packages, which only the message needs.
+    registry = import_module("oragent.modelling.solving.back_ends.registry")
+    return ", ".join(registry.solvers_able(frozenset({ability})))

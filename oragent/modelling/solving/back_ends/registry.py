@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted
-from oragent.modelling.solving.back_ends.command import CommandSolver
 from oragent.modelling.solving.back_ends.gurobi import GurobiSolver
 from oragent.modelling.solving.back_ends.highs import HighsSolver
 from oragent.modelling.solving.back_ends.mathopt import MATHOPT_SOLVERS, MathOptSolver
@@ -42,7 +42,10 @@ def find_solver(name: str = DEFAULT) -> Solver:
         ModellingError: No back end has this name, or a registered one cannot be loaded.
     """
     if name.startswith(COMMAND_PREFIX):
-        return CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
+        # It runs in the sandbox, which few solves need.
+        command = import_module("oragent.modelling.solving.back_ends.command")
+        solver: Solver = command.CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
+        return solver
     solvers = _known_solvers()
     if name.lower() in solvers:
         return solvers[name.lower()]
