@@ -162,7 +162,7 @@ def apply_edits(text: str, parent: str) -> str:
     """Apply the edits of a reply to ``parent``, one after the other.
 
     Lines are compared exactly. If nothing matches, white space is ignored, and the replacement takes the indentation of
-    the lines found. The first match is replaced.
+    the lines found. The first match is replaced. If no lines match, a text that occurs exactly once is replaced.
 
     Raises:
         ReplyError: An edit is incomplete, or its lines are not in the parent.
@@ -219,9 +219,17 @@ def _replace_lines(lines: list[str], edit: TextEdit) -> list[str] | None:
         [_squeeze_spaces(text_line) for text_line in lines], [_squeeze_spaces(text_line) for text_line in search]
     )
     if start is None:
-        return None
+        return _replace_within_line(lines, edit)
     moved = _reindent_lines(_trim_blank_lines(edit.replace), _indentation_of(search[0]), _indentation_of(lines[start]))
     return lines[:start] + moved + lines[start + len(search) :]
+
+
+def _replace_within_line(lines: list[str], edit: TextEdit) -> list[str] | None:
+    """Return the lines after an edit whose text occurs exactly once in the parent, also inside a line; else None."""
+    text, search = "\n".join(lines), "\n".join(_trim_blank_lines(edit.search)).strip()
+    if text.count(search) != 1:
+        return None
+    return text.replace(search, "\n".join(_trim_blank_lines(edit.replace)).strip()).split("\n")
 
 
 def _find_lines(lines: list[str], searched_lines: list[str]) -> int | None:

@@ -16,6 +16,7 @@ from oragent.evaluation.problem import Problem
 from oragent.ledger import LedgerCase, RecordedReply
 from oragent.ledger.case import wait_for_all
 from oragent.llm.model import Message
+from oragent.programs.blocks import NEAREST
 from oragent.programs.inspection import fit_to_frame
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
@@ -420,7 +421,8 @@ class RoundContext:
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Record a reply without a usable program, because it cost tokens and reports count it."""
-        rejected = self.context.scoring.reject(text, why.split("\n", 1)[0])
+        # The lines that follow are for the model, which wrote the program.
+        rejected = self.context.scoring.reject(text, why.split("\n", 1)[0].removesuffix(NEAREST).rstrip(". "))
         return self.add_candidate(text, rejected, parents, origin, call)
 
     def add_candidate(

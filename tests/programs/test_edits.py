@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ReplyError
 from oragent.llm import extract_code
+from oragent.programs.blocks import apply_edits
 
 PARENT = """import numpy as np
 
@@ -102,3 +103,17 @@ def test_any_line_of_any_parent_can_be_replaced(data: st.DataObject) -> None:
     margin = data.draw(st.sampled_from(["", "  ", "    ", "\t"]))  # however the model indents it
     reply = edit(margin + lines[row].strip(), f"{margin}delta = 5")
     assert extract_code(reply, "heuristics", "\n".join(lines)) == "\n".join(changed) + "\n"
+
+
+def test_a_text_that_occurs_once_is_replaced_inside_its_line() -> None:
+    parent = "def f(x):\n    return 2 * x + 1\n"
+    assert apply_edits(edit("2 * x", "3 * x"), parent) == "def f(x):\n    return 3 * x + 1\n"
+    assert (
+        apply_edits(edit("x):\n    return 2", "x, y=5):\n    return y"), parent)
+        == "def f(x, y=5):\n    return y * x + 1\n"
+    )
+
+
+def test_a_text_that_occurs_twice_inside_lines_is_not_replaced() -> None:
+    with pytest.raises(ReplyError):
+        apply_edits(edit("2 * x", "3 * x"), "def f(x):\n    y = 2 * x + 1\n    return 2 * x + y\n")

@@ -639,3 +639,64 @@ def test_a_uses_line_copies_functions_of_earlier_programs(
     prompts = [prompt for _, prompt, _ in model.asked]
     assert "USES:" not in prompts[0]
     assert "- `near(x)`" in prompts[1]
+
+
+WRONG_EDIT = """PROGRAM: off by one
+IDEA: One less.
+<<<<<<< SEARCH
+    return helper (y) * 2
+=======
+    return helper(x) - 1
+>>>>>>> REPLACE
+"""
+RIGHT_EDIT = WRONG_EDIT.replace("return helper (y) * 2", "return x * 2.0").replace("helper(x) - 1", "x * 3.0")
+
+
+def test_parts_that_cannot_be_used_are_repaired_by_one_call_and_every_part_is_accounted_for(begun) -> None:
+    broken = "PROGRAM: broken\n```python\ndef guess(x:\n```"
+    reply = f"{part(60, 'sixty')}\n{WRONG_EDIT}\n{broken}\n{part('1 / 0', 'raises')}"
+    model = Players(idea=reply, experiment=part(70, "later"), repair=f"{RIGHT_EDIT}\n{broken}", debug="no")
+    folder = begun(*ACTIONS, "budget.model_calls=5", "strategy.window=1")
+    search(folder, model)
+    (repair,) = model.prompts("repair")[:1]
+    assert "off by one" in repair
+    assert "broken" in repair
+    assert "sixty" not in repair
+    assert "    return x * 2.0" in repair
+    with Store(folder.database, readonly=True) as store:
+        first = [record.candidate for record in store.records(1)]
+    assert [candidate.score for candidate in first if candidate.score is not None] == [40, 91]
+    # The repaired program belongs to the call that wrote it.
+    assert {candidate.call for candidate in first if candidate.score == 91} != {first[0].call}
+    (later,) = model.prompts("experiment")[:1]
+    section = later.partition("What became of the programs")[2].partition("\n\n")[0]
+    assert [line.partition(":")[0] for line in section.split("\n")[1:] if line.startswith("- ")] == [
+        "- 'sixty'",
+        "- 'off by one'",
+        "- 'broken'",
+        "- 'raises'",
+    ]
+    assert "syntax error" in section
+    assert "division by zero" in section
+
+
+def test_an_edit_that_stays_wrong_is_shown_with_the_nearest_lines_and_stored_without_a_torn_sentence(begun) -> None:
+    wrong = WRONG_EDIT.replace("return helper (y) * 2", "return x * 2.5")
+    model = Players(idea=f"{part(60)}\n{wrong}", experiment=part(70), repair=wrong)
+    folder = begun(*ACTIONS, "budget.model_calls=4", "strategy.window=1")
+    search(folder, model)
+    with Store(folder.database, readonly=True) as store:
+        (rejected,) = [one.candidate for one in store.records(1) if one.candidate.evaluation.status is Status.REJECTED]
+    assert "nearest lines" not in rejected.evaluation.message
+    assert rejected.evaluation.message.startswith("SEARCH/REPLACE block 1 of 1")
+    (later,) = model.prompts("experiment")[:1]
+    section = later.partition("What became of the programs")[2].partition("\n\n")[0]
+    assert "nearest lines of the parent are:\n    return x * 2.0" in section
+    # Only the first prompt after the reply shows it.
+    assert all("off by one" not in prompt for prompt in model.prompts("experiment")[1:])
+
+
+def test_without_repairs_a_part_that_cannot_be_used_costs_no_call(begun) -> None:
+    model = Players(idea=f"{part(60)}\n{WRONG_EDIT}", experiment=part(70))
+    search(begun(*ACTIONS, "budget.model_calls=2", "or_agent.debugging=0"), model)
+    assert not model.prompts("repair")

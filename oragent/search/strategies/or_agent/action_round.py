@@ -1,14 +1,16 @@
 """A round of one action: one call that writes several programs, or a parameter sweep without a call."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError
+from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError, ReplyError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.job import KEPT_METRIC
+from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.helper_functions import list_helpers
 from oragent.programs.inspection import documentation
 from oragent.programs.kept_arrays import MAX_BYTES
@@ -92,6 +94,10 @@ MIN_SETTINGS_PER_NUMBER = 2
 MAX_ROUND_CALLS = 4
 # Kind of notes that hold the results of probes after the last prompt of a round.
 MEASURED_NOTE = "measured"
+# Kind of notes that say what became of each program of a reply, for the next prompt.
+OUTCOME_NOTE = "outcomes"
+# Maximum number of characters of the message about a program that was not scored.
+MAX_COMPLAINT = 1500
 # Kind of notes that hold the label of a probe on the first line, then its program.
 PROBE_NOTE = "probe program"
 # Number of latest probes whose programs a reply may edit.
@@ -293,6 +299,8 @@ def _has_time(run: RoundContext, seconds: float | None) -> bool:
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
     parents = _choose_parents(run, action, best)
     base = _shown_text(run, parents[-1]) if parents else None
+    outcomes: list[str] = []
+    results: list[str] = []
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MAX_ROUND_CALLS
     measured, beside = _recall_measured(run), None
     if run.style == "strong":
@@ -302,38 +310,88 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
     # Ask again after a reply that contains only probes.
     for _ in range(asks):
         count = _program_count(run, action)
-        messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(measured), example))
+        shown = [*_recall_outcomes(run), *measured]
+        messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(shown), example))
         probes = _probe_sources(run)
         read = partial(read_drafts, run, base=base, limit=2 * count, probes=probes, libraries=library_programs(run))
         complain = partial(repair_request, run)
         answer = await ask_and_read(run, role, messages, read, complain, run.temperature(role))
         if answer.value is None:
             run.reject(answer.reply.text, answer.problem, [parent.id for parent in parents], role, answer.reply.call)
-            return
+            outcomes.append(f"- the reply: {_describe_rejection(answer.problem)}")
+            results = []
+            break
         if lesson := read_lesson(answer.reply.text):
             run.note(LESSON, lesson)
         drafts = answer.value[: count + sum(draft.is_probe for draft in answer.value)]
+        drafts, calls = await _repair_drafts(run, drafts, answer.reply.call, base, read)
         if beside is None and any(draft.is_probe for draft in drafts):
             beside = await _practice_score(run)
         labels = _label_probes(run, drafts)
-        work = partial(_try_draft, parents=parents, role=role, call=answer.reply.call, beside=beside)
+        work = partial(_try_draft, parents=parents, role=role, beside=beside)
         islands = [at % run.archive.islands for at in range(len(drafts))] if action is ActionKind.OPENING else []
-        results = [
-            *filter(
-                None,
-                await run.fork(
-                    [partial(work, draft=draft, label=label) for draft, label in zip(drafts, labels, strict=True)],
-                    islands,
-                ),
-            )
+        works = [
+            partial(work, draft=draft, label=label, call=call)
+            for draft, label, call in zip(drafts, labels, calls, strict=True)
         ]
+        tried = await run.fork(works, islands)
+        outcomes += [
+            f"- {draft.name}: {part.outcome}" for draft, part in zip(drafts, tried, strict=True) if part.outcome
+        ]
+        results = [part.report for part in tried if part.report]
         measured = [*measured, *results] if run.settings.strategy.practice is not None else results
-        if not results:
-            return
-        if any(not draft.is_probe for draft in drafts):
+        if not results or any(not draft.is_probe for draft in drafts):
             break
     # No prompt has shown these results yet.
-    run.note(MEASURED_NOTE, "\n\n".join(results))
+    if outcomes:
+        run.note(OUTCOME_NOTE, "\n".join(outcomes))
+    if results:
+        run.note(MEASURED_NOTE, "\n\n".join(results))
+
+
+def _describe_rejection(problem: str) -> str:
+    return f"not scored, because it cannot be used: {problem[:MAX_COMPLAINT]}"
+
+
+async def _repair_drafts(
+    run: RoundContext,
+    drafts: list[ProgramDraft],
+    call: int,
+    base: str | None,
+    read: Callable[[str], list[ProgramDraft]],
+) -> tuple[list[ProgramDraft], list[int]]:
+    """Ask once for all parts of a reply that cannot be used; return the parts, and the call of each."""
+    calls = [call] * len(drafts)
+    broken = [at for at, draft in enumerate(drafts) if not draft.source and draft.text.strip()]
+    if not broken or not run.own.debugging:
+        return drafts, calls
+    parts = [
+        f"{'PROBE' if drafts[at].is_probe else 'PROGRAM'}: {drafts[at].title}\n{fence_text(drafts[at].text)}\n"
+        f"It cannot be used: {drafts[at].problem[:MAX_COMPLAINT]}"
+        for at in broken
+    ]
+    program = "(none)" if base is None else fence_text(base.strip(), language_tag(base))
+    text = fill_template("or_agent_wave_repair", run.style, parts="\n\n".join(parts), program=program)
+    try:
+        reply = await run.ask("repair", task_messages(run, text), run.temperature("code"))
+        repaired = [draft for draft in await asyncio.to_thread(read, reply.text) if draft.source]
+    except (ReplyError, BudgetExhausted):
+        return drafts, calls
+    by_title = {draft.title: draft for draft in repaired}
+    for at, following in zip(broken, [*repaired, *[None] * len(broken)], strict=False):
+        draft = by_title.get(drafts[at].title) or (following if len(repaired) == len(broken) else None)
+        if draft is not None:
+            first = drafts[at]
+            idea, axes = first.idea or draft.idea, draft.axes
+            drafts[at] = replace(draft, title=first.title, idea=idea, axes=axes, is_probe=first.is_probe)
+            calls[at] = reply.call
+    return drafts, calls
+
+
+def _recall_outcomes(run: RoundContext) -> list[str]:
+    """Return what became of the programs of the latest replies, as one text; none if there are no programs."""
+    texts = [note.text for note in run.recall(OUTCOME_NOTE) if note.round >= _first_shown_round(run)]
+    return ["\n".join(["What became of the programs of the latest reply:", *texts])] if texts else []
 
 
 def _join_measured(measured: Sequence[str]) -> str:
@@ -366,12 +424,19 @@ def _label_probes(run: RoundContext, drafts: Sequence[ProgramDraft]) -> list[str
 
 def _recall_measured(run: RoundContext) -> list[str]:
     notes = run.recall(MEASURED_NOTE) if run.settings.strategy.practice is not None else []
-    # A sweep has no prompt, so it leaves the measurements of the rounds before it to the next one.
+    return [note.text for note in notes if note.round >= _first_shown_round(run)]
+
+
+def _first_shown_round(run: RoundContext) -> int:
+    """Return the first round whose results the next prompt shows.
+
+    A sweep has no prompt, so it leaves the results of the rounds before it to the next one.
+    """
     sweeps = {note.round for note in run.recall(ACTION) if ActionRecord.load(note.text).action is ActionKind.SWEEP}
     first = run.number - run.window
     while first in sweeps:
         first -= 1
-    return [note.text for note in notes if note.round >= first]
+    return first
 
 
 def _program_count(run: RoundContext, action: ActionKind) -> int:
@@ -517,6 +582,16 @@ def _shown_text(run: RoundContext, elite: Elite) -> str:
     return elite.source
 
 
+@dataclass(frozen=True)
+class _TriedPart:
+    """What the next prompt shows of a part of a reply."""
+
+    # Measurements; empty if there are none.
+    report: str
+    # Score or failure, on one line; empty for a probe.
+    outcome: str
+
+
 async def _try_draft(
     run: RoundContext,
     draft: ProgramDraft,
@@ -525,15 +600,17 @@ async def _try_draft(
     call: int,
     beside: float | None,
     label: str,
-) -> str:
-    """Probe or score a part of a reply; return the measurements, which the next prompt shows."""
+) -> _TriedPart:
+    """Probe or score a part of a reply; return what the next prompt shows."""
     ids = [parent.id for parent in parents]
     if not draft.source:
         run.reject(draft.text, draft.problem, ids, role, call)
-        return ""
+        return _TriedPart("", _describe_rejection(draft.problem))
+    candidate: Candidate | None = None
     try:
         if draft.is_probe:
-            return _describe_probe(run, draft, label, await run.experiments.probe(draft.source, ids, call), beside)
+            probed = await run.experiments.probe(draft.source, ids, call)
+            return _TriedPart(_describe_probe(run, draft, label, probed, beside), "")
         like = parents[-1] if parents else None
         if draft.axes:
             prepared = await _sweep(run, draft.source, draft.axes, like)
@@ -541,7 +618,8 @@ async def _try_draft(
             prepared = await _calibrate(run, draft.source)
         if prepared.problem:
             run.reject(prepared.source, prepared.problem, ids, role, call)
-            return f"The program {draft.title!r} was not scored: {prepared.problem}.\n{prepared.report}"
+            report = f"The program {draft.title!r} was not scored: {prepared.problem}.\n{prepared.report}"
+            return _TriedPart(report, "not scored, as said below")
         candidate = await run.evaluate(prepared.source, ids, role, call)
         set_title(run, candidate.source, draft.title)
         if lowered := _lower_work(run, candidate):
@@ -551,18 +629,18 @@ async def _try_draft(
             candidate = await debug_program(run, candidate, min(run.own.debugging, 1))
             set_title(run, candidate.source, draft.title)
     except BudgetExhausted:
-        return ""
+        if candidate is None:
+            return _TriedPart("", "not scored, because the budget was used up")
+        return _TriedPart("", prompt_sections.describe_outcome(candidate))
     if prepared.report and draft.axes:
         report = f"Swept on {experiment_words(run)}:\n{prepared.report}"
     else:
         report = prepared.report
     if candidate.score is not None:
         remember_account(run, candidate.source, Idea(draft.title, draft.idea or draft.title), report=report)
-    if not report:
-        return ""
     # The next prompt reports it for every parent.
     outcome = prompt_sections.describe_outcome(candidate)
-    return f"What the numbers of {draft.title!r} ({outcome}) taught. {report}"
+    return _TriedPart(f"What the numbers of {draft.title!r} ({outcome}) taught. {report}" if report else "", outcome)
 
 
 def _lower_work(run: RoundContext, candidate: Candidate) -> str:

@@ -127,6 +127,11 @@ class ProgramDraft:
     # True if the program is only run for its printed output.
     is_probe: bool = False
 
+    @property
+    def name(self) -> str:
+        """Title in quotes, or a description of a part without one."""
+        return repr(self.title) if self.title else "a part without a title"
+
 
 def read_drafts(
     run: RoundContext,
