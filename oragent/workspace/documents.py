@@ -24,7 +24,11 @@ LIMITS = ChildLimits(wall_s=120, cpu_s=20, memory=1 << 30)
 BODY = "word/document.xml"
 TOKEN = re.compile(r"<w:t(?: [^>]*)?>(?P<text>[^<]*)</w:t>|(?P<tab><w:tab/>|</w:tc>)|(?P<line></w:p>|<w:br/>|</w:tr>)")
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
-TAG = re.compile(r"<[^<>]{0,2000}>")
+# Elements without text for readers, and ends of lines and cells in HTML.
+UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(style|script|head)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+LINE_END = re.compile(r"<br\b[^<>]*>|</(?:p|div|tr|li|h\d)\s*>", re.IGNORECASE)
+CELL_END = re.compile(r"</t[dh]\s*>", re.IGNORECASE)
+TAG = re.compile(r"<[^<>]*>")
 CHILD = "from oragent.workspace.documents import print_pdf; print_pdf()"
 
 
@@ -66,11 +70,18 @@ def _mail_text(content: bytes) -> str:
     except (LookupError, UnicodeError, KeyError, ValueError):
         raise WorkspaceError("is an e-mail in an unknown encoding; save its text") from None
     if body is not None and body.get_content_type() == "text/html":
-        text = unescape(TAG.sub("", text))
+        text = _html_text(text)
     heads = [f"{name}: {' '.join(str(message[name]).split())}" for name in HEADERS if message[name]]
     if heads:
         return "\n".join([*heads, "", text.replace("\r\n", "\n")])
     return text
+
+
+def _html_text(html: str) -> str:
+    """Return the text of HTML, a line for each paragraph and row of a table; tabs separate cells."""
+    text = " ".join(UNSEEN.sub("", html).split())
+    text = TAG.sub("", CELL_END.sub("\t", LINE_END.sub("\n", text)))
+    return "\n".join(line.strip() for line in unescape(text).split("\n"))
 
 
 def _pdf_text(content: bytes) -> str:

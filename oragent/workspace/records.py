@@ -3,13 +3,13 @@
 import hashlib
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.flat_model import Milp, Variable
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations.flat_explanation import Topic, explain_infeasible
 from oragent.workspace.reading import read_bytes, read_json, refuse_links, shorten_path
@@ -72,9 +72,21 @@ def make_record(ran: ProgramRun) -> dict[str, Any]:
         "conflict": list(describe_conflict(milp)) if solution.status is SolveStatus.INFEASIBLE else [],
         "variables": {
             name: {"value": solution.values.get(variable.name), "unit": variable.unit}
-            for variable, name in zip(milp.variables, names, strict=True)
+            for variable, name in _sort_columns(zip(milp.variables, names, strict=True), milp)
         },
     }
+
+
+def _sort_columns(columns: Iterable[tuple[Variable, str]], milp: Milp) -> list[tuple[Variable, str]]:
+    """Return columns in the order in which rows name them, the shortest rows first.
+
+    Libraries may sort variables by name; rows have the order of the program, such as that of its months.
+    """
+    order: dict[str, int] = {}
+    for row in sorted(milp.rows, key=lambda row: len(row.terms)):
+        for name in row.terms:
+            order.setdefault(name, len(order))
+    return sorted(columns, key=lambda column: order.get(column[0].name, len(order)))
 
 
 def describe_conflict(milp: Milp) -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 import io
 import json
+import resource
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace import data_edits
+from oragent.workspace import data_edits, documents
 from oragent.workspace.cells import change_cells, read_change
 from oragent.workspace.citations import check_citations
 from oragent.workspace.data_edits import list_edits
@@ -42,6 +44,49 @@ def test_documents_of_offices_are_texts_that_can_be_cited(tmp_path: Path) -> Non
     true = 'It is so [docs/rules.docx:2 "at most 40 t & no more"] [docs/mail.eml:4 "40 t"].'
     assert check_citations(true, list_files(tmp_path)) == ()
     assert len(check_citations('[docs/rules.docx:2 "at most 50 t"]', list_files(tmp_path))) == 1
+
+
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ("<p>At most <b>5</b> t &lt; 6 &amp; more</p><p>next</p>", ["At most 5 t < 6 & more", "next"]),
+        ("Limit 5<br/>12 trucks<BR>3", ["Limit 5", "12 trucks", "3"]),
+        ("<table><tr><td>Paris</td><td>40</td></tr><tr><th>Lyon</th><td>7</td></tr></table>", ["Paris\t40", "Lyon\t7"]),
+        (f"a<img src='{'x' * 5000}'>b", ["ab"]),
+        ("<head><title>t</title></head><style>p { top: 9 }</style><!-- 8 --><script>var x = 7</script>6", ["6"]),
+        ("one\r\ntwo <i>three</i>", ["one two three"]),
+    ],
+)  # fmt: skip
+def test_mails_in_html_have_no_tags_and_keep_lines_apart(html: str, lines: list[str]) -> None:
+    content = b"Subject: x\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()
+    assert decode_text(content, "mail.eml").rstrip("\n").split("\n") == ["Subject: x", "", *lines]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_read"),
+    [
+        ("while True: pass", False),
+        ("blocks = [bytearray(1 << 30) for _ in range(3)]", False),
+        ("print('page 1')", True),
+    ],
+)
+def test_the_process_that_reads_a_pdf_has_limits_of_time_and_memory(
+    body: str, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that needs too much, and one that does not."""
+    pytest.importorskip("pypdf")
+    assert documents.LIMITS.cpu_s is not None
+    assert documents.LIMITS.memory is not None
+    assert (documents.LIMITS.cpu_s <= 60, documents.LIMITS.memory <= 4 << 30) == (True, True)
+    monkeypatch.setattr(documents, "LIMITS", replace(documents.LIMITS, cpu_s=1, wall_s=60))
+    monkeypatch.setattr(documents, "CHILD", body)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    if is_read:
+        assert decode_text(b"%PDF-1.4", "a.pdf") == "page 1\n"
+    else:
+        with pytest.raises(WorkspaceError):
+            decode_text(b"%PDF-1.4", "a.pdf")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10
 
 
 @pytest.mark.parametrize(
