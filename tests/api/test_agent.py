@@ -110,7 +110,7 @@ def test_an_agent_submits_in_episodes_and_its_tokens_and_money_count(root: Path)
     log = (run.folder / "episodes" / "1.log").read_text()
     tools = json.loads(next(line for line in log.splitlines() if line.startswith('{"tools"')))["tools"]
     assert tools == sorted(
-        ["archive", "compare", "describe_problem", "diff", "evaluate", "get_program", "probe", "submit", "sweep"]
+        ["archive", "compare", "describe_problem", "evaluate", "get_program", "probe", "submit", "sweep"]
     )
     assert "Bearer" not in log
     again = subprocess.run(

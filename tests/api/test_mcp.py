@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -24,8 +26,11 @@ need("mcp")
 
 from mcp import Client, ClientSession, StdioServerParameters, stdio_client  # noqa: E402
 
+from oragent.api.mcp import server  # noqa: E402
 from oragent.api.mcp.answers import MAX_CHARACTERS, hide_secrets, write_answer  # noqa: E402
+from oragent.api.mcp.registry import ToolEntry  # noqa: E402
 from oragent.api.mcp.server import make_server, require_token  # noqa: E402
+from oragent.api.mcp.workplace import Workplace  # noqa: E402
 
 SECRET = "sk-a-secret-of-the-environment"
 MODEL = """Maximize
@@ -65,14 +70,16 @@ class Agent:
     """A client that expects JSON from every tool."""
 
     def __init__(self, client) -> None:
-        self._client, self.tokens = client, {}
+        self._client, self.tokens, self.characters = client, {}, []
 
     async def __call__(self, name: str, /, **arguments):
         result = await self._client.call_tool(name, arguments)
         text = result.content[0].text
         self.tokens[name] = estimate_tokens(text)
+        self.characters.append(len(text))
         tree = json.loads(text)
         assert ("error" in tree) == bool(result.is_error), text
+        assert result.structured_content == (None if result.is_error else tree)
         return tree
 
     async def fails(self, name: str, /, **arguments) -> str:
@@ -131,13 +138,15 @@ def test_a_client_drives_a_whole_search_of_a_new_problem(tmp_path: Path) -> None
             assert listed["best"]["id"] == second["id"]
             paired = (await agent("compare", run=run, first="seed", second="best"))["paired"]
             assert paired["gain"] > 0
-            assert "weight**1" in (await agent("diff", run=run, first="seed", second=second["id"]))["text"]
+            assert "weight**1" in (await agent("get_program", run=run, id=second["id"], against="seed"))["text"]
             assert (await agent("get_program", run=run, id=second["id"]))["parents"] == [first["id"]]
             report = await agent("final_report", run=run)
             assert report["test"]["best"]["score"] > report["test"]["seed"]["score"]
             assert (await agent("final_report", run=run))["begun"] == report["begun"]
             assert "final report" in await agent.fails("open_run", run=run)
             assert max(agent.tokens.values()) < 1000, agent.tokens
+            print(sorted(agent.characters))
+            assert median(agent.characters) <= 250
             return run
 
     folder = tmp_path / "outputs" / asyncio.run(search())
@@ -164,7 +173,7 @@ def test_a_killed_server_loses_no_program_and_scores_none_twice(root: Path) -> N
         async with in_memory(root) as agent:
             opened = await agent("open_run", run=run, evaluations=6)
             assert opened["spent"]["evaluations"] == 2
-            assert opened["best"] == "1.0"
+            assert opened["best"]["id"] == "1.0"
             again = await agent("submit", run=run, program=denser(await seed_of(agent), 1))
             assert again["evaluations"]["spent"] == 2
             other = await agent("submit", run=run, program=denser(await seed_of(agent), 2))
@@ -222,12 +231,13 @@ def test_wrong_calls_get_one_line_of_json_and_the_server_goes_on(root: Path) -> 
             assert "200,000" in await agent.fails("probe", problem="sack", program="x" * 5_000_000)
             for path in ("../secret.lp", "/etc/passwd", "model.lp\0"):
                 await agent.fails("model_open", path=path)
-            assert "test" in await agent.fails("evaluate", problem="sack", mode="test")
+            assert "val" in await agent.fails("evaluate", problem="sack", mode="test")
+            assert "seed" in await agent.fails("describe_problem", problem="sack", part="all")
             assert "did you mean" in await agent.fails("describe_problem", problem="sak")
             await agent.fails("new_problem", name="../out")
             await agent.fails("open_run", problem="sack", run="sack/none")
             await agent.fails("no_such_tool")
-            assert (await agent("list_runs"))["total"] == 0
+            assert (await agent("archive"))["total"] == 0
         assert sorted(path.name for path in root.iterdir()) == ["model.lp", "problems"]
 
     asyncio.run(call())
@@ -245,7 +255,7 @@ def test_a_client_solves_explains_and_changes_a_model(root: Path) -> None:
             changed = (await agent("model_ask", model=model, lines=["whatif wood += 1", "keep more"]))["results"]
             assert changed[0]["objective"]["difference"]["value"] == pytest.approx(1.4)
             (root / "plan.json").write_text('{"x": 1, "y": 1}')
-            verified = (await agent("model_verify", model=model, solution="plan.json"))["results"][0]
+            verified = (await agent("model_ask", model=model, lines=['verify "plan.json"']))["results"][0]
             assert verified["feasible"]
             assert verified["objective"]["value"] == pytest.approx(5)
             await agent("model_convert", model=model, to="json", out="changed.json")
@@ -453,13 +463,137 @@ def test_a_problem_text_that_gives_orders_is_data(root: Path) -> None:
         del os.environ["OPENAI_API_KEY"]
 
 
-def test_the_schemas_of_all_tools_have_fewer_than_6000_tokens(tmp_path: Path) -> None:
-    async def count() -> int:
-        every = await make_server(tmp_path).list_tools()
-        assert all(tool.description for tool in every)
-        return sum(estimate_tokens(tool.model_dump_json(exclude_none=True)) for tool in every)
+def test_the_schemas_of_all_tools_have_at_most_4500_tokens(tmp_path: Path) -> None:
+    tools = asyncio.run(make_server(tmp_path).list_tools())
+    assert all(tool.description and tool.output_schema and tool.annotations for tool in tools)
+    assert all(set(tool.output_schema["required"]) for tool in tools)
+    assert 1000 < sum(estimate_tokens(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in tools) <= 4500
 
-    assert 1000 < asyncio.run(count()) < 6000
+
+def test_choices_are_enumerated_and_reading_tools_are_marked(tmp_path: Path) -> None:
+    tools = {tool.name: tool for tool in asyncio.run(make_server(tmp_path).list_tools())}
+    choices = {
+        (name, argument): schema["enum"]
+        for name, tool in tools.items()
+        for argument, schema in tool.input_schema["properties"].items()
+        if "enum" in schema
+    }
+    assert choices == {
+        ("describe_problem", "part"): ["text", "seed", "knowledge"],
+        ("evaluate", "mode"): ["train", "val"],
+        ("model_convert", "to"): ["json", "lp", "mps", "pulp", "pyomo", "gurobipy", "mathopt"],
+    }
+    changing = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
+    assert changing == {
+        "new_problem", "open_run", "run_start", "run_stop", "submit", "harden", "final_report", "model_open", "model_ask",
+        "model_convert", "formulate_verify", "formulate_rerun",
+    }  # fmt: skip
+    again = {name for name in changing if tools[name].annotations.idempotent_hint}
+    assert again == {"open_run", "run_stop", "final_report", "model_convert"}
+
+
+def test_slow_calls_report_progress_and_can_be_cancelled(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "PROGRESS_S", 0.05)
+    begun, ended = [], []
+
+    async def slow_tool(seconds: float) -> object:
+        """Wait."""
+        begun.append(seconds)
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            ended.append(seconds)
+            raise
+        return {"text": ""}
+
+    async def call() -> None:
+        entry = ToolEntry("slow_tool", "Wait.", slow_tool, "text")
+        reports: list[tuple[float, str]] = []
+
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            reports.append((progress, message or ""))
+
+        async with Client(server.build_server(Workplace(root), [entry], "")) as client:
+            result = await client.call_tool("slow_tool", {"seconds": 0.4}, progress_callback=note)
+            assert result.structured_content == {"text": ""}
+            assert len(reports) >= 2
+            assert [progress for progress, _ in reports] == sorted(progress for progress, _ in reports)
+            assert all("slow_tool" in message for _, message in reports)
+            waiting = asyncio.create_task(client.call_tool("slow_tool", {"seconds": 3600}))
+            while 3600 not in begun:
+                await asyncio.sleep(0)
+            waiting.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await waiting
+            while not ended:
+                await asyncio.sleep(0)
+            # The server still answers.
+            assert (await client.call_tool("slow_tool", {"seconds": 0})).structured_content == {"text": ""}
+        assert ended == [3600]
+
+    asyncio.run(asyncio.wait_for(call(), 60))
+
+
+def test_answers_are_short_relative_and_without_empty_fields(tmp_path: Path) -> None:
+    value = {
+        "status": "ok", "score": None, "message": "", "features": [], "third": 1 / 3,
+        "rows": [{"a": None, "b": 0, "c": False}], "exact": {"value": 2.0, "low": 2.0, "high": 2.0},
+        "open": {"value": None, "low": 2.5, "high": None}, "file": str(tmp_path / "x.lp"), "folder": str(tmp_path),
+    }  # fmt: skip
+    assert json.loads(write_answer(value, ("status", "score"), tmp_path)) == {
+        "status": "ok", "score": None, "third": 0.3333333333, "rows": [{"b": 0, "c": False}],
+        "exact": {"value": 2}, "open": {"low": 2.5}, "file": "x.lp", "folder": ".",
+    }  # fmt: skip
+
+
+def test_errors_name_the_verbs_and_no_path_outside_of_the_folder(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            model = (await agent("model_open", path="model.lp"))["model"]
+            message = await agent.fails("model_ask", model=model, lines=["optimise"])
+            assert {"solve", "whatif", "most", "conflict"} <= set(re.findall(r"\w+", message))
+            assert "most" in await agent.fails("model_grammar", verb="optimise")
+            assert "within" in (await agent("model_grammar", verb="most"))["text"]
+            assert "conflict" in (await agent("model_grammar"))["text"]
+            (root / "broken.lp").write_text("nothing")
+            assert str(root) not in await agent.fails("model_open", path="broken.lp")
+            assert "highs" in await agent.fails("model_open", path="model.lp", solver="none")
+
+    asyncio.run(call())
+
+
+@pytest.mark.slow
+def test_a_search_in_the_background_is_watched_hardened_and_ended(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            (root / "own.py").write_text("raise SystemExit('run')")
+            assert "gp" in await agent.fails("run_start", problem="sack", strategy=str(root / "own.py"))
+            assert "model" in await agent.fails("run_start", problem="sack", strategy="random")
+            started = await agent("run_start", problem="sack", evaluations=6)
+            run = started["run"]
+            assert started["budget"]["evaluations"] == 6
+            assert "not open" in await agent.fails("submit", run=run, program="x")
+            while not (state := await agent("archive", run=run)).get("end"):
+                await asyncio.sleep(0.1)
+            assert state["spent"]["evaluations"] == 6
+            assert "unusual" in (await agent("harden", run=run))["sentence"]
+            assert await agent.fails("harden")
+            endless = (await agent("run_start", problem="sack", seed=1, evaluations=100_000))["run"]
+            stopped = await agent("run_stop", run=endless)
+            assert stopped["spent"]["evaluations"] < 100_000
+            assert (await agent("run_stop", run=endless))["spent"] == stopped["spent"]
+            assert (await agent("final_report", run=run))["test"]
+            assert sorted(row["run"] for row in (await agent("archive"))["entries"]) == sorted([run, endless])
+
+    asyncio.run(call())
+
+
+def test_a_client_examines_the_machine(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            assert {"limits", "namespaces"} <= {row["mechanism"] for row in (await agent("doctor"))["mechanisms"]}
+
+    asyncio.run(call())
 
 
 @pytest.mark.slow
@@ -469,7 +603,7 @@ def test_typical_answers_have_fewer_than_1000_tokens(root: Path) -> None:
             await agent("list_problems")
             await agent("describe_problem", problem="sack")
             model = (await agent("model_open", path="model.lp"))["model"]
-            await agent("model_describe", model=model)
+            await agent("model_grammar", verb="whatif")
             await agent("model_ask", model=model, lines=["solve", "why x", "whatif wood += 1"])
             return agent.tokens
 
@@ -499,8 +633,8 @@ def test_arguments_that_a_tool_does_not_have_are_refused(root: Path) -> None:
             message = await agent.fails("open_run", problem="sack", budget=10)
             assert "budget" in message
             assert "evaluations" in message
-            assert (await agent("list_runs"))["entries"] == []
-            assert (await agent("open_run", problem="sack", evaluations=3))["budget"] == 3
+            assert (await agent("archive"))["entries"] == []
+            assert (await agent("open_run", problem="sack", evaluations=3))["budget"]["evaluations"] == 3
 
     asyncio.run(call())
 
@@ -529,7 +663,7 @@ def test_answers_are_bounded_json(value: object) -> None:
 
 def test_answers_hold_no_keys_and_no_figures_that_json_lacks() -> None:
     assert hide_secrets("a sk-abcdefgh b", {"SOME_API_KEY": "sk-abcdefgh", "HOME": "a"}) == "a [hidden] b"
-    assert json.loads(write_answer({"score": float("nan")})) == {"score": None}
+    assert json.loads(write_answer({"score": float("nan")}, ("score",))) == {"score": None}
 
 
 def test_http_needs_the_token() -> None:

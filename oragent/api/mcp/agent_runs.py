@@ -168,10 +168,16 @@ class SubmissionRun:
 
 
 class AgentRun(SubmissionRun):
-    """An open run; a client submits its programs."""
+    """A run of the server.
 
-    def __init__(self, folder: RunFolder) -> None:
+    Args:
+        folder: Folder of the run.
+        takes_programs: Whether a client submits its programs. Otherwise its strategy searches in the background.
+    """
+
+    def __init__(self, folder: RunFolder, *, takes_programs: bool = True) -> None:
         super().__init__(folder, SubmissionQueue())
+        self.takes_programs = takes_programs
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._engine: Engine | None = None
         # Number of rounds in the folder, which the search replays first.
@@ -207,6 +213,11 @@ class AgentRun(SubmissionRun):
             return self._queue
 
         folder = self.folder
+        if self.takes_programs:
+            overrides = LaunchOptions(makers={SUBMITTED: make_queue}, key=SecretStr(""))
+        else:
+            # A search without a model leaves the key of the environment alone.
+            overrides = LaunchOptions(key=None if folder.config.model else SecretStr(""))
         return await search(
             folder.config,
             folder.root,
@@ -214,7 +225,7 @@ class AgentRun(SubmissionRun):
             lambda: folder,
             self.take_progress,
             steering=self._steer,
-            overrides=LaunchOptions(makers={SUBMITTED: make_queue}, key=SecretStr("")),
+            overrides=overrides,
             on_event=self._take_event,
         )
 

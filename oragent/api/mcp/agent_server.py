@@ -26,7 +26,6 @@ TOOLS = frozenset(
         "submit",
         "archive",
         "get_program",
-        "diff",
         "compare",
     )
 )

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from oragent._base.documents import JsonValue, dump_json, to_plain
 from oragent._base.errors import ConfigError
@@ -19,17 +20,56 @@ SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 # Minimum number of characters of a secret key.
 MIN_SECRET_LENGTH = 8
 HIDDEN = "[hidden]"
+# Significant digits of numbers.
+DIGITS = 10
+# Fields of a figure.
+INTERVAL = {"value", "low", "high"}
 
 
-def write_answer(value: object) -> str:
-    """Write a value as JSON of at most ``MAX_CHARACTERS``; cut lists and texts are marked."""
+def write_answer(value: object, required: Collection[str] = (), root: Path | None = None) -> str:
+    """Write a value as JSON of at most ``MAX_CHARACTERS``; cut lists and texts are marked.
+
+    Empty fields are left out, except the required ones, and numbers have ten digits.
+
+    Args:
+        value: Dataclasses, models and plain data.
+        required: Fields that stay if they are empty.
+        root: Folder to which paths are written relatively.
+    """
     plain = to_plain(value)
+    if isinstance(plain, dict):
+        plain = {name: _tidy(entry) for name, entry in plain.items() if name in required or not _is_empty(entry)}
     text = dump_json(plain)
     for items, characters in CUTS:
         if len(text) <= MAX_CHARACTERS:
             break
         text = dump_json(_cut(plain, items, characters))
-    return hide_secrets(text)
+    return hide_secrets(shorten_paths(text, root))
+
+
+def shorten_paths(text: str, root: Path | None) -> str:
+    """Write paths within a folder relatively to it."""
+    if root is None or root == Path("/"):
+        return text
+    return text.replace(f"{root}{os.sep}", "").replace(str(root), ".")
+
+
+def _is_empty(value: JsonValue) -> bool:
+    return value is None or value == "" or value == [] or value == {}
+
+
+def _tidy(value: JsonValue) -> JsonValue:
+    """Leave out empty fields, digits beyond the tenth, and bounds that equal their value."""
+    if isinstance(value, float):
+        rounded = float(f"{value:.{DIGITS}g}")
+        return int(rounded) if rounded.is_integer() and abs(rounded) < 10**DIGITS else rounded
+    if isinstance(value, list):
+        return [_tidy(entry) for entry in value]
+    if isinstance(value, dict):
+        if set(value) == INTERVAL and value["low"] == value["value"] == value["high"]:
+            return {"value": _tidy(value["value"])}
+        return {name: _tidy(entry) for name, entry in value.items() if not _is_empty(entry)}
+    return value
 
 
 def hide_secrets(text: str, environment: Mapping[str, str] | None = None) -> str:
@@ -59,7 +99,7 @@ def page_of(entries: Sequence[object], page: int) -> dict[str, JsonValue]:
 
 
 def page_of_text(text: str, page: int) -> dict[str, JsonValue]:
-    """Return one page of a text: ``text``, ``page``, ``pages``.
+    """Return one page of a text: ``text``, and ``page`` and ``pages`` if there are several.
 
     Raises:
         ConfigError: The page does not exist.
@@ -67,7 +107,8 @@ def page_of_text(text: str, page: int) -> dict[str, JsonValue]:
     pages = max(1, -(-len(text) // TEXT_PAGE))
     if not 1 <= page <= pages:
         raise ConfigError(f"there is no page {page}: expected 1 to {pages}")
-    return {"text": escape_text(text[(page - 1) * TEXT_PAGE : page * TEXT_PAGE]), "page": page, "pages": pages}
+    shown = escape_text(text[(page - 1) * TEXT_PAGE : page * TEXT_PAGE])
+    return {"text": shown, "page": page, "pages": pages} if pages > 1 else {"text": shown}
 
 
 def _cut(value: JsonValue, items: int, characters: int) -> JsonValue:

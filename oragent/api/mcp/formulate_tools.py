@@ -8,7 +8,7 @@ from pydantic import Field
 
 from oragent._base.terminal import Terminal
 from oragent.api.mcp.answers import quote_output
-from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.registry import ToolFunction, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.formulate.command import rerun_files, verify_files
 from oragent.formulate.options import VerifyCommand
@@ -22,6 +22,7 @@ Files = Annotated[list[str], Field(description="JSON, CSV or table files.")]
 def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for formulations."""
 
+    @describe_tool("verification")
     async def formulate_verify(
         story: Annotated[str, Field(description="File with the problem in words.")],
         given: Annotated[str, Field(description="Its model: .json, .mps, .lp, or a PuLP program, .py.")],
@@ -42,6 +43,7 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         )
         return await workplace.work(lambda: _run_printing(lambda console: verify_files(command, console)))
 
+    @describe_tool("verification")
     async def formulate_rerun(
         folder: Annotated[str, Field(description="A finished formulation.")],
         data: Files = [],  # noqa: B006 a schema needs the default

@@ -1,8 +1,11 @@
 """Tools for problems: list, describe, evaluate, probe, sweep, make, check."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from statistics import mean
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -13,7 +16,7 @@ from oragent.api.experiments import evaluate as evaluate_program
 from oragent.api.experiments import probe as probe_program
 from oragent.api.experiments import sweep as sweep_program
 from oragent.api.mcp.answers import page_of, page_of_text, quote_output
-from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.registry import ToolFunction, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
@@ -26,10 +29,14 @@ from oragent.search.genetics.variation import child_of_seed
 from oragent.search.prompting.prompt_templates import describe_time_limits
 from oragent.search.strategies.submitted import Submission
 
+# Limit of a report on the machine.
+DOCTOR_S = 120.0
+# Metric that counts calls of the heuristic, which follows from the instances.
+CALLS = "heuristic_calls"
 # Maximum number of rows of a sweep in an answer.
 ROWS = 12
-PARTS = ("text", "seed", "knowledge")
-MODES = ("train", "val")
+Part = Literal["text", "seed", "knowledge"]
+Mode = Literal["train", "val"]
 
 ProblemName = Annotated[str, Field(description="Name, or folder in the server's folder.")]
 Program = Annotated[str, Field(description="Whole text of the program.")]
@@ -40,11 +47,14 @@ Sizes = Annotated[list[int], Field(description="Empty: all.")]
 
 def describe_evaluation(evaluation: Evaluation) -> dict[str, object]:
     """Return an evaluation as an object; the program's output is quoted as untrusted."""
+    metrics = displayed_metrics(evaluation.metrics)
+    if metrics.get("instances_done") == metrics.get("instances_planned"):
+        metrics = {name: value for name, value in metrics.items() if not name.startswith("instances_")}
     return {
         "status": str(evaluation.status),
         "score": evaluation.score,
         "message": one_line(evaluation.message, 400),
-        "metrics": {name: value for name, value in displayed_metrics(evaluation.metrics).items() if _is_short(value)},
+        "metrics": {name: value for name, value in metrics.items() if _is_short(value) and name != CALLS},
         "cpu_s": evaluation.cpu_s,
         "untrusted_output": quote_output("\n".join(filter(None, (evaluation.traceback, evaluation.log)))),
     }
@@ -53,24 +63,26 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, object]:
 def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for problems."""
 
+    @describe_tool("list", reads=True)
     async def list_problems(page: Page = 1) -> object:
         """List problems: name, function that evolves, direction, title."""
         return page_of(await workplace.work(lambda: _list_problems(workplace)), page)
 
-    async def describe_problem(problem: ProblemName, part: str = "text", page: Page = 1) -> object:
-        """Describe a problem. part: text, seed (the program to improve) or knowledge."""
-        if part not in PARTS:
-            raise ConfigError(f"unknown part {one_line(part, 40)!r}: expected {', '.join(PARTS)}")
+    @describe_tool("text", reads=True)
+    async def describe_problem(problem: ProblemName, part: Part = "text", page: Page = 1) -> object:
+        """Describe a problem; the part seed is the program to improve."""
         return _describe_problem(workplace.find_problem(problem), part, page)
 
-    async def evaluate(problem: ProblemName, program: Program = "", mode: str = "train") -> object:
-        """Score a program (empty: the seed) on train or val. It does not enter a run; use submit for that."""
+    @describe_tool("evaluation", reads=True)
+    async def evaluate(problem: ProblemName, program: Program = "", mode: Mode = "train") -> object:
+        """Score a program (empty: the seed). It does not enter a run; use submit for that."""
         loaded = workplace.find_problem(problem)
         _check_mode(workplace, loaded, mode)
         source = Submission(program).program if program else None
         evaluation = await workplace.work(lambda: evaluate_program(loaded, source, mode=mode, root=workplace.root))
         return describe_evaluation(evaluation) | _warn_of_rules(loaded, program)
 
+    @describe_tool("score", reads=True)
     async def probe(
         problem: ProblemName,
         program: Program,
@@ -109,6 +121,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         found = {"score": result.score, "sizes": rows, "skipped": result.skipped}
         return found | _warn_of_rules(loaded, source) | {"untrusted_output": quote_output(result.output)}
 
+    @describe_tool("sweep", reads=True)
     async def sweep(
         problem: ProblemName,
         program: Program,
@@ -147,6 +160,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             **_warn_of_rules(loaded, source),
         }
 
+    @describe_tool("folder")
     async def new_problem(name: str) -> object:
         """Make the folder problems/NAME of a new problem that runs at once; edit its files, then check_problem."""
         parent = workplace.resolve("problems", exists=False)
@@ -156,6 +170,7 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             "files": sorted(path.name for path in folder.iterdir()),
         }
 
+    @describe_tool("checked", reads=True)
     async def check_problem(problem: ProblemName) -> object:
         """Check that a problem's folder meets the contract: findings that are not ok, with what to do."""
         folder = workplace.find_problem(problem).folder
@@ -170,7 +185,22 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         failures = sum(entry["level"] == "FAILURE" for entry in wrong)
         return {"passed": not failures, "checks": len(findings), "failures": failures, "findings": wrong}
 
-    return [list_problems, describe_problem, evaluate, probe, sweep, new_problem, check_problem]
+    @describe_tool("doctor", reads=True)
+    async def doctor() -> object:
+        """Report isolation and solvers on this machine."""
+        return await workplace.work(_examine_machine)
+
+    return [list_problems, describe_problem, evaluate, probe, sweep, new_problem, check_problem, doctor]
+
+
+def _examine_machine() -> object:
+    """Return the report of ``oragent doctor``, from a process without threads: it forks."""
+    command = [sys.executable, "-m", "oragent", "doctor", "--json"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DOCTOR_S, check=False)
+    try:
+        return json.loads(ended.stdout)["result"]
+    except (ValueError, KeyError):
+        raise ConfigError(f"doctor failed: {one_line(ended.stderr, 300)}") from None
 
 
 def _list_problems(workplace: Workplace) -> list[dict[str, object]]:
@@ -226,11 +256,7 @@ def _split_by_size(metrics: Mapping[str, Any]) -> dict[str, object]:
     return {"score_by_size": scores, "seconds_by_size": metrics.get("places_seconds")}
 
 
-def _check_mode(workplace: Workplace, problem: Problem, mode: str) -> None:
-    if mode not in MODES:
-        raise ConfigError(
-            f"mode {one_line(mode, 40)!r} is not open to agents: expected train or val; final_report scores test"
-        )
+def _check_mode(workplace: Workplace, problem: Problem, mode: Mode) -> None:
     if mode == "val" and workplace.is_open(problem):
         raise ConfigError(
             f"a run of {problem.name} is open: submit the program there, so that its score on val counts in the budget"

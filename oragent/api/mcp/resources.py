@@ -1,12 +1,9 @@
 """Resources: texts that a client reads by address, such as a problem, a run, a page or the grammar."""
 
-from importlib.resources import files
-
 from oragent._base.errors import ConfigError, OragentError
 from oragent.api.mcp.answers import hide_secrets, write_answer
 from oragent.api.mcp.workplace import Workplace
 from oragent.evaluation.problem import list_problems
-from oragent.modelling.operations import schemas
 from oragent.report.run import load_run
 
 # Maximum number of characters.
@@ -46,12 +43,6 @@ def read_run(workplace: Workplace, problem: str, name: str) -> str:
             "end": data.end,
         }
     )
-
-
-def read_grammar() -> str:
-    """Return the forms of all lines of operations, with what each does."""
-    lines = [f"{entry['syntax']}\n    {entry['summary']}" for entry in schemas().values()]
-    return (files("oragent.api.mcp") / "grammar.txt").read_text(encoding="utf-8") + "\n".join(lines) + "\n"
 
 
 def describe_failure(problem: Exception) -> str:

@@ -16,18 +16,22 @@ from oragent._base.files import read_bounded, replace_file
 from oragent._base.text_format import one_line
 from oragent.api.mcp.agent_runs import AgentRun
 from oragent.api.mcp.answers import page_of, page_of_text
-from oragent.api.mcp.problems import Page, Program, describe_evaluation
-from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.problems import Page, ProblemName, Program, describe_evaluation
+from oragent.api.mcp.registry import ToolFunction, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_candidate, describe_set, rank_elites
 from oragent.evaluation.problem import evaluation_root
 from oragent.report.fresh import score_fresh
+from oragent.report.hardened import harden_best
 from oragent.report.held_out import HeldOutScorer, check_best, score_held_out
 from oragent.report.run import RunData, load_run
 from oragent.report.significance import compare_pairs
 from oragent.search.candidate import Committed
 from oragent.search.config import read_config
+from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.folder import make_folder, reopen
+from oragent.search.program_header import drop_head
+from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.submitted import SUBMITTED, Submission
 
 # Maximum number of open runs per server.
@@ -43,6 +47,7 @@ CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
 def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
     """Make the tools for runs."""
 
+    @describe_tool("opened", again=True)
     async def open_run(
         problem: str = "",
         run: str = "",
@@ -54,12 +59,59 @@ def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             raise ConfigError("name either a problem to begin a run, or a run to continue")
         async with workplace.opening:
             if run:
-                agent_run = await _continue_run(workplace, run, evaluations)
-            else:
-                agent_run = await _begin_run(workplace, problem, evaluations, seed)
-        budget = agent_run.folder.config.budget.evaluations
-        return {"run": workplace.name_run(agent_run.path), "budget": budget, **asdict(agent_run.state)}
+                return _describe_opened(workplace, await _continue_run(workplace, run, evaluations))
+            names = {
+                "strategy.name": SUBMITTED,
+                "model.name": SUBMITTED,
+                "budget.evaluations": evaluations,
+                "seed": seed,
+            }
+            return _describe_opened(workplace, await _begin_run(workplace, problem, names, takes_programs=True))
 
+    @describe_tool("opened")
+    async def run_start(
+        problem: ProblemName,
+        strategy: Annotated[
+            str, Field(description="gp and random are free; others, such as or_agent, need model.")
+        ] = "gp",
+        evaluations: Annotated[int, Field(ge=2, le=100_000)] = 200,
+        seed: Annotated[int, Field(ge=0)] = 0,
+        model: Annotated[str, Field(description="Language model.")] = "",
+        money: Annotated[float, Field(gt=0, description="Bound of its costs in US dollars.")] = 1.0,
+    ) -> object:
+        """Start a search in the background; look at it with archive, end it with run_stop or final_report."""
+        # A file would run with the rights of the server.
+        if strategy not in STRATEGIES:
+            raise ConfigError(f"no strategy {one_line(strategy, 40)!r}: expected one of {', '.join(STRATEGIES)}")
+        names: dict[str, object] = {"strategy.name": strategy, "budget.evaluations": evaluations, "seed": seed}
+        if model:
+            names |= {"model.name": model, "budget.money": money}
+        async with workplace.opening:
+            return _describe_opened(workplace, await _begin_run(workplace, problem, names, takes_programs=False))
+
+    @describe_tool("run", again=True)
+    async def run_stop(run: RunName) -> object:
+        """End an open run or a search in the background; its results stay, and open_run continues an open run."""
+        folder = workplace.find_run(run)
+        async with workplace.opening:
+            agent_run = workplace.runs.pop(folder, None)
+            if agent_run is not None:
+                await agent_run.close("it was stopped")
+        data = await workplace.work(lambda: load_run(folder))
+        return {**_describe_state(data), "end": data.end}
+
+    @describe_tool("hardened")
+    async def harden(
+        run: str = "",
+        problem: str = "",
+        program: Annotated[str, Field(description="Whole text, with problem; or name a run.")] = "",
+    ) -> object:
+        """Test a run's best program, or a program, with unusual sizes, ties, zeros and infeasible data."""
+        if bool(run) == bool(program) or bool(program) != bool(problem):
+            raise ConfigError("name either a run, or a problem with the text of a program")
+        return await workplace.work(lambda: _harden(workplace, run, problem, program))
+
+    @describe_tool("submission")
     async def submit(
         run: RunName,
         program: Program,
@@ -76,36 +128,33 @@ def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             "placed": record.placed,
             "is_best": state.best == record.id,
             **describe_evaluation(record.candidate.evaluation),
-            "best": {"id": state.best, "score": state.best_score},
+            "best": {} if state.best == record.id else {"id": state.best, "score": state.best_score},
             "evaluations": {"spent": spent, "budget": bound},
         }
 
-    async def list_runs(page: Page = 1) -> object:
-        """List runs: name and whether this server holds them open."""
-        folders = sorted(workplace.outputs.glob("*/*/run.db"), reverse=True)
-        rows = [
-            {"run": workplace.name_run(path.parent), "open": path.parent.resolve() in workplace.runs}
-            for path in folders
-            if path.resolve().is_relative_to(workplace.root)
-        ]
-        return page_of(rows, page)
-
-    async def archive(run: RunName, page: Page = 1) -> object:
-        """List the elites of a run, best first, with the spending and the end of the run."""
+    @describe_tool("list", reads=True)
+    async def archive(
+        run: Annotated[str, Field(description="PROBLEM/NAME; empty: list the runs.")] = "", page: Page = 1
+    ) -> object:
+        """List the elites of a run, best first, with its spending and end; or the runs, the latest first."""
+        if not run:
+            return page_of(_list_runs(workplace), page)
         data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         rows = [describe_candidate(record) for record in rank_elites(data)]
-        spent = {"evaluations": data.spend.evaluations, "cpu_s": round(data.spend.cpu_s, 2)}
-        head = {
-            "better": data.about.direction.comparative,
-            "seed": data.seed.score,
-            "best": describe_candidate(data.best),
-        }
-        return {**head, "spent": spent, "end": data.end, **page_of(rows, page)}
+        return {**_describe_state(data), "end": data.end, **page_of(rows, page)}
 
-    async def get_program(run: RunName, id: CandidateId, page: Page = 1) -> object:
-        """Return a candidate of a run: its program, parents, score and failure."""
+    @describe_tool("text", reads=True)
+    async def get_program(
+        run: RunName,
+        id: CandidateId,
+        against: Annotated[str, Field(description="Id; gives the unified diff from it.")] = "",
+        page: Page = 1,
+    ) -> object:
+        """Return a candidate of a run: its program, parents, score and failure; or its difference from another."""
         data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         record = _find_record(data, id)
+        if against:
+            return page_of_text(_write_difference(_find_record(data, against), record), page)
         return {
             **describe_candidate(record),
             "parents": record.candidate.parents,
@@ -113,19 +162,13 @@ def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
             **page_of_text(record.source, page),
         }
 
-    async def diff(run: RunName, first: CandidateId, second: CandidateId, page: Page = 1) -> object:
-        """Return the difference of two programs of a run, as a unified diff."""
-        data = await workplace.work(lambda: load_run(workplace.find_run(run)))
-        old, new = _find_record(data, first), _find_record(data, second)
-        texts = old.source.splitlines(), new.source.splitlines()
-        lines = difflib.unified_diff(texts[0], texts[1], old.id, new.id, lineterm="")
-        return page_of_text("\n".join(lines) or "(equal programs)", page)
-
+    @describe_tool("comparison", reads=True)
     async def compare(run: RunName, first: CandidateId, second: CandidateId) -> object:
         """Compare two candidates of a run instance by instance on val: gain of the second, interval, p-value."""
         data = await workplace.work(lambda: load_run(workplace.find_run(run)))
         return _compare(data, _find_record(data, first), _find_record(data, second))
 
+    @describe_tool("final", again=True)
     async def final_report(run: RunName) -> object:
         """End a run: score its best program and the seed on the test and fresh sets, once, and write its report."""
         folder = workplace.find_run(run)
@@ -135,16 +178,70 @@ def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
                 await agent_run.close("the final report was made")
             return await workplace.work(lambda: _make_final_report(folder))
 
-    return [open_run, submit, list_runs, archive, get_program, diff, compare, final_report]
+    return [open_run, run_start, run_stop, submit, archive, get_program, compare, harden, final_report]
 
 
-async def _begin_run(workplace: Workplace, problem: str, evaluations: int, seed: int) -> AgentRun:
+def _list_runs(workplace: Workplace) -> list[dict[str, object]]:
+    folders = sorted(workplace.outputs.glob("*/*/run.db"), reverse=True)
+    return [
+        {"run": workplace.name_run(path.parent), "open": path.parent.resolve() in workplace.runs}
+        for path in folders
+        if path.resolve().is_relative_to(workplace.root)
+    ]
+
+
+def _describe_opened(workplace: Workplace, agent_run: AgentRun) -> dict[str, object]:
+    state = agent_run.state
+    return {
+        "run": workplace.name_run(agent_run.path),
+        "seed": {"score": state.seed_score},
+        "best": {"id": state.best, "score": state.best_score},
+        "spent": {"evaluations": state.spent.evaluations},
+        "budget": {"evaluations": agent_run.folder.config.budget.evaluations},
+    }
+
+
+def _describe_state(data: RunData) -> dict[str, object]:
+    return {
+        "better": data.about.direction.comparative,
+        "seed": {"id": data.seed.id, "score": data.seed.score},
+        "best": {"id": data.best.id, "score": data.best.score},
+        "spent": {
+            "evaluations": data.spend.evaluations,
+            "cpu_s": round(data.spend.cpu_s, 2),
+            "tokens": data.spend.calls.tokens or None,
+            "money": data.spend.calls.cost or None,
+        },
+    }
+
+
+def _write_difference(old: Committed, new: Committed) -> str:
+    texts = old.source.splitlines(), new.source.splitlines()
+    return "\n".join(difflib.unified_diff(*texts, old.id, new.id, lineterm="")) or "(equal programs)"
+
+
+def _harden(workplace: Workplace, run: str, problem: str, program: str) -> dict[str, object]:
+    """Test the best program of a run, or a program, with unusual arguments."""
+    if run:
+        path = workplace.find_run(run)
+        folder = reopen(path, changed=True, only_read=True)
+        with ExperimentRunner(folder.problem, folder.root) as runner:
+            hardened = harden_best(path, lambda source: runner.harden(drop_head(source)))
+    else:
+        loaded = workplace.find_problem(problem)
+        with ExperimentRunner(loaded, evaluation_root(loaded)) as runner:
+            hardened = runner.harden(Submission(program).program)
+    return {"sentence": hardened.sentence, "cases": len(hardened.cases), "failures": hardened.failures}
+
+
+async def _begin_run(
+    workplace: Workplace, problem: str, settings: Mapping[str, object], *, takes_programs: bool
+) -> AgentRun:
     _check_room(workplace)
     loaded = workplace.find_problem(problem)
-    names = {"strategy.name": SUBMITTED, "model.name": SUBMITTED, "budget.evaluations": evaluations, "seed": seed}
-    config = read_config(None, [f"{name}={value}" for name, value in names.items()])
+    config = read_config(None, [f"{name}={value}" for name, value in settings.items()])
     home = evaluation_root(loaded)
-    agent_run = AgentRun(make_folder(home, workplace.outputs, loaded, config))
+    agent_run = AgentRun(make_folder(home, workplace.outputs, loaded, config), takes_programs=takes_programs)
     await agent_run.begin()
     workplace.runs[agent_run.path.resolve()] = agent_run
     return agent_run
@@ -205,11 +302,12 @@ def _make_final_report(folder: Path) -> dict[str, object]:
     begun = datetime.now().isoformat(timespec="seconds")
     data = load_run(folder)
     # The log is written first, because the run accepts no programs after this.
-    replace_file(log, json.dumps({"begun": begun, "best": data.best.id}))
+    best = {"id": data.best.id, "score": data.best.score}
+    replace_file(log, json.dumps({"begun": begun, "best": best}))
     scorer = HeldOutScorer(reopen(folder, only_read=True))
     result: dict[str, object] = {
         "begun": begun,
-        "best": data.best.id,
+        "best": best,
         "val": {"seed": data.seed.score, "best": data.best.score},
         "test": _score_set(lambda: score_held_out(folder, scorer)),
         "fresh": _score_set(lambda: score_fresh(folder, scorer)),

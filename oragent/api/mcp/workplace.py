@@ -72,7 +72,7 @@ class Workplace:
             folder = path.resolve()
             if folder.is_relative_to(self.root) and (folder / "run.db").is_file():
                 return folder
-        raise ConfigError(f"unknown run {one_line(run)!r}: expected PROBLEM/NAME; list_runs lists the runs")
+        raise ConfigError(f"unknown run {one_line(run)!r}: expected PROBLEM/NAME; archive without a run lists the runs")
 
     def name_run(self, folder: Path) -> str:
         """Return the name of a run."""
@@ -87,13 +87,15 @@ class Workplace:
         """
         folder = self.find_run(run)
         agent_run = self.runs.get(folder)
-        if agent_run is None:
+        if agent_run is None or not agent_run.takes_programs:
             raise ConfigError(f"{one_line(run)} is not open for programs: call open_run first")
         return agent_run
 
     def is_open(self, problem: Problem) -> bool:
         """Return True if a run of a problem takes programs."""
-        return any(run.is_open and run.folder.problem.name == problem.name for run in self.runs.values())
+        return any(
+            run.is_open and run.takes_programs and run.folder.problem.name == problem.name for run in self.runs.values()
+        )
 
     async def work(self, function: Callable[[], Result]) -> Result:
         """Run a blocking function in a thread when a worker is free.

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.api.mcp.registry import ToolFunction
+from oragent.api.mcp.registry import ToolFunction, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.workspaces import Workspace
 from oragent.workspace.adopting import Adoption
@@ -19,11 +19,10 @@ MAX_CHANGES = 50
 # Maximum number of characters of a text with citations.
 MAX_TEXT = 100_000
 # Requests repeat the arguments.
-OMITTED = {"request"}
+OMITTED = {"request", "limits"}
 
-Folder = Annotated[str, Field(description="Folder of the workspace.")]
-Revision = Annotated[str, Field(description="Git revision, REVISION:FILE, a model file; . is now.")]
-Seconds = Annotated[float | None, Field(gt=0, le=600, description="CPU seconds of a program.")]
+Revision = Annotated[str, Field(description="Git revision or model file; . is now.")]
+Seconds = Annotated[float | None, Field(gt=0, le=600, description="CPU seconds.")]
 
 
 def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
@@ -33,13 +32,15 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         workspace = Workspace(workplace.resolve(folder), seconds=seconds)
         return _dump(await workplace.work(lambda: verb(workspace)))
 
-    async def workspace_run(folder: Folder, at: Revision = WORKING, seconds: Seconds = None) -> object:
+    @describe_tool("verb", reads=True)
+    async def workspace_run(folder: str, at: Revision = WORKING, seconds: Seconds = None) -> object:
         """Run the program of a revision in the sandbox, and solve its model again."""
         revision = _find_revision(workplace, at)
         return await perform(folder, seconds, lambda workspace: workspace.run(revision))
 
+    @describe_tool("lines", reads=True)
     async def workspace_ask(
-        folder: Folder,
+        folder: str,
         lines: Annotated[list[str], Field(min_length=1, max_length=MAX_LINES)],
         at: Revision = WORKING,
         seconds: Seconds = None,
@@ -48,8 +49,9 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         revision = _find_revision(workplace, at)
         return await perform(folder, seconds, lambda workspace: {"results": workspace.ask(*lines, at=revision)})
 
+    @describe_tool("verb", reads=True)
     async def workspace_whatif(
-        folder: Folder,
+        folder: str,
         changes: Annotated[
             list[str],
             Field(
@@ -63,15 +65,15 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         revision = _find_revision(workplace, at)
         return await perform(folder, seconds, lambda workspace: workspace.whatif(*changes, at=revision))
 
-    async def workspace_compare(
-        folder: Folder, old: Revision, new: Revision = WORKING, seconds: Seconds = None
-    ) -> object:
+    @describe_tool("verb", reads=True)
+    async def workspace_compare(folder: str, old: Revision, new: Revision = WORKING, seconds: Seconds = None) -> object:
         """Show rows, variables and data that differ between two revisions, each with its effect on the optimum."""
         first, second = _find_revision(workplace, old), _find_revision(workplace, new)
         return await perform(folder, seconds, lambda workspace: workspace.compare(first, second))
 
+    @describe_tool("verb", reads=True)
     async def workspace_verify(
-        folder: Folder,
+        folder: str,
         old: Revision,
         new: Revision = WORKING,
         neutral: Annotated[list[str], Field(description="CELL=VALUE of new cells without effect.")] = [],  # noqa: B006
@@ -81,8 +83,9 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         first, second = _find_revision(workplace, old), _find_revision(workplace, new)
         return await perform(folder, seconds, lambda workspace: workspace.verify(first, second, neutral))
 
+    @describe_tool("verb", reads=True)
     async def workspace_audit(
-        folder: Folder,
+        folder: str,
         old: Revision,
         new: Revision = WORKING,
         plan: Annotated[str, Field(description="File with planned edits, a line CELL = VALUE each.")] = "",
@@ -92,8 +95,9 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         planned = workplace.resolve(plan) if plan else None
         return await perform(folder, None, lambda workspace: workspace.audit(first, second, planned))
 
+    @describe_tool("verb", reads=True)
     async def workspace_cite(
-        folder: Folder,
+        folder: str,
         text: Annotated[str, Field(max_length=MAX_TEXT, description="Text with citations, or a file that has them.")],
         at: Revision = WORKING,
     ) -> object:
@@ -102,7 +106,8 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         cited: str | Path = text if "[" in text or "\n" in text else workplace.resolve(text)
         return await perform(folder, None, lambda workspace: workspace.cite(cited, revision))
 
-    async def workspace_adopt(folder: Folder, seconds: Seconds = None) -> object:
+    @describe_tool("text", reads=True)
+    async def workspace_adopt(folder: str, seconds: Seconds = None) -> object:
         """Propose a workspace.yaml for a folder by running its programs; text, runs and needed variables."""
         return await perform(folder, seconds, lambda workspace: _describe_adoption(workspace.adopt()))
 
