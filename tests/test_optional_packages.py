@@ -15,6 +15,7 @@ from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner
 from oragent.llm import prices
 from oragent.llm.endpoint import Endpoint
+from oragent.llm.gateway import Gateway
 from oragent.llm.prices import price_package_hint
 from oragent.modelling import to_pulp
 from oragent.modelling.solving.flat_solving import WARM_UP
@@ -62,7 +63,7 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
         ("pulp", "formulate", lambda: FormulationRunner(None)),
         ("pulp", "converse", lambda: SandboxedPrograms(None)),
         ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
-        ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", SecretStr("key"), 1.0)),
+        ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", Gateway(SecretStr("key")), 1.0)),
         ("matplotlib", "figures", lambda: render_figure("name", "caption", lambda: pytest.fail("drawn"))),
     ],
 )

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import SecretStr
@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from oragent._base.errors import ModelError, ModelTimeout
 from oragent.llm import wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
+from oragent.llm.gateway import Gateway, list_variables
 from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
 from oragent.llm.model_settings import MAX_WAIT_S, ModelSettings, delay_s, explain_timeout
@@ -49,17 +50,26 @@ class ModelClient:
     A client belongs to one event loop. Use it as ``async with ModelClient(...) as model`` or call ``close()``.
     """
 
-    def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
+    def __init__(
+        self,
+        settings: ModelSettings,
+        prices: Prices | None = None,
+        api_key: SecretStr | None = None,
+        variables: Mapping[str, SecretStr] | None = None,
+    ) -> None:
         self.settings = settings
         key = SecretStr(api_key.get_secret_value().strip() if api_key else "")
         base_url = settings.base_url or os.environ.get(ADDRESS)
-        self._key_name = settings.api_key_env or KEY
-        if not key and not base_url:
+        self._key_name = settings.api_key_env or ("model.key_command" if settings.key_command else KEY)
+        if not (key or base_url or settings.key_command):
             raise ModelError(f"{KEY} is not set: set it, or set {ADDRESS} to a server that needs no key")
         if not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
             raise ModelError(f"{self._key_name} contains a character that is not allowed in keys: copy it again")
         self._prices = prices or Prices()
-        self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
+        named = list_variables((*settings.headers.values(), *settings.query.values()))
+        texts = {name: value for name, value in (variables or {}).items() if name in named}
+        gateway = Gateway(key, settings.headers, settings.query, settings.key_command or "", texts)
+        self._endpoint = Endpoint(base_url or OPENAI_URL, gateway, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
         # The model's names of parameters. None for a parameter that it refuses.
         self._renamed_parameters: dict[str, str | None] = {}

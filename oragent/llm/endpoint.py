@@ -12,11 +12,10 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
 from oragent._base.distribution import require_package
 from oragent._base.errors import ModelError
 from oragent._base.text_format import shorten
+from oragent.llm.gateway import Gateway
 from oragent.llm.streaming import BrokenReply, StreamJoiner
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ NO_KEY = "no-key"
 MAX_BODY_CHARACTERS = 16_000_000
 # Minimum length of a key that is protected, in characters.
 MIN_KEY_LENGTH = 12
+# Statuses at which the key of a command is renewed.
+UNAUTHORISED = (401, 403)
 # Maximum seconds until a connection is established.
 CONNECT_S = 60.0
 # Maximum duration of an attempt, in multiples of the maximum silence. A proxy may send blanks without end.
@@ -68,7 +69,7 @@ class Endpoint:
     status 200 as an answer, and repeats a call whose quota is used up.
     """
 
-    def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
+    def __init__(self, base_url: str, gateway: Gateway, timeout_s: float) -> None:
         require_package("openai", "models", "a language model behind a server")
         # The import takes half a second, which runs without a model should not need.
         import openai
@@ -76,15 +77,14 @@ class Endpoint:
         if not base_url.startswith(("http://", "https://")):
             raise ModelError(f"OPENAI_BASE_URL is {base_url!r}: expected an address like http://localhost:8000/v1")
         self.base_url = base_url
-        self.has_key = bool(key)
-        self._key = key
+        self._gateway = gateway
         self._timeout_s = timeout_s
         # Proxies of the environment cannot reach the loopback address of this machine, and a redirect would send the
         # prompt to a server that the user did not name.
         plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
         plain.event_hooks = {"response": [_read_bounded]}
         self._client = openai.AsyncOpenAI(
-            api_key=key.get_secret_value() or NO_KEY,
+            api_key=gateway.key.get_secret_value() or NO_KEY,
             base_url=base_url,
             timeout=openai.Timeout(None, connect=CONNECT_S),
             max_retries=0,
@@ -94,8 +94,16 @@ class Endpoint:
         if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:
             self._client.organization = self._client.project = None
 
+    @property
+    def has_key(self) -> bool:
+        """True if requests carry a key."""
+        return bool(self._gateway.key)
+
     async def send(self, request: Mapping[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
-        """Make one attempt. Return the decoded body, in which ``choices`` has at least one message.
+        """Make one attempt, and a second one with a new key if the server refuses the key of a command.
+
+        Returns:
+            The decoded body, in which ``choices`` has at least one message.
 
         Args:
             request: Body of the request.
@@ -104,6 +112,32 @@ class Endpoint:
         Raises:
             AttemptFailed: The answer is malformed, or did not arrive in time.
         """
+        renews = bool(self._gateway.key_command)
+        if renews and not self._gateway.key:
+            await self._renew_key()
+        try:
+            return await self._send_once(request, timeout_s)
+        except AttemptFailed as problem:
+            if not renews or problem.status not in UNAUTHORISED:
+                raise
+        await self._renew_key()
+        return await self._send_once(request, timeout_s)
+
+    async def _renew_key(self) -> None:
+        await self._gateway.renew_key()
+        self._client.api_key = self._gateway.key.get_secret_value()
+
+    def _request_options(self) -> Any:
+        # The package is already loaded.
+        import openai
+
+        headers: dict[str, Any] = {}
+        if self._gateway.sends_own_key:
+            headers["Authorization"] = openai.Omit()
+        headers |= self._gateway.fill(self._gateway.headers)
+        return {"headers": headers, "params": self._gateway.fill(self._gateway.query)}
+
+    async def _send_once(self, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any]:
         # The package is already loaded.
         import openai
 
@@ -113,7 +147,9 @@ class Endpoint:
                 _hearing.set(partial(extend_silence, silence, limit_s))
                 # The answer is read as text, because the types of the package take a tenth of a second to import and
                 # are not used.
-                answer = await self._client.post("/chat/completions", cast_to=str, body=request)
+                answer = await self._client.post(
+                    "/chat/completions", cast_to=str, body=request, options=self._request_options()
+                )
             return _decode_body(self._without_key(answer))
         except TimeoutError:
             what = f"sent nothing for {limit_s:g} s" if silence.expired() else f"took {MAX_SILENCES * limit_s:g} s"
@@ -156,14 +192,14 @@ class Endpoint:
         )
 
     def _without_key(self, text: str) -> str:
-        """Return a server's text with the key replaced by asterisks.
+        """Return a server's text with keys replaced by asterisks.
 
         Local servers get a short word such as ``any`` or ``x`` as the key. It needs no protection, and replacing it
         would break every program that contains it.
         """
-        key = self._key.get_secret_value()
-        if len(key) >= MIN_KEY_LENGTH:
-            return text.replace(key, "***")
+        for key in self._gateway.secrets:
+            if len(key) >= MIN_KEY_LENGTH:
+                text = text.replace(key, "***")
         return text
 
 

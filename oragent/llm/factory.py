@@ -180,7 +180,7 @@ async def open_models(
     opened: dict[ModelSettings, Model] = {}
     checks: list[Reply] = []
     async with AsyncExitStack() as stack:
-        named = [settings.api_key_env for settings in runtime.every_model if settings.api_key_env]
+        named = [name for settings in runtime.every_model for name in settings.variables]
         keys = stack.enter_context(hide_keys(named)) if key is None else collect_keys(key, named)
 
         async def open_model(settings: ModelSettings) -> Model:
@@ -192,7 +192,7 @@ async def open_models(
                 )
             elif settings not in opened:
                 opened[settings] = client = await stack.enter_async_context(
-                    ModelClient(settings, prices, keys.key_for(settings))
+                    ModelClient(settings, prices, keys.key_for(settings), keys.by_variable)
                 )
                 checks.append(await client.check())
             return opened[settings]

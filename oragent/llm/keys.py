@@ -84,6 +84,8 @@ class Keys:
     def key_for(self, model: ModelSettings) -> SecretStr:
         """Return the key for a model's server; empty if none was set for it."""
         address = server_address(model)
+        if model.key_command:
+            return NO_KEY
         if model.api_key_env:
             key = self.by_variable.get(model.api_key_env, NO_KEY)
             if not key.get_secret_value().strip():
@@ -166,15 +168,17 @@ def remember_demands(demands: Iterable[Demand]) -> None:
 def model_demands(models: Iterable[ModelSettings]) -> Iterator[Demand]:
     """Yield the demands of models' settings."""
     for model in models:
-        key = (model.api_key_env,) if model.api_key_env else ()
-        with_key = f" with the key in {model.api_key_env}" if key else ""
+        key = tuple(model.variables)
+        with_key = f" with the key in {', '.join(key)}" if key else ""
+        if model.key_command is not None:
+            yield Demand(f"to run the command {quote_shortened(model.key_command)}", ("command", model.key_command))
         if model.command is not None:
             text = f"to run the command {quote_shortened(model.command)}{with_key}"
             yield Demand(text, ("command", model.command, *key))
         elif model.base_url:
             yield Demand(f"to ask {quote_shortened(model.base_url)}{with_key}", ("server", model.base_url, *key))
         elif key:
-            yield Demand(f"to send the value of {model.api_key_env} to a server", ("variable", *key))
+            yield Demand(f"to send the value of {', '.join(key)} to a server", ("variable", *key))
 
 
 def _trust_folder() -> Path:

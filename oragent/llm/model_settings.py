@@ -18,6 +18,7 @@ from oragent._base import settings
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
+from oragent.llm.gateway import find_wrong_entry, list_variables
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Style = Literal["auto", "small", "strong"]
@@ -30,7 +31,8 @@ OURS = ("model", "messages", "tools", "stream", "n")
 SOURCE = "settings"
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+# Values may be keys, so errors do not repeat them.
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", hide_input_in_errors=True))
 class ModelSettings:
     """Choice of a model, and how it is asked.
 
@@ -39,6 +41,10 @@ class ModelSettings:
         base_url: Address of an OpenAI-compatible server, including ``/v1``; None: ``OPENAI_BASE_URL``.
         api_key_env: Environment variable with the key of this server. None: ``OPENAI_API_KEY``, which is sent only to
             ``OPENAI_BASE_URL``, or to OpenAI if that is not set.
+        key_command: Program that prints the key of this server, such as one that renews tokens; run again when the
+            server refuses the key.
+        headers: Further headers of each request; ``$NAME`` is a variable, ``{key}`` the key.
+        query: Parameters of the address of each request, such as ``api-version``; likewise.
         command: Program to ask instead of a server, with arguments: prompt on stdin, reply on stdout.
         style: Wording of prompts. ``small``: small steps, few words; ``strong``: more freedom and information;
             ``auto``: by the replies.
@@ -59,6 +65,9 @@ class ModelSettings:
     name: str = ""
     base_url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
     api_key_env: str | None = None
+    key_command: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
     command: str | None = None
     style: Style = "auto"
     temperature: Annotated[float, Ge(0.0), Le(2.0)] = 1.0
@@ -79,12 +88,24 @@ class ModelSettings:
             raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
         if taken := [name for name in OURS if name in self.extra_body]:
             raise ValueError(f"extra_body must not set {taken[0]!r}, which each request has already")
+        if wrong := find_wrong_entry(self.headers, self.query):
+            raise ValueError(wrong)
+        if self.key_command is not None and self.api_key_env is not None:
+            raise ValueError("a model has either a key_command or an api_key_env, not both")
+        if self.command is not None and (self.headers or self.query or self.key_command):
+            raise ValueError("headers, query and key_command belong to a server, and this model is a command")
         if self.command is not None and self.base_url is not None:
             raise ValueError("a model has either a command or a base_url, not both")
         if not self.name:
             object.__setattr__(self, "name", PurePath(self.command_words[0]).name if self.command is not None else "")
         if not self.name:
             raise ValueError("a model needs a name, or a command")
+
+    @property
+    def variables(self) -> list[str]:
+        """Environment variables with its key and with parts of its headers and parameters."""
+        named = [self.api_key_env] if self.api_key_env else []
+        return [*named, *list_variables((*self.headers.values(), *self.query.values()))]
 
     @property
     def command_words(self) -> list[str]:

@@ -188,7 +188,7 @@ class ChatServer:
         with self._lock:
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
-            if path != f"{self._base}/chat/completions":
+            if path.partition("?")[0] != f"{self._base}/chat/completions":
                 return failure(404, f"no such path: {path}")
             self.requests.append(request)
             self.times.append(time.monotonic())

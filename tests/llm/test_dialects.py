@@ -113,7 +113,12 @@ def ollama(request: dict[str, Any]) -> Answer:
     return ok("fine", reasoning="Hm.")
 
 
+def fine(request: dict[str, Any]) -> Answer:
+    return ok("fine")
+
+
 SERVERS = {
+    "azure-version": azure, "entra": azure, "cloudflare": fine, "litellm": fine,
     "openai": openai, "azure": azure, "anthropic": anthropic, "gemini": gemini, "mistral": mistral,
     "openrouter": openrouter, "vllm": vllm, "llama.cpp": llama, "ollama": ollama,
 }  # fmt: skip
@@ -133,8 +138,8 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv(KEY, "sk-openai")
     for recipe in RECIPES.values():
-        if recipe.api_key_env:
-            monkeypatch.setenv(recipe.api_key_env, f"key of {recipe.api_key_env}")
+        for name in recipe.variables:
+            monkeypatch.setenv(name, f"key of {name}")
 
 
 def test_there_is_a_server_for_each_recipe() -> None:
@@ -145,11 +150,18 @@ def test_there_is_a_server_for_each_recipe() -> None:
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_recipe_works(name: str) -> None:
     recipe = RECIPES[name]
+    if recipe.key_command:
+        assert recipe.key_command.startswith("az ")
+        recipe = replace(recipe, key_command="echo key-of-a-command")
     with ChatServer(then=SERVERS[name], base=urlsplit(recipe.base_url or "").path) as server:
         reply = asked(server, recipe)
     assert reply.text in ("fine", '{"ideas": []}')
     assert (reply.tokens_in, reply.tokens_out, reply.retries) == (10, 5, 0)
     key = f"Bearer key of {recipe.api_key_env}" if recipe.api_key_env else "Bearer no-key"
+    if recipe.key_command:
+        key = "Bearer key-of-a-command"
+    if "{key}" in recipe.headers.values():
+        key = ""
     assert set(server.keys) == {key}
 
 

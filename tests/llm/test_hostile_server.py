@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from oragent.llm import endpoint
 from oragent.llm.endpoint import AttemptFailed, Endpoint
+from oragent.llm.gateway import Gateway
 from oragent.llm.wire import MAX_CALLS, read_cached, read_calls, read_money, read_usage
 
 REPLY = json.dumps({"choices": [{"message": {"content": "grüße"}}]}, ensure_ascii=False).encode()
@@ -48,7 +49,7 @@ def serving(body: bytes, **headers: str) -> Iterator[str]:
 
 def sent(address: str) -> dict[str, object]:
     async def once() -> dict[str, object]:
-        asked = Endpoint(address, SecretStr(""), 60)
+        asked = Endpoint(address, Gateway(SecretStr("")), 60)
         try:
             return await asked.send({"model": "x", "messages": []})
         finally:
