@@ -29,7 +29,7 @@ CRITERION = re.compile(r"(<=|>=|<>|<|>|=)?(.*)", re.DOTALL)
 MAX_CELLS_READ, MAX_DEPTH = 3_000_000, 60
 # Number of decimal digits that Excel compares.
 DIGITS = 15
-# Excel takes a smaller relative difference of two numbers as zero.
+# Excel takes a smaller relative difference of two numbers as zero, if it is the last step of a formula.
 CANCELLED = 2.0**-48
 # Operators by rank: the first ones bind weakest.
 RANKS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
@@ -73,7 +73,10 @@ class FormulaValues:
             return self.changed[cell]
         rows = self.formulas.grid.sheets[cell.sheet].values
         row = rows[cell.row - 1] if cell.row <= len(rows) else []
-        return _to_scalar(row[cell.column - 1] if cell.column <= len(row) else None)
+        value = row[cell.column - 1] if cell.column <= len(row) else None
+        if self.formulas.counts_from_1904 and isinstance(value, date | time):
+            raise UnsupportedFormula("dates that count from 1904 are not computed")
+        return _to_scalar(value)
 
     def read_area(self, area: Area) -> Grid:
         """Return the values of a rectangle, without the rows and columns behind the last cell of the sheet."""
@@ -299,8 +302,8 @@ def _apply(symbol: str, left: Scalar, right: Scalar) -> Scalar:
         return DIVISION if symbol == "^" and first == 0 else NO_NUMBER
     if isinstance(result, complex) or not math.isfinite(result):
         return NO_NUMBER
-    if symbol in "+-" and abs(result) < CANCELLED * max(abs(first), abs(second)):
-        return 0.0
+    if symbol in "+-" and 0 < abs(result) < CANCELLED * abs(first):
+        raise UnsupportedFormula("a difference of almost equal numbers, which Excel may take as 0, is not computed")
     return float(result)
 
 
@@ -419,6 +422,14 @@ def _round(value: float, digits: float, rounding: str) -> float:
 
 def _modulo(value: float, divisor: float) -> Scalar:
     return value - divisor * math.floor(value / divisor) if divisor else DIVISION
+
+
+def _subtotal(kind: Value, *values: Value) -> Value:
+    """Return a sum, mean, count or extreme of visible cells. Hidden ones are not known, and change the saved value."""
+    function = SUBTOTALS.get(int(_to_number(_single(kind)) or 0) % 100)
+    if function is None:
+        raise UnsupportedFormula("this kind of SUBTOTAL is not computed")
+    return FUNCTIONS[function](*values)
 
 
 def _sum_products(*values: Value) -> Value:
@@ -546,6 +557,7 @@ def _average(numbers: list[float]) -> Scalar:
     return math.fsum(numbers) / len(numbers) if numbers else DIVISION
 
 
+SUBTOTALS = {1: "AVERAGE", 2: "COUNT", 3: "COUNTA", 4: "MAX", 5: "MIN", 6: "PRODUCT", 9: "SUM"}
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "SUM": _of_numbers(math.fsum),
     "PRODUCT": _of_numbers(lambda numbers: math.prod(numbers) if numbers else 0.0),
@@ -555,6 +567,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "COUNT": lambda *values: float(sum(isinstance(value, float) for value, _ in _cells(values))),
     "COUNTA": lambda *values: float(sum(value is not None for value, _ in _cells(values))),
     "SUMPRODUCT": _sum_products,
+    "SUBTOTAL": _subtotal,
     "IF": _choose,
     "IFERROR": _if_error,
     "AND": _combine_truths(all),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from posixpath import basename
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.spreadsheets import SheetGrid, WorkbookGrid, read_workbook
@@ -146,6 +147,8 @@ class WorkbookFormulas:
     tables: Mapping[str, SheetTable]
     # Cells from which pivot tables are made.
     pivot_sources: tuple[Area, ...] = ()
+    # Whether numbers of days count from 1904, as in old workbooks of macOS.
+    counts_from_1904: bool = False
     _comparisons: list[int] = field(default_factory=lambda: [MAX_COMPARISONS], repr=False)
 
     @classmethod
@@ -159,7 +162,8 @@ class WorkbookFormulas:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             tables = dict(_read_tables(archive, grid.sheets))
             formulas = cls(grid, tables)
-            return cls(grid, tables, tuple(formulas._read_pivot_sources(archive)))
+            is_old = re.search(rb'date1904="(1|true)"', archive.read("xl/workbook.xml")) is not None
+            return cls(grid, tables, tuple(formulas._read_pivot_sources(archive)), is_old)
 
     @cached_property
     def texts(self) -> dict[Position, str]:
@@ -343,6 +347,15 @@ class WorkbookFormulas:
                 yield from self.find_areas(reference, Position(sheet, 1, 1)) or (
                     Area(title, 1, 1, LAST_ROW, LAST_COLUMN) for title in self.grid.sheets
                 )
+
+
+def list_linked_files(content: bytes) -> set[str]:
+    """Return the names of the other workbooks to which formulas of a workbook refer."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = [name for name in archive.namelist() if name.startswith("xl/externalLinks/_rels/")]
+        targets = [target for part in parts for target in re.findall(rb'Target="([^"]*)"', archive.read(part))]
+    texts = (unquote(html.unescape(target.decode("utf-8", "replace"))) for target in targets)
+    return {re.split(r"[/\\]", text)[-1] for text in texts}
 
 
 def _is_formula(sheet: SheetGrid, row: int, column: int) -> bool:

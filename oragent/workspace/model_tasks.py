@@ -29,6 +29,7 @@ from oragent.workspace.model_results import (
 from oragent.workspace.reading import read_bytes, shorten_path
 from oragent.workspace.runner import ProgramRun
 from oragent.workspace.sources import FolderState, OpenedModel, Tell, ignore_note, open_state_model, replaced_files
+from oragent.workspace.workbook_edits import refuse_linked
 
 # Maximum relative difference of two optima that count as equal.
 PRESERVED = 1e-6
@@ -166,6 +167,7 @@ def _changed_contents(
         if not (state.folder / path).is_file():
             raise WorkspaceError(f"no file {shorten_path(path)} in the workspace; expected a path below it")
         content = read_bytes(state.folder / path)
+        refuse_linked(path, state.list_files())
         cells += [(str(change.cell), locate_cell(content, change.cell).text, change.value) for change in of_file]
         contents[path] = change_cells(content, path, of_file)
     return contents, tuple(cells)

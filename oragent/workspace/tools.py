@@ -56,6 +56,7 @@ from oragent.workspace.reading import (
     shorten_path,
 )
 from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
+from oragent.workspace.workbook_edits import refuse_linked
 
 # Maximum number of tool calls in one task.
 CALLS = 40
@@ -278,6 +279,7 @@ class ToolSession:
         reference = read_cell(cell)
         path = self._may_write(reference.path)
         content = read_bytes(self.find_file(path))
+        refuse_linked(path, self.list_files())
         source = _find_source(path, content, reference)
         if source is not None:
             problem = self._check_source(source, value)

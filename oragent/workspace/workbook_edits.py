@@ -10,15 +10,17 @@ import math
 import re
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.spreadsheets import MERGED, column_number
 from oragent.workspace import tables
 from oragent.workspace.formula_values import FormulaValues, Scalar, UnsupportedFormula, is_error
-from oragent.workspace.formulas import Position, WorkbookFormulas
-from oragent.workspace.reading import shorten, shorten_path
+from oragent.workspace.formulas import Position, WorkbookFormulas, list_linked_files
+from oragent.workspace.reading import WORKBOOKS, read_bytes, shorten, shorten_path
 
 ROW = re.compile(rb'<row\b[^>]*?\sr="(\d{1,7})"[^>]*?(?:/>|>.*?</row>)', re.DOTALL)
 CELL = re.compile(rb"<c\b[^>]*?(?:/>|>.*?</c>)", re.DOTALL)
@@ -83,6 +85,23 @@ def replace_workbook_cells(
     return out.getvalue()
 
 
+def refuse_linked(path: str, files: Mapping[str, Path]) -> None:
+    """Refuse a change of a workbook to which formulas of other workbooks refer: their saved values would be old.
+
+    Raises:
+        WorkspaceError: Another workbook of the files refers to this one.
+    """
+    if not path.casefold().endswith(WORKBOOKS):
+        return
+    name = path.rpartition("/")[2]
+    for linking, file in files.items():
+        if linking != path and linking.casefold().endswith(WORKBOOKS):
+            with suppress(zipfile.BadZipFile):
+                if name in list_linked_files(read_bytes(file)):
+                    refers = f"{shorten_path(linking)} refers to {shorten_path(path)} by formulas"
+                    raise WorkspaceError(f"{refers}: change the cell in Excel with both files open, and save both")
+
+
 def compute_dependents(formulas: WorkbookFormulas, changed: Mapping[Position, Scalar]) -> dict[Position, Scalar]:
     """Return the new values of the formulas that depend on changed cells.
 
@@ -101,9 +120,9 @@ def compute_dependents(formulas: WorkbookFormulas, changed: Mapping[Position, Sc
             value = FormulaValues(formulas, after).compute(text, cell)
         except UnsupportedFormula as problem:
             raise WorkspaceError(f"{named}: {problem}; change the cell in Excel, save and run again") from None
-        if saved is None:
+        if saved is None and reproduced != "":
             raise WorkspaceError(f"{named}, which was saved without a value: open the file in Excel and save it")
-        if not _is_same(reproduced, saved):
+        if saved is not None and not _is_same(reproduced, saved):
             values = f"the saved value is {_shown(saved)}, and it computes to {_shown(reproduced)} here"
             raise WorkspaceError(f"{named}: {values}; change the cell in Excel, save and run again")
         if is_error(value):
