@@ -40,7 +40,7 @@ MAX_TRIALS, TRIAL_S = 4, 60.0
 
 
 @dataclass(frozen=True)
-class Trial:
+class ProgramTrial:
     """Result of one run of a proposal."""
 
     # Command, or path of a program or model file.
@@ -62,7 +62,7 @@ class Adoption:
     """Proposed settings of a folder, and the runs by which they were chosen."""
 
     proposal: dict[str, Any]
-    trials: tuple[Trial, ...]
+    trials: tuple[ProgramTrial, ...]
     # Commands and programs that were not tried.
     untried: tuple[str, ...]
     # Environment variables without a default in the program.
@@ -145,7 +145,7 @@ def adopt_folder(folder: Path, write: bool = False) -> Adoption:
 
 def try_proposals(folder: Path, proposals: Sequence[dict[str, Any]]) -> Adoption:
     """Run proposals in order until one solves a model; return it, or the first one if none does."""
-    trials: list[Trial] = []
+    trials: list[ProgramTrial] = []
     for proposal in proposals[:MAX_TRIALS]:
         trials.append(_try_proposal(folder, proposal))
         if trials[-1].is_solved:
@@ -162,7 +162,7 @@ def _name_entry(proposal: dict[str, Any]) -> str:
     return str(proposal.get("command") or proposal["program"])
 
 
-def _try_proposal(folder: Path, proposal: dict[str, Any]) -> Trial:
+def _try_proposal(folder: Path, proposal: dict[str, Any]) -> ProgramTrial:
     entry = _name_entry(proposal)
     try:
         read = settings.build_settings(WorkspaceSettings, proposal | {"time": TRIAL_S}, [], FILE)
@@ -170,5 +170,5 @@ def _try_proposal(folder: Path, proposal: dict[str, Any]) -> Trial:
         study = ModelStudy(opened.model, opened.state.solve_limits)
         outcome = study.solve(study.present)
     except OragentError as problem:
-        return Trial(entry, reason=plain(str(problem), 300))
-    return Trial(entry, str(outcome.status), study.optimum(study.present))
+        return ProgramTrial(entry, reason=plain(str(problem), 300))
+    return ProgramTrial(entry, str(outcome.status), study.optimum(study.present))

@@ -451,8 +451,8 @@ def _searchable_text(path: str, content: bytes) -> str:
     """Return the text of a file that is searched; of a database, the cells of each row."""
     if not path.casefold().endswith(TABLES_ONLY):
         return decode_text(content, path)
-    found = read_text_tables(path, content) or {}
-    return "\n".join(", ".join((title, *row)) for title, table in found.items() for row in table.rows)
+    by_title = read_text_tables(path, content) or {}
+    return "\n".join(", ".join((title, *row)) for title, table in by_title.items() for row in table.rows)
 
 
 def _find_source(path: str, content: bytes, cell: CellReference) -> CitedLine | None:

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oragent._base.errors import WorkspaceError
+from oragent.workspace.cells import read_change
 from oragent.workspace.data_changes import DataFiles, EditPlan
 from oragent.workspace.data_edits import list_edits
 from oragent.workspace.model_results import CellEdit
@@ -186,3 +188,69 @@ def test_changed_coefficients_have_their_values_before_and_after(tmp_path: Path)
     assert sorted(terms) == [("Hours, Oat", -2.0, 0.0), ("Store, Rye", 3.0, -1.5)]
     assert [entry.largest for entry in entries if entry.of == "relations"] == [(("Hours", None, None),)]
     assert not any("none" in describe_entry(entry) for entry in entries)
+
+
+def test_rows_without_much_in_common_are_removed_and_added() -> None:
+    header = ("name", "amount", "unit")
+    edits = compare([("A", "5", "kg")], [("Z", "9", "kg")], header)
+    assert {(edit.row, edit.column, edit.before, edit.after) for edit in edits} == {
+        ("A", "amount", "5", None), ("A", "unit", "kg", None), ("Z", "amount", None, "9"), ("Z", "unit", None, "kg"),
+    }  # fmt: skip
+    edits = compare([("A", "5", "kg", "x")], [("Z", "9", "kg", "x")], (*header, "note"))
+    assert {(edit.row, edit.column, edit.before, edit.after) for edit in edits} == {
+        ("kg", "name", "A", "Z"), ("kg", "amount", "5", "9"),
+    }  # fmt: skip
+
+
+def test_a_row_without_labels_is_named_by_its_number() -> None:
+    edits = compare([("", "1"), ("b", "2")], [("", "3"), ("b", "2")], ("name", "value"))
+    assert [(edit.row, edit.before, edit.after) for edit in edits] == [("row 1", "1", "3")]
+
+
+def test_new_and_removed_files_and_files_that_are_no_tables() -> None:
+    table, text = to_csv(ROWS[:1]), b"some text"
+    edits = list_edits({"a.csv": table, "n.txt": text}, {"b.csv": table, "n.txt": b"other text"})
+    by_path = {path: [edit for edit in edits if edit.path == path] for path in ("a.csv", "b.csv", "n.txt")}
+    assert [(edit.before, edit.after) for edit in by_path["a.csv"]] == [(cell, None) for cell in ROWS[0][1:]]
+    assert [(edit.before, edit.after) for edit in by_path["b.csv"]] == [(None, cell) for cell in ROWS[0][1:]]
+    assert [(edit.row, edit.column, edit.before) for edit in by_path["n.txt"]] == [("", "", None)]
+
+
+def test_former_contents_are_those_of_the_former_files() -> None:
+    old, new = to_csv(ROWS), to_csv([*ROWS[:5], ("south", "oat", "late", "60", "3")])
+    gone = DataFiles({"a.csv": old, "b.csv": old}, {"a.csv": new}).former_contents([])
+    assert gone == {"a.csv": old, "b.csv": old}
+    changes = [read_change("a.csv[south, oat, late, price] = 9")]
+    contents = DataFiles({"a.csv": old}, {"a.csv": new}).former_contents(changes)
+    assert contents["a.csv"] == to_csv([*ROWS[:5], ("south", "oat", "late", "6", "9")])
+    with pytest.raises(WorkspaceError):
+        DataFiles({"a.csv": old}, {"a.csv": new}).former_contents([read_change("c.csv[a, b] = 9")])
+    # A row that was removed has no place in the new file, beside a new one.
+    with pytest.raises(WorkspaceError):
+        DataFiles({"a.csv": old}, {"a.csv": to_csv([*ROWS[1:], ("x", "y", "z", "1", "2")])}).former_contents([])
+
+
+def test_thousands_and_decimals_are_the_same_numbers() -> None:
+    rows = [("a", "1000", "2"), ("b", "1,000", "3"), ("c", "1000.0", "4")]
+    again = [("c", "1,000", "4.0"), ("b", "1000", "3"), ("a", "1,000.00", "2")]
+    assert compare(rows, again, ("name", "value", "other")) == []
+
+
+def test_a_text_plan_is_read_line_by_line(tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_text("# edits\n\ndata/d.csv[north, rye, late, demand] = 9\n")
+    (tmp_path / "plan.json").write_text('{"data": [], "edits": {}}')
+    plan = EditPlan.read(tmp_path / "plan.txt")
+    assert [(edit.path, edit.row, edit.column, edit.value) for edit in plan.planned] == [
+        ("data/d.csv", "north, rye, late", "demand", "9")
+    ]
+    with pytest.raises(WorkspaceError):
+        EditPlan.read(tmp_path / "plan.json")
+
+
+def test_cells_that_follow_by_name_only_are_matched_by_name() -> None:
+    """The plan names a new row, which no version had when it was written, without a column."""
+    added = ("south", "rye", "noon", "8", "1")
+    plan = EditPlan.of_tree({"edits": [{"path": "data/d.csv", "row": "south, rye, noon"}]})
+    data = DataFiles({"data/d.csv": to_csv(ROWS)}, {"data/d.csv": to_csv([*ROWS, added])})
+    planned, others = plan.split(data.list_edits(), data)
+    assert (len(planned), len(others), list(plan.missing(data.list_edits(), data))) == (4, 0, [])
