@@ -19,6 +19,7 @@ from oragent._base.safe_load import parse_json
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.flat_solving import solve
+from oragent.sandbox.limits import server_environment
 
 ANSWER = "answer.json"
 MAX_ANSWER = 1 << 20
@@ -177,7 +178,8 @@ def _check_problem(folder: Path) -> bool:
 def _run(*words: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "oragent", *words]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_S, check=False)
+        variables = server_environment()
+        ended = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=CHECK_S, check=False)
         tree = parse_json(ended.stdout, 8 * MAX_ANSWER)
     except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         raise OragentError(f"a check of a task failed: {type(problem).__name__}") from None

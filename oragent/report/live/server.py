@@ -27,6 +27,7 @@ from oragent.report.live.offline import make_page, write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.live.watched import POLL_S, Watched, current_tick, rank_runs
 from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
+from oragent.sandbox.limits import server_environment
 
 KEEP_ALIVE_S = 15.0
 MAX_BODY = 500_000
@@ -212,7 +213,7 @@ def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, WATCHED: "1", "COLUMNS": "10000"},
+        env=server_environment() | {WATCHED: "1", "COLUMNS": "10000"},
     )
     try:
         line = _read_line(process)

@@ -56,7 +56,7 @@ def process_table() -> Mapping[int, ProcessRow]:
     """Return all processes by number; empty if ``ps`` fails."""
     try:
         command = [PROGRAM, "-A", "-o", FIELDS]
-        listing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        listing = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return {}
     rows = [row for row_text in listing.stdout.splitlines() if (row := _parse_row(row_text))]
