@@ -173,7 +173,7 @@ def is_same_device(requested: str, pinned: str) -> bool:
 
 def _ask_torch() -> dict[str, Any]:
     """Query PyTorch in a process of its own, so that a crashing driver does no harm."""
-    command, clean = [sys.executable, "-c", QUESTION], allowed_environment()
+    command, clean = [sys.executable, "-P", "-c", QUESTION], allowed_environment()
     completed = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=ASK_S, check=True)
     answer: dict[str, Any] = json.loads(completed.stdout.strip().splitlines()[-1] if completed.stdout.strip() else "")
     return answer

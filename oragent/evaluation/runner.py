@@ -95,6 +95,7 @@ class DeviceScorer:
         with theirs, tempfile.TemporaryFile() as log:
             command = [
                 sys.executable,
+                "-P",
                 "-m",
                 SERVING,
                 f"--socket={theirs.fileno()}",

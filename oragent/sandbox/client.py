@@ -204,6 +204,7 @@ class ServerClient:
         self._control, theirs = socket.socketpair()
         command = [
             PYTHON,
+            "-P",
             "-m",
             "oragent.sandbox.server",
             f"--socket={theirs.fileno()}",

@@ -271,9 +271,10 @@ def _run_first_process(
             code = NOT_STARTED
             os.execve(argv[0], list(argv), dict(variables))
         code = _wait_for(child)
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
         action = "start" if code == NOT_STARTED else "confine"
-        print(f"cannot {action} {argv[0]}: {problem.strerror or problem}", file=sys.stderr)
+        reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else problem
+        print(f"cannot {action} {argv[0]}: {reason}", file=sys.stderr)
     finally:
         sys.stderr.flush()
         os._exit(code)

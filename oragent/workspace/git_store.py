@@ -117,7 +117,7 @@ class GitStore:
             changed = [self.shared_folder / name for name in COMMANDS[command] if (self.shared_folder / name).exists()]
             access = ProgramAccess(
                 str(own),
-                tuple(map(str, (*self._list_folders(), *readable))),
+                tuple(map(str, (*self._list_folders(), *(path.resolve() for path in readable)))),
                 tuple(map(str, (*changed, *([index.parent] if index else ())))),
                 user=self._choose_user(is_writing=bool(changed or index)),
                 is_lenient=True,

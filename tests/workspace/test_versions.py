@@ -1,5 +1,7 @@
 """Every write is a version; what a person wrote is never lost; a kill leaves whole files and a whole store."""
 
+from pathlib import Path
+
 import pytest
 
 from oragent._base import files
@@ -174,3 +176,14 @@ def test_two_clones_work_and_merge_without_conflict_and_deleted_local_files_lose
     foreign = next(version for version in store.list_versions() if version.reason == "in first")
     restore_files(store, foreign.short)
     assert (second / "src" / "of_first.py").is_file()
+
+
+def test_a_workspace_named_by_a_relative_path_has_versions(tmp_path, monkeypatch):
+    put(tmp_path, {"w/a.py": "mine\n"})
+    monkeypatch.chdir(tmp_path / "w")
+    for folder in (Path(), Path("../w")):
+        store = Versions(folder)
+        store.write_version({"a.py": f"{folder}\n"}, "builder", "one")
+        assert store.read_content(store.repository.list_blobs(store.tip)["a.py"]) == f"{folder}\n".encode()
+    undo_last(Versions(Path()))
+    assert (tmp_path / "w/a.py").read_text() == ".\n"

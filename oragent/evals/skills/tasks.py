@@ -176,7 +176,7 @@ def _check_problem(folder: Path) -> bool:
 
 
 def _run(*words: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "oragent", *words]
+    command = [sys.executable, "-P", "-m", "oragent", *words]
     try:
         variables = server_environment()
         ended = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=CHECK_S, check=False)

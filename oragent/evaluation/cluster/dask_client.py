@@ -86,7 +86,7 @@ class DaskClient:
         log = tempfile.TemporaryFile()  # noqa: SIM115
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "oragent.evaluation.cluster.dask_process", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "oragent.evaluation.cluster.dask_process", str(theirs.fileno())],
                 cwd=self._scratch,
                 env=server_environment() | self._variables | {"TMPDIR": str(self._scratch)},
                 stdin=subprocess.DEVNULL,

@@ -64,7 +64,7 @@ def make_handshake() -> Handshake:
     """
     try:
         completed = subprocess.run(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-P", "-m", __name__],
             env=server_environment() | {"TMPDIR": tempfile.gettempdir()},
             capture_output=True,
             text=True,

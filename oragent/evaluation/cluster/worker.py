@@ -66,6 +66,7 @@ class LocalWorkers:
         process = subprocess.Popen(
             [
                 sys.executable,
+                "-P",
                 "-m",
                 "oragent.evaluation.cluster.worker",
                 self._address,

@@ -206,7 +206,7 @@ def serve(
 @contextmanager
 def open_companion(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
     """Serve the page of a run from another process, print its address, and open it if the machine has a screen."""
-    command = [sys.executable, "-m", "oragent", "watch", str(folder)]
+    command = [sys.executable, "-P", "-m", "oragent", "watch", str(folder)]
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
