@@ -20,6 +20,7 @@ from oragent.formulate.aims import direct_objectives
 from oragent.formulate.data import column_names, map_leaves
 from oragent.formulate.model_class import solve_model
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
+from oragent.formulate.native_scheduling import solve_with_cp_sat
 from oragent.formulate.program_call import POSITION, run_program
 from oragent.formulate.symbols import check_numbers, check_symbols
 from oragent.modelling.capture.assembling import assemble
@@ -84,7 +85,12 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     milp = direct_objectives(_add_unused_variables(captured.milp, columns, claim["variables"]))
     limits = (request["limit_s"], request["gap"], request["solver"], request["threads"])
     try:
-        solution = solve_model(milp, *limits, is_schedule=captured.is_schedule)
+        intervals = list(_name_intervals(captured.intervals, names))
+        whole = {variable.name for variable in milp.variables if variable.is_integer}
+        native = None
+        if captured.is_schedule and not request["solver"]:
+            native = solve_with_cp_sat(milp, whole, limits[0], request["threads"], request["gap"], intervals)
+        solution = native or solve_model(milp, *limits, is_schedule=captured.is_schedule)
     except ModellingError as wrong:
         return {"status": "unsupported", "message": str(wrong)}
     return {
@@ -97,7 +103,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         "framework": captured.framework,
         "is_schedule": captured.is_schedule,
         "held": [asdict(held) for held in captured.held],
-        "intervals": [asdict(interval) for interval in _name_intervals(captured.intervals, names)],
+        "intervals": [asdict(interval) for interval in intervals],
     }
 
 

@@ -11,7 +11,7 @@ from oragent.formulate.data import iterate_texts
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.gantt import Schedule, build_schedule
 from oragent.formulate.prompting import PoolEntry
-from oragent.formulate.requirements import plain_key
+from oragent.formulate.requirements import KINDS, plain_key
 from oragent.modelling.data.flat_model import Milp, Variable
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.data.time_scales import read_time_scale
@@ -19,7 +19,6 @@ from oragent.modelling.data.value_tables import PULP, DecisionFamily, DecisionKi
 
 MAX_LABELS, MAX_LABEL_LENGTH = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")
-KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real|^(?:time|choice)$")
 # Words that name times, if no other words but those of the second set are beside them. They are for programs whose
 # author does not state the kind.
 TIME_NAMES = frozenset(

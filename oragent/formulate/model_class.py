@@ -15,6 +15,12 @@ from oragent.modelling.solving.general_solving import solve_general
 SCHEDULING_SOLVER = "cp-sat"
 # Relation of a check with alternative cases.
 ANY = "any"
+# Relation of a check with tasks of which no two may take place at the same time.
+NO_OVERLAP = "no overlap"
+# Relation of an entry that defines the largest of several values, for ``max``, ``min`` and ``abs`` of a checker.
+LARGEST = "largest"
+# Relation of an entry that defines a piecewise linear function of a value.
+PIECES = "pieces"
 
 
 @dataclass(frozen=True)

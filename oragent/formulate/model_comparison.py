@@ -6,14 +6,16 @@ checks, by any such point if the program is infeasible, and by a row that bounds
 """
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
 from oragent._base.errors import ModellingError
 from oragent.formulate.aims import StatedAim, match_aims, staged_objectives
-from oragent.formulate.model_class import ANY, ProductTerms, solve_model
+from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, ProductTerms, solve_model
+from oragent.formulate.native_scheduling import solve_with_cp_sat
+from oragent.formulate.symbols import interpolate
 from oragent.modelling.data.display import number, plain, quoted
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow
 from oragent.modelling.data.flat_model import (
@@ -48,6 +50,7 @@ RELATIONS = {
 }
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MAX_NAMED = 12
+ZERO = {"terms": {}, "constant": 0.0, "products": []}
 NO_POINT = "no point meets the checks together, and the program has one"
 
 
@@ -80,8 +83,11 @@ class CheckRow:
     sentence: str = ""
     # Coefficients by two columns.
     products: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    # For ``any``: the rows of each case.
+    # For ``any``: the rows of each case. For ``largest`` and ``no overlap``: a row for each value, which is its terms
+    # minus the right-hand side.
     cases: tuple[tuple["CheckRow", ...], ...] = ()
+    # For ``pieces``: points of the function of the only case.
+    points: tuple[tuple[float, float], ...] = ()
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
@@ -90,6 +96,11 @@ class CheckRow:
         if relation == ANY:
             cases = tuple(tuple(cls.from_entry([name, *row, sentence]) for row in rows) for rows in left_side)
             return cls(name, {}, relation, 0.0, sentence, cases=cases)
+        if relation in (LARGEST, NO_OVERLAP, PIECES):
+            points = tuple((float(x), float(y)) for x, y in left_side.pop()) if relation == PIECES else ()
+            groups = left_side if relation == NO_OVERLAP else [[part] for part in left_side]
+            cases = tuple(tuple(cls.from_entry([name, part, "", ZERO, ""]) for part in group) for group in groups)
+            return cls(name, {}, relation, 0.0, sentence, cases=cases, points=points)
         terms = dict(left_side["terms"])
         for column, value in right_side["terms"].items():
             terms[column] = terms.get(column, 0.0) - value
@@ -99,6 +110,12 @@ class CheckRow:
                 products[first, second] = products.get((first, second), 0.0) + sign * value
         rhs = float(right_side["constant"]) - float(left_side["constant"])
         return cls(name, terms, relation, rhs, sentence, products)
+
+    def value_at(self, point: Mapping[str, float]) -> float:
+        """Return the left side minus the right side at a point; missing values are 0."""
+        linear = sum(size * point.get(name, 0.0) for name, size in self.terms.items())
+        products = (size * point.get(a, 0.0) * point.get(b, 0.0) for (a, b), size in self.products.items())
+        return linear + sum(products) - self.rhs
 
     @property
     def expression(self) -> ProductTerms:
@@ -152,20 +169,25 @@ class _ObjectiveGap:
 
 def state_aims(milp: Milp, solution: Solution, entries: Sequence[CheckRow]) -> tuple[StatedAim, ...]:
     """Return the aims of a checker with the corresponding objectives of a program."""
-    point = solution.values if solution.status.has_point else None
+    point = add_derived(solution.values, entries) if solution.status.has_point else None
     stated = []
     for entry in entries:
         if entry.relation in SENSES:
-            value = None if point is None else _value_of(entry, point)
+            value = None if point is None else entry.value_at(point)
             terms = None if any(entry.products.values()) else entry.terms
             stated.append(StatedAim(entry.name, SENSES[entry.relation], value, terms))
     return match_aims(staged_objectives(milp), point, stated)
 
 
-def _value_of(entry: CheckRow, point: Mapping[str, float]) -> float:
-    linear = sum(size * point.get(name, 0.0) for name, size in entry.terms.items())
-    products = (size * point.get(a, 0.0) * point.get(b, 0.0) for (a, b), size in entry.products.items())
-    return linear + sum(products) - entry.rhs
+def add_derived(point: Mapping[str, float], entries: Sequence[CheckRow]) -> dict[str, float]:
+    """Return a point with the values of the columns that stand for maxima and piecewise linear functions."""
+    values = dict(point)
+    for entry in entries:
+        if entry.relation == LARGEST:
+            values[entry.name] = max(part.value_at(values) for (part,) in entry.cases)
+        elif entry.relation == PIECES:
+            values[entry.name] = interpolate(entry.cases[0][0].value_at(values), list(entry.points))
+    return values
 
 
 def checker_milp(
@@ -193,9 +215,13 @@ def checker_milp(
     builder = _ChecksBuilder()
     for entry in entries:
         builder.add(entry)
+    builder.derived += [
+        Variable(entry.name, -INFINITY, INFINITY) for entry in entries if entry.relation in (LARGEST, PIECES)
+    ]
     objective, sense, features = _choose_objective(milp, entries, columns, aims)
     features = replace(features, quadratic_rows=tuple(builder.quadratic_rows), indicators=tuple(builder.indicators))
-    return Milp((*variables, *builder.switches), tuple(builder.rows), objective, sense, "checks", features=features)
+    columns_of_checks = (*variables, *builder.derived, *builder.switches)
+    return Milp(columns_of_checks, tuple(builder.rows), objective, sense, "checks", features=features)
 
 
 @dataclass
@@ -206,18 +232,51 @@ class _ChecksBuilder:
     quadratic_rows: list[QuadraticRow[str]] = field(default_factory=list)
     indicators: list[Indicator[str]] = field(default_factory=list)
     switches: list[Variable] = field(default_factory=list)
+    derived: list[Variable] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
 
     def add(self, entry: CheckRow) -> None:
         """Add a check."""
         if entry.relation == ANY:
             self._add_choice(entry)
+        elif entry.relation == LARGEST:
+            self._add_largest(entry)
+        elif entry.relation == PIECES:
+            self._add_pieces(entry)
+        elif entry.relation == NO_OVERLAP:
+            for choice in overlap_choices(entry):
+                self._add_choice(choice)
         elif entry.relation in RELATIONS and any(entry.products.values()):
             row = entry.expression.row(self._name(entry.name), RELATIONS[entry.relation], entry.rhs)
             self.quadratic_rows.append(row)
         elif entry.relation in RELATIONS:
             name = self._name(entry.name)
             self.rows.append(Row(name, entry.terms, RELATIONS[entry.relation], entry.rhs, entry.sentence))
+
+    def _add_largest(self, entry: CheckRow) -> None:
+        """Add that a column is at least each value, and at most one of them."""
+        rows = [_minus_column(part, entry.name) for (part,) in entry.cases]
+        for row in rows:
+            self.add(replace(row, relation="<="))
+        self._add_choice(replace(entry, relation=ANY, cases=tuple((replace(row, relation=">="),) for row in rows)))
+
+    def _add_pieces(self, entry: CheckRow) -> None:
+        """Add that a column and the argument of its function are on one of the pieces."""
+        ((argument,),) = entry.cases
+        cases = []
+        pieces = list(itertools.pairwise(entry.points))
+        for position, ((left, low), (right, high)) in enumerate(pieces):
+            slope = (high - low) / (right - left)
+            terms = {name: slope * value for name, value in argument.terms.items()}
+            # The argument is its terms minus its right-hand side.
+            on_piece = replace(argument, terms=terms, rhs=slope * (argument.rhs + left) - low, relation="=")
+            rows = [_minus_column(on_piece, entry.name)]
+            if position:
+                rows.append(replace(argument, rhs=argument.rhs + left, relation=">="))
+            if position < len(pieces) - 1:
+                rows.append(replace(argument, rhs=argument.rhs + right, relation="<="))
+            cases.append(tuple(rows))
+        self._add_choice(replace(entry, relation=ANY, cases=tuple(cases)))
 
     def _add_choice(self, entry: CheckRow) -> None:
         switches = []
@@ -242,6 +301,30 @@ class _ChecksBuilder:
         return name
 
 
+def _minus_column(row: CheckRow, column: str) -> CheckRow:
+    """Return the row of a value minus a column."""
+    return replace(row, terms={**row.terms, column: row.terms.get(column, 0.0) - 1.0})
+
+
+def overlap_choices(entry: CheckRow) -> Iterator[CheckRow]:
+    """Yield for each two tasks that one ends before the other begins, or that one does not take place."""
+    for first, second in itertools.combinations(entry.cases, 2):
+        cases = [(_before(first, second),), (_before(second, first),)]
+        # A presence is at most 0, as its value is 0 or 1.
+        cases += [(replace(task[2], relation="<="),) for task in (first, second) if len(task) > 2]
+        yield replace(entry, relation=ANY, cases=tuple(cases))
+
+
+def _before(first: Sequence[CheckRow], second: Sequence[CheckRow]) -> CheckRow:
+    """Return the row: start plus duration of a task is at most the start of another."""
+    terms = dict(first[0].terms)
+    for sign, part in ((1.0, first[1]), (-1.0, second[0])):
+        for name, value in part.terms.items():
+            terms[name] = terms.get(name, 0.0) + sign * value
+    rhs = first[0].rhs + first[1].rhs - second[0].rhs
+    return replace(first[0], terms=terms, rhs=rhs, relation="<=")
+
+
 def find_counterexample(
     milp: Milp,
     solution: Solution,
@@ -259,18 +342,29 @@ def find_counterexample(
     """
     aims = state_aims(milp, solution, entries)
     checks = checker_milp(milp, entries, columns, aims)
-    try:
-        answer = solve_model(checks, limit_s, solver=solver, threads=threads)
-    except ModellingError:
-        if not solver:
-            raise
-        # The checks may be of another class than the model.
-        answer = solve_model(checks, limit_s, threads=threads)
+    # Where the program has no point, checks must not have less freedom than their rows state.
+    has_point = solution.status.has_point
+    whole = {variable.name for variable in milp.variables if variable.is_integer and has_point}
+    answer = _solve_checks(checks, whole, limit_s, solver, threads)
     if answer.status.has_point:
         values = {name: value for name, value in answer.values.items() if name in columns}
         answer = replace(answer, values=values)
-    comparison = _compare_answers(milp, solution, checks, answer, limit_s)
+    comparison = _compare_answers(milp, solution, checks, answer, limit_s, entries)
     return replace(comparison, aims=aims, compared_aims=_count_compared(milp, aims))
+
+
+def _solve_checks(checks: Milp, whole: Collection[str], limit_s: float, solver: str, threads: int) -> Solution:
+    """Solve the model of checks, with CP-SAT if it has cases and whole figures."""
+    native = None if solver else solve_with_cp_sat(checks, whole, limit_s, threads)
+    if native is not None:
+        return native
+    try:
+        return solve_model(checks, limit_s, solver=solver, threads=threads)
+    except ModellingError:
+        if not solver:
+            raise
+    # The checks may be of another class than the model.
+    return solve_model(checks, limit_s, threads=threads)
 
 
 def _count_compared(milp: Milp, aims: Sequence[StatedAim]) -> int:
@@ -285,18 +379,20 @@ def _count_compared(milp: Milp, aims: Sequence[StatedAim]) -> int:
     return next((position for position in range(count) if position not in stated), count)
 
 
-def _compare_answers(milp: Milp, solution: Solution, checks: Milp, answer: Solution, limit_s: float) -> ModelComparison:
+def _compare_answers(
+    milp: Milp, solution: Solution, checks: Milp, answer: Solution, limit_s: float, entries: Sequence[CheckRow]
+) -> ModelComparison:
     if answer.status is SolveStatus.UNKNOWN or solution.status is SolveStatus.UNKNOWN:
         return ModelComparison(Ruling.UNDECIDED)
     if answer.status is SolveStatus.FEASIBLE:
         if solution.status.has_point:
-            return _against_incumbent(milp, solution, checks, answer)
+            return _against_incumbent(milp, solution, checks, answer, entries)
         return ModelComparison(Ruling.UNDECIDED)
     if solution.status is SolveStatus.UNBOUNDED:
         return replace(_against_unbounded(milp, checks, answer), proven=True)
     if solution.status is SolveStatus.INFEASIBLE:
         return replace(_against_infeasible(milp, checks, answer, limit_s), proven=True)
-    return replace(_against_optimum(milp, solution, checks, answer), proven=True)
+    return replace(_against_optimum(milp, solution, checks, answer, entries), proven=True)
 
 
 def _choose_objective(
@@ -349,10 +445,13 @@ def _compare_objectives(
     return gap
 
 
-def _against_incumbent(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:
+def _against_incumbent(
+    milp: Milp, solution: Solution, checks: Milp, answer: Solution, entries: Sequence[CheckRow]
+) -> ModelComparison:
     """Compare the program's point with the bound of a model of checks whose optimum is not proven."""
     point = {name: value for name, value in solution.values.items() if name in answer.values}
-    gap = _compare_objectives(milp, checks, point, answer.values)
+    point, best = (add_derived(values, entries) for values in (point, answer.values))
+    gap = _compare_objectives(milp, checks, point, best)
     if gap.gain > gap.tolerance + gap.slack and solution.status is SolveStatus.OPTIMAL:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
@@ -363,7 +462,9 @@ def _against_incumbent(milp: Milp, solution: Solution, checks: Milp, answer: Sol
     return ModelComparison(Ruling.UNDECIDED, within=better / max(1.0, abs(value)))
 
 
-def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> ModelComparison:
+def _against_optimum(
+    milp: Milp, solution: Solution, checks: Milp, answer: Solution, entries: Sequence[CheckRow]
+) -> ModelComparison:
     assert solution.objective is not None
     if answer.status is SolveStatus.UNBOUNDED:
         direction = ray(checks) or {}
@@ -374,7 +475,8 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
         names = _conflict_names(checks)
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
-    gap = _compare_objectives(milp, checks, point, answer.values)
+    point, best = (add_derived(values, entries) for values in (point, answer.values))
+    gap = _compare_objectives(milp, checks, point, best)
     gain, slack = gap.gain, gap.tolerance
     if slack < abs(gain) <= slack + gap.slack:
         return ModelComparison(Ruling.UNDECIDED)

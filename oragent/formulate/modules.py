@@ -6,16 +6,16 @@ System 1 reads and drafts, system 2 checks errors and results, and the reflectiv
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 
 from oragent._base.errors import ReplyError
-from oragent._base.text_format import escape_text
+from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import column_names, describe_data, describe_parts, map_leaves
 from oragent.formulate.prompting import PERSON, PoolEntry
-from oragent.formulate.requirements import list_readings
+from oragent.formulate.requirements import KINDS, list_readings
 from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
 from oragent.modelling.data.solution import SolveVerdict
@@ -223,14 +223,29 @@ async def reconsider_checker(session: FormulationSession) -> None:
     await session.check_newest()
 
 
+def read_meanings(facts: Iterable[object]) -> Iterator[tuple[str, str]]:
+    """Yield the meaning and unit of each variable by its name, from "name: meaning, unit, kind, bounds"."""
+    for entry in map(str, facts):
+        name, _, rest = entry.partition(":")
+        parts = [part.strip() for part in rest.split(",")]
+        kind = next((position for position, part in enumerate(parts) if KINDS.search(part)), None)
+        about = ", ".join(filter(None, parts[:kind]))
+        if kind and about:
+            yield re.split(r"[\[(\s_]", name.strip())[0].lower(), f"; {escape_text(one_line(about, 200))}"
+
+
 def _describe_values(session: FormulationSession) -> str:
-    """Describe the expression and the type of each value, one per line."""
+    """Describe the expression and the type of each value, one per line, with its meaning and unit if they are known."""
+    facts = session.pool.parsed_of("formalization").get("VARIABLES")
+    meanings = dict(read_meanings(facts if isinstance(facts, list) else ()))
     # Missing values of a program without an optimum are described as numbers.
     values = map_leaves(
         session.newest.ran.values, lambda leaf: 0.0 if leaf is None or isinstance(leaf, int | float) else leaf
     )
     parts = values.items() if isinstance(values, dict) else ()
     described = [
-        description for key, item in parts for description in describe_parts(item, f"values[{escape_text(str(key))!r}]")
+        (name, f"{kind}{meanings.get(str(key).lower(), '')}")
+        for key, item in parts
+        for name, kind in describe_parts(item, f"values[{escape_text(str(key))!r}]")
     ]
     return "\n".join(f"- {name}: {kind}" for name, kind in described or describe_parts(values, "values"))

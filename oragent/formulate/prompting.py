@@ -14,6 +14,17 @@ from oragent.programs.blocks import drop_thoughts, fenced_blocks
 MODEL, PERSON, ORAGENT = "model", "person", "oragent"
 
 
+# Modules of modelling libraries other than PuLP, and their names in prompts.
+LIBRARIES = {
+    "ortools.sat": "OR-Tools' CP-SAT",
+    "ortools": "OR-Tools",
+    "gurobipy": "gurobipy",
+    "highspy": "highspy",
+    "pyomo": "Pyomo",
+}
+IMPORTED = re.compile(r"^\s*(?:from|import)\s+(ortools\.sat|\w+)", re.MULTILINE)
+HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
+FENCE = re.compile(r"`{3,}")
 IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
 MAX_CHARACTERS = 200_000
 fill_template = PromptFolder("oragent.formulate").fill
@@ -63,6 +74,27 @@ class CommentPool(list[PoolEntry]):
     def to_lines(self) -> str:
         """Return the pool as JSON, one entry per line."""
         return "".join(json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in self)
+
+
+def describe_library(source: str) -> dict[str, str]:
+    """Return the placeholders of prompts about the modelling library of a program."""
+    imported = {match[1] for match in IMPORTED.finditer(source)}
+    library = next((name for module, name in LIBRARIES.items() if module in imported), "")
+    if library:
+        rule = f"- {library} builds and solves the model, as in the program; keep this library. Name every constraint."
+        return {"library": library, "library_rule": rule, "library_rules": rule}
+    rule = "- PuLP alone builds and solves the model; call `problem.solve()` without arguments. Name every constraint."
+    names = "- Every name of PuLP is imported, or has `pulp.` before it."
+    return {"library": "PuLP", "library_rule": rule, "library_rules": f"{rule}\n{names}"}
+
+
+def fence_headings(text: str) -> str:
+    """Return a text in a fenced block if it has headings, which would look like those of a prompt."""
+    if not HEADING.search(text):
+        return text
+    longest = max((len(match[0]) for match in FENCE.finditer(text)), default=2)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def extract_program(text: str, function: str) -> str:

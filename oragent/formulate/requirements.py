@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 LIST_MARK = re.compile(r"^\s*[-*•–]\s+")
+# Kinds of variables in a formalization.
+KINDS = re.compile(r"(?i)continuous|integer|binary|boolean|real|^(?:time|choice)$")
 # Status of a reading without a solution.
 NOT_SOLVED = "not solved"
 # Relative difference up to which two objectives are equal.

@@ -13,7 +13,16 @@ from oragent.formulate.data import describe_data
 from oragent.formulate.metamorphic_tests import PropertyResult, run_metamorphic_tests
 from oragent.formulate.options import ACCEPTED_GAP, Options
 from oragent.formulate.problem import ProblemText
-from oragent.formulate.prompting import ORAGENT, PERSON, CommentPool, PoolEntry, extract_program, fill_template
+from oragent.formulate.prompting import (
+    ORAGENT,
+    PERSON,
+    CommentPool,
+    PoolEntry,
+    describe_library,
+    extract_program,
+    fence_headings,
+    fill_template,
+)
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.ledger.case import LedgerCase
 from oragent.llm.dialogue import ask_until_read
@@ -159,11 +168,12 @@ class FormulationSession:
     def fill_prompt(self, template: str, **values: object) -> str:
         """Fill a template of ``prompts/`` with the problem, its data, the pool and the interface."""
         defaults = {
-            "problem": self.problem_text,
+            "problem": fence_headings(self.problem_text),
             "data": describe_data(self.data, self.problem.notes),
             "pool": self.pool.prompt_text,
             "interface": self.problem.interface.source,
             "function": self.problem.interface.function,
+            **describe_library(self.newest.source if self.attempts else ""),
             "attention": self.options.attention or self.problem.interface.attention or "none",
         }
         return fill_template(template, **{**defaults, **values})

@@ -3,15 +3,21 @@
 All results of this module are claims.
 """
 
+import builtins
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from oragent.formulate.model_class import ANY
+from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES
 
 NOT_QUADRATIC = "a check with variables may add them and multiply two of them: it may not {what}"
 # Maximum number of entries of a checker.
 MAX_ENTRIES = 20_000
+# Python's own functions, which take symbols in the checker's process.
+MAX, MIN, ABS = max, min, abs
+# Beginning of the name of a column that stands for a maximum or a piecewise linear function.
+DERIVED = "value of checks"
 
 
 class Quadratic:
@@ -96,7 +102,7 @@ class Quadratic:
     def _refuse(self, *_: Any) -> NoReturn:
         raise TypeError(NOT_QUADRATIC.format(what='compare or round them; for a choice use a list of rows and "any"'))
 
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = __round__ = __abs__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = __round__ = _refuse
     __eq__ = __ne__ = _refuse
     __hash__ = None  # type: ignore[assignment]  # equality is refused
 
@@ -112,8 +118,63 @@ def as_symbols(values: Any, columns: Any) -> Any:
     return values
 
 
+class _Definitions:
+    """Columns that stand for maxima, minima and piecewise linear functions of symbols, and their definitions."""
+
+    def __init__(self) -> None:
+        self.entries: list[list[Any]] = []
+
+    def functions(self) -> dict[str, Any]:
+        """Return the functions that a checker may call with symbols."""
+        return {"max": self.largest, "min": self.smallest, "abs": self.size, "piecewise": self.piecewise}
+
+    def largest(self, *items: Any, **options: Any) -> Any:
+        """Return the largest value, as Python does."""
+        values = list(items[0]) if len(items) == 1 else list(items)
+        if options or not any(isinstance(value, Quadratic) for value in values):
+            return MAX(values, **options)
+        return self._define(LARGEST, [_plain_symbols(value) for value in values])
+
+    def smallest(self, *items: Any, **options: Any) -> Any:
+        """Return the smallest value, as Python does."""
+        values = list(items[0]) if len(items) == 1 else list(items)
+        if options or not any(isinstance(value, Quadratic) for value in values):
+            return MIN(values, **options)
+        return -self._define(LARGEST, [_plain_symbols(-value) for value in values])
+
+    def size(self, value: Any) -> Any:
+        """Return the absolute value."""
+        if not isinstance(value, Quadratic):
+            return ABS(value)
+        return self.largest(value, -value)
+
+    def piecewise(self, value: Any, points: Any) -> Any:
+        """Return a piecewise linear function through points; its first and last piece go on without end."""
+        pairs = sorted((float(x), float(y)) for x, y in points)
+        if len(pairs) < 2 or len({x for x, _ in pairs}) < len(pairs):
+            raise ValueError("piecewise needs at least two points, each at another place")
+        if isinstance(value, Quadratic):
+            return self._define(PIECES, [_plain_symbols(value), pairs])
+        return interpolate(float(value), pairs)
+
+    def _define(self, relation: str, parts: list[Any]) -> Quadratic:
+        name = f"{DERIVED} {len(self.entries) + 1}"
+        self.entries.append([name, parts, relation, None, ""])
+        return Quadratic({name: 1.0})
+
+
+def interpolate(value: float, points: list[tuple[float, float]]) -> float:
+    """Return a piecewise linear function through at least two sorted points."""
+    for (left, low), (right, high) in itertools.pairwise(points):
+        slope = (high - low) / (right - left)
+        if value <= right:
+            break
+    return low + slope * (value - left)
+
+
 def check_numbers(function: Callable[..., Any], values: Any, data: Any) -> str:
     """Call a checker with numbers, and return JSON of its entries."""
+    vars(builtins).update(_Definitions().functions())
     return json.dumps(
         [_plain_entry(item, number=True) for item in _take_entries(function(values, data))], allow_nan=True
     )
@@ -121,9 +182,10 @@ def check_numbers(function: Callable[..., Any], values: Any, data: Any) -> str:
 
 def check_symbols(function: Callable[..., Any], values: Any, columns: Any, data: Any) -> str:
     """Call a checker with symbols instead of the values of variables, and return JSON of its entries."""
-    return json.dumps(
-        [_plain_entry(item, number=False) for item in _take_entries(function(as_symbols(values, columns), data))]
-    )
+    definitions = _Definitions()
+    vars(builtins).update(definitions.functions())
+    entries = [_plain_entry(item, number=False) for item in _take_entries(function(as_symbols(values, columns), data))]
+    return json.dumps([*definitions.entries, *entries])
 
 
 def _take_entries(entries: Any) -> list[Any]:
@@ -141,6 +203,8 @@ def _plain_entry(item: Any, number: bool) -> list[Any]:
     name, left_side, relation, right, sentence = item
     if str(relation) == ANY:
         return _plain_choice(str(name), left_side, str(sentence), number)
+    if str(relation) == NO_OVERLAP:
+        return _plain_tasks(str(name), left_side, str(sentence), number)
     sides = [
         _plain_number(side) if number else _plain_symbols(side) for side in (left_side, 0.0 if right is None else right)
     ]
@@ -161,6 +225,29 @@ def _plain_choice(name: str, cases: Any, sentence: str, number: bool) -> list[An
     if number:
         return min((max(rows, key=_excess) for rows in entries), key=_excess)
     return [name, [[entry[1:4] for entry in rows] for rows in entries], ANY, None, sentence]
+
+
+def _plain_tasks(name: str, tasks: Any, sentence: str, number: bool) -> list[Any]:
+    """Return a check with tasks of start, duration and perhaps presence; with numbers, the largest overlap."""
+    if not isinstance(tasks, tuple | list) or any(
+        not isinstance(task, tuple | list) or not 2 <= len(task) <= 3 for task in tasks
+    ):
+        raise TypeError(
+            f'the check {name[:80]} with "no overlap" needs a list of (start, duration) or (start, duration, presence)'
+        )
+    if not number:
+        return [name, [[_plain_symbols(part) for part in task] for task in tasks], NO_OVERLAP, None, sentence]
+    spans = sorted(
+        (float(_plain_number(task[0])), float(_plain_number(task[1])))
+        for task in tasks
+        if len(task) == 2 or _plain_number(task[2]) > 0.5
+    )
+    worst, reach = 0.0, float("-inf")
+    for start, size in spans:
+        if size > 0:
+            worst = MAX(worst, MIN(reach, start + size) - start)
+            reach = MAX(reach, start + size)
+    return [name, worst, "<=", 0.0, sentence]
 
 
 def _excess(entry: list[Any]) -> float:

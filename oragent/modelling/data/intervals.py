@@ -26,6 +26,7 @@ class PlanInterval:
     Attributes:
         lane: What it occupies, such as a machine; empty if unknown.
         conditions: Value of each binary column with which the interval takes place.
+        is_exclusive: Whether no two intervals of the lane overlap.
     """
 
     name: str
@@ -33,6 +34,7 @@ class PlanInterval:
     end: TimeExpression
     lane: str = ""
     conditions: Mapping[str, float] = field(default_factory=dict, hash=False)
+    is_exclusive: bool = False
 
     def takes_place(self, values: Mapping[str, float]) -> bool:
         """Return True if the interval is in the plan."""
@@ -53,6 +55,7 @@ def read_intervals(plain: Any, columns: set[str]) -> tuple[PlanInterval, ...]:
                 _read_time(item["end"]),
                 str(item["lane"]),
                 {str(name): float(value) for name, value in item["conditions"].items()},
+                item["is_exclusive"] is True,
             )
             for item in plain
         )

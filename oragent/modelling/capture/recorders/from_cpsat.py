@@ -96,6 +96,7 @@ def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: 
 def _read_intervals(proto: Any) -> list[dict[str, Any]]:
     """Return the intervals, with the first machine or resource that each needs."""
     lanes: dict[int, str] = {}
+    exclusive: set[int] = set()
     numbers = {"no_overlap": 0, "cumulative": 0}
     for constraint in proto.constraints:
         kind = next((name for name in numbers if getattr(constraint, f"has_{name}")()), "")
@@ -103,7 +104,9 @@ def _read_intervals(proto: Any) -> list[dict[str, Any]]:
             numbers[kind] += 1
             lane = str(constraint.name) or f"{'machine' if kind == 'no_overlap' else 'resource'} {numbers[kind]}"
             for place in getattr(constraint, kind).intervals:
-                lanes.setdefault(place, lane)
+                if place not in lanes:
+                    lanes[place] = lane
+                    exclusive |= {place} if kind == "no_overlap" and not constraint.enforcement_literal else set()
     intervals = []
     for place, constraint in enumerate(proto.constraints):
         if constraint.has_interval():
@@ -115,6 +118,7 @@ def _read_intervals(proto: Any) -> list[dict[str, Any]]:
                     "start": asdict(start),
                     "end": asdict(end),
                     "lane": lanes.get(place, ""),
+                    "is_exclusive": place in exclusive,
                     "conditions": {literal if literal >= 0 else ~literal: float(literal >= 0) for literal in literals},
                 }
             )
