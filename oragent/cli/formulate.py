@@ -94,7 +94,7 @@ def formulate(
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/formulate"),
     yes: Yes = False,
 ) -> None:
-    """Turn a problem in words into a solved, checked model; exit code 3 no answer, 4 contradicted, 5 unchecked."""
+    """Turn a problem in words into a checked model; exit code 3 no answer, 4 contradicted, 5 unchecked, 6 disputed."""
     from oragent.formulate.command import formulate_file
     from oragent.formulate.command import resume as resume_formulate
 

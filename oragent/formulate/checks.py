@@ -47,6 +47,7 @@ class CheckFinding:
         name: Name of the check, or of the program's row.
         text: Feedback for the revision of the program.
         left, right: Both sides of a row; None if the finding is not about a row.
+        sentence: Sentence of the problem that the checker names; may be empty.
     """
 
     reason: Reason
@@ -54,6 +55,7 @@ class CheckFinding:
     text: str
     left: float | None = None
     right: float | None = None
+    sentence: str = ""
 
     @property
     def violation(self) -> float | None:
@@ -161,7 +163,8 @@ def _check_entries(report: Report, options: Options) -> Iterator[CheckFinding]:
         if relation == "integer":
             if not _is_whole(left_side, options):
                 nearest = float(round(left_side)) if math.isfinite(left_side) else None
-                yield CheckFinding(Reason.INTEGRALITY, name, _fraction_text(name, why, left_side), left_side, nearest)
+                text = _fraction_text(name, why, left_side)
+                yield CheckFinding(Reason.INTEGRALITY, name, text, left_side, nearest, sentence)
         elif relation in RELATIONS and not _relation_holds(left_side, RELATIONS[relation], right, options):
             yield CheckFinding(
                 Reason.VIOLATED,
@@ -169,6 +172,7 @@ def _check_entries(report: Report, options: Options) -> Iterator[CheckFinding]:
                 _violation_text(name, why, left_side, RELATIONS[relation], right),
                 left_side,
                 right,
+                sentence,
             )
 
 
@@ -197,12 +201,13 @@ def _check_aims(
         if aim.aim is None:
             continue
         objective = objectives[aim.aim]
-        why = _sentence_text(stated[position][4]) if position < len(stated) else ""
+        sentence = stated[position][4] if position < len(stated) else ""
+        why = _sentence_text(sentence)
         if (objective.sense is not aim.sense) is not aim.is_negated:
             text = (
                 f"the objective {quoted(aim.name)}{why} is to {aim.sense}; the program's model is to {objective.sense}"
             )
-            yield CheckFinding(Reason.OBJECTIVE, aim.name, text)
+            yield CheckFinding(Reason.OBJECTIVE, aim.name, text, sentence=sentence)
         elif has_point and aim.value is not None:
             assert ran.solution is not None
             value = objective.at(ran.solution.values) * (-1 if aim.is_negated else 1)
@@ -211,7 +216,7 @@ def _check_aims(
                     f"the objective {quoted(aim.name)}{why} has the value {number(aim.value)} at this solution; by "
                     f"the program's model it is {number(value)}"
                 )
-                yield CheckFinding(Reason.OBJECTIVE, aim.name, text, aim.value, value)
+                yield CheckFinding(Reason.OBJECTIVE, aim.name, text, aim.value, value, sentence)
 
 
 def _violation_text(name: str, why: str, left_side: float, relation: str, right: float) -> str:

@@ -192,6 +192,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "shortages": [asdict(shortage) for shortage in outcome.incomplete.shortages] if outcome.incomplete else [],
         "alternative": dict(outcome.alternative),
         "readings": [dict(reading) for reading in result.readings],
+        "disputes": [asdict(dispute) for dispute in result.disputes],
         "unmodelled": [list(pair) for pair in result.unmodelled],
         "calls": result.spent.model_calls,
         "tokens": result.spent.tokens,

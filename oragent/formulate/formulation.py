@@ -18,6 +18,7 @@ from oragent.formulate.aims import (
     read_stated_aim,
     staged_objectives,
 )
+from oragent.formulate.appeals import Dispute, read_dispute
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
 from oragent.formulate.problem import ProblemText
@@ -59,6 +60,7 @@ class FormulationResult:
         is_schedule: Whether the program's model has intervals, machines or cumulative resources of CP-SAT.
         held: Row or variable by which the program held an objective in later solves, by the name of the objective.
         intervals: Intervals of a schedule, by the columns of the model.
+        disputes: Findings on which the authors of program and checker insist.
     """
 
     status: str
@@ -83,6 +85,7 @@ class FormulationResult:
     is_schedule: bool = False
     held: Mapping[str, str] = field(default_factory=dict)
     intervals: tuple[PlanInterval, ...] = ()
+    disputes: tuple[Dispute, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -99,6 +102,7 @@ class FormulationResult:
             message=self.message or self.status,
             checks=self.checks,
             properties=self.metamorphic,
+            disputes=self.disputes,
         )
 
     @property
@@ -141,6 +145,7 @@ class FormulationResult:
             "metamorphic": [dict(record) for record in self.metamorphic],
             "spent": asdict(self.spent),
             "intervals": [asdict(interval) for interval in self.intervals],
+            "disputes": [asdict(dispute) for dispute in self.disputes],
         }
 
     @classmethod
@@ -153,6 +158,7 @@ class FormulationResult:
             **fields
             | {
                 "milp": milp,
+                "disputes": tuple(map(read_dispute, plain.get("disputes", ()))),
                 "intervals": read_intervals(plain.get("intervals", ()), columns),
                 "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
                 "attempts": tuple(plain["attempts"]),
@@ -218,6 +224,7 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         is_schedule=ran.is_schedule,
         held=dict(ran.held),
         intervals=ran.intervals,
+        disputes=session.disputes,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 
 from oragent._base.errors import ReplyError
 from oragent._base.text_format import escape_text, one_line
+from oragent.formulate.appeals import Citation, list_disputes, repeated_findings
 from oragent.formulate.audit import find_foreign_figures
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import column_names, describe_data, describe_parts, map_leaves
@@ -28,6 +29,8 @@ MAX_PLAN = 20_000
 SAME = 1e-6
 # Maximum number of cited characters.
 MAX_CITED = 800
+# Maximum number of rejected findings that a checker's author sees.
+MAX_REJECTED = 12
 
 
 async def interpret_terms(session: FormulationSession) -> None:
@@ -202,25 +205,40 @@ async def write_checker(session: FormulationSession) -> None:
         await session.check_newest()
 
 
-async def reconsider_checker(session: FormulationSession) -> None:
-    """Ask for the checker again if the supervisor keeps a row. The prompt shows only the comments of the program."""
+async def reconsider_checker(session: FormulationSession, appeal: Citation | None = None) -> None:
+    """Ask for the checker again if the program's author keeps what a finding rejects.
+
+    The prompt shows only the findings and the comments of the program. With an appeal, findings on which the checker
+    insists are disputed.
+    """
     checked = session.newest.checked
     assert checked is not None
     comments = [text.strip() for text in session.newest.source.splitlines() if text.strip().startswith("#")]
+    if appeal is None:
+        rejected = [finding for finding in checked.findings if finding.reason is Reason.FORBIDS]
+    else:
+        rejected = repeated_findings(session.attempts[-2].checked, checked)
+    about = "\n".join(
+        f"- {finding.name}: {finding.text}" if appeal else f"- {finding.name}" for finding in rejected[:MAX_REJECTED]
+    )
     dispute = session.fill_prompt(
         "counterfactual_dispute",
         values=_describe_values(session),
         data=describe_data(session.problem.data, session.problem.notes),
         checker=session.checker,
-        forbidden=", ".join(finding.name for finding in checked.findings if finding.reason is Reason.FORBIDS)
-        or "that point",
-        cited="\n".join(comments)[:MAX_CITED] or "nothing",
+        findings=about or "- that point",
+        cited="\n".join([*([appeal.text] if appeal else []), *comments])[:MAX_CITED] or "nothing",
     )
     try:
         session.checker = await session.ask_program("counterfactual", dispute, "checks")
     except ReplyError:
         return
-    await session.check_newest()
+    now = (await session.check_newest()).checked
+    if appeal is not None:
+        insisted = repeated_findings(checked, now)
+        # A finding that is not disputed contradicts the plan as before.
+        if now is not None and len(insisted) == len(now.findings):
+            session.disputes = list_disputes(insisted, appeal, session.problem.text)
 
 
 def read_meanings(facts: Iterable[object]) -> Iterator[tuple[str, str]]:

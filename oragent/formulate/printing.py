@@ -26,6 +26,11 @@ from oragent.modelling.data.value_tables import layout_families, print_tables
 from oragent.modelling.operations.flat_explanation import explain_unbounded
 from oragent.report.pages.text import fitted_lines, format_money
 
+VERDICT_STYLES = {
+    Verdict.CHECKED: "bold green",
+    Verdict.UNCHECKED: "bold yellow",
+    Verdict.DISPUTED: "bold yellow",
+}
 # Maximum number of lines of all tables of decisions; plan.csv has all values.
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
@@ -44,7 +49,7 @@ def print_outcome(outcome: FormulationEnd, console: Console) -> None:
     """Print a result with the verdict in the first line."""
     result, width = outcome.result, console.width
     assert result is not None
-    style = {Verdict.CHECKED: "bold green", Verdict.UNCHECKED: "bold yellow"}.get(result.judgement.verdict, "bold red")
+    style = VERDICT_STYLES.get(result.judgement.verdict, "bold red")
     print_line(console, headline(outcome), style)
     lines = fitted_lines([f"- {reason}" for reason in result.judgement.reasons], width, MAX_REASON_LINES)
     lines += _decision_lines(outcome, width)
@@ -76,6 +81,8 @@ def headline(outcome: FormulationEnd) -> str:
             return f"{verdict}: do not use this plan. Its aims are {aims}"
         return f"{verdict}: do not use this plan. Its objective is {aims} ({result.milp.sense})"
     status = describe_status(result, solution)
+    if verdict is Verdict.DISPUTED:
+        status += "; program and checker read the text differently"
     return f"{verdict}: {aims}{';' if len(result.aims) > 1 else ','} {status}"
 
 

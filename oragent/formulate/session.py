@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from oragent._base.errors import ReplyError
+from oragent.formulate.appeals import Dispute
 from oragent.formulate.audit import find_mismatches
 from oragent.formulate.checks import Checked, CheckStatus, judge
 from oragent.formulate.data import describe_data
@@ -120,6 +121,7 @@ class FormulationSession:
     Attributes:
         checker: Text of the checker; empty before it is written.
         readings: Sentences with two readings, and the result of the other one.
+        disputes: Findings on which program and checker insist.
         ask_person: Function that shows how the text was read and returns a clarification, which may be empty. None
             without a user.
     """
@@ -132,6 +134,7 @@ class FormulationSession:
     attempts: list[FormulationAttempt] = field(default_factory=list)
     checker: str = ""
     readings: list[dict[str, Any]] = field(default_factory=list)
+    disputes: tuple[Dispute, ...] = ()
     calls: int = 0
     ask_person: PersonQuestion | None = None
 

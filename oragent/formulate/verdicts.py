@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from oragent._base.text_format import escape_text, one_line
+from oragent.formulate.appeals import Dispute
 from oragent.formulate.checks import CheckStatus
 
 MAX_REASONS = 20
@@ -22,6 +23,8 @@ class Verdict(StrEnum):
     CHECKED = "checked"
     # A check of the text, or a metamorphic test, disagrees with the model or its solution.
     CONTRADICTED = "contradicted"
+    # Program and checker read a sentence differently, and each insists.
+    DISPUTED = "disputed"
     # The problem has a solution, which was not compared with the text.
     UNCHECKED = "unchecked"
     # No model was solved, or the status is not proven.
@@ -29,11 +32,17 @@ class Verdict(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the command: 0, 4, 5 and 3 in the order of the members."""
+        """Exit code of the command: 0, 4, 6, 5 and 3 in the order of the members."""
         return EXIT_CODES[self]
 
 
-EXIT_CODES = {Verdict.CHECKED: 0, Verdict.NO_ANSWER: 3, Verdict.CONTRADICTED: 4, Verdict.UNCHECKED: 5}
+EXIT_CODES = {
+    Verdict.CHECKED: 0,
+    Verdict.NO_ANSWER: 3,
+    Verdict.CONTRADICTED: 4,
+    Verdict.UNCHECKED: 5,
+    Verdict.DISPUTED: 6,
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,7 @@ def decide_verdict(
     message: str,
     checks: Mapping[str, Any] | None,
     properties: Sequence[Mapping[str, Any]] = (),
+    disputes: Sequence[Dispute] = (),
 ) -> Judgement:
     """Decide the verdict on a result.
 
@@ -64,11 +74,16 @@ def decide_verdict(
         message: Reason why there is no answer; may be empty.
         checks: Fields of ``Checked``; None if nothing was checked.
         properties: Fields of each ``PropertyResult``.
+        disputes: Findings on which the authors of program and checker insist.
     """
     if not has_model:
         return Judgement(Verdict.NO_ANSWER, _sentences([message]))
     contradictions = [finding["text"] for finding in checks["findings"]] if checks else []
     failed = [result for result in properties if result["holds"] is False]
+    disputed = {(dispute.reason, dispute.name) for dispute in disputes}
+    rejected = {(finding["reason"], finding["name"]) for finding in checks["findings"]} if checks else set()
+    if rejected and rejected <= disputed and not failed:
+        return Judgement(Verdict.DISPUTED, tuple(dispute.text for dispute in disputes[:MAX_REASONS]))
     contradictions += [f"{result['property']}: {result['datum']} {result['note']}" for result in failed]
     if contradictions:
         return Judgement(Verdict.CONTRADICTED, _sentences(contradictions))

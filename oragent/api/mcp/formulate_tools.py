@@ -14,7 +14,7 @@ from oragent.formulate.command import rerun_files, verify_files
 from oragent.formulate.options import VerifyCommand
 from oragent.llm.model_settings import RuntimeWords
 
-EXIT_CODES = {0: "checked", 3: "no answer", 4: "contradicted", 5: "unchecked"}
+EXIT_CODES = {0: "checked", 3: "no answer", 4: "contradicted", 5: "unchecked", 6: "disputed"}
 
 Files = Annotated[list[str], Field(description="JSON, CSV or table files.")]
 

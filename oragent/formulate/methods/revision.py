@@ -1,6 +1,7 @@
 """Check a program, and revise it while it fails or a check disagrees."""
 
 from oragent.formulate import modules
+from oragent.formulate.appeals import Citation, find_citation, repeated_findings
 from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 
@@ -29,9 +30,12 @@ async def check_and_revise(session: FormulationSession, *, diagnose: bool) -> Fo
         if session.options.keep_best:
             repairs = await _repair(session, repairs, diagnose)
             await session.check_newest()
-            if not is_disputed and _keeps_dispute(session):
+            appeal = find_appeal(session)
+            if not is_disputed and (appeal or _keeps_dispute(session)):
                 is_disputed = True
-                await modules.reconsider_checker(session)
+                await modules.reconsider_checker(session, appeal)
+                if session.disputes:
+                    break
     return session.best_attempt()
 
 
@@ -46,6 +50,16 @@ async def _find_feedback(session: FormulationSession) -> str:
         return ""
     failed = [result for result in await session.test_newest() if result.holds is False]
     return "\n".join(f"- {result.property}, but: {result.datum} {result.note}" for result in failed)
+
+
+def find_appeal(session: FormulationSession) -> Citation | None:
+    """Return the sentence with which the program's author rejects findings; None if no finding is rejected."""
+    if len(session.attempts) < 2 or session.newest.has_failed:
+        return None
+    earlier, now = session.attempts[-2:]
+    if not repeated_findings(earlier.checked, now.checked):
+        return None
+    return find_citation(now.source, session.problem.text)
 
 
 def _keeps_dispute(session: FormulationSession) -> bool:
