@@ -68,7 +68,7 @@ class Aim:
     """An aim with its value at the solution.
 
     Attributes:
-        name: What is to be large or small, in the words of the problem if they are known.
+        name: The quantity to be made large or small, in the words of the problem if they are known.
         value: None without a solution.
         held_by: Row or variable by which the program held the aim in later solves; empty without one.
         slack: Amount that less important aims may give up.
@@ -179,7 +179,7 @@ def _compare_values(aim: StatedAim, objective: StagedObjective, value: float | N
 
 
 def read_aim_facts(parsed: Any, count: int) -> tuple[AimFacts, ...]:
-    """Return what the program's author says of each of a number of aims, the most important first.
+    """Return the words of the program's author about each of a number of aims, the most important first.
 
     ``OBJECTIVE`` ("minimize: what") and ``UNIT`` are lists with an entry for each aim, or texts. A text about one aim
     is about the most important one.

@@ -19,7 +19,7 @@ class Citation:
     """A sentence and its place in the problem.
 
     Attributes:
-        line: Number of the line where it begins; None if the problem does not have it.
+        line: Number of its first line; None if the problem does not have it.
     """
 
     sentence: str

@@ -155,7 +155,7 @@ def chart_families(families: Sequence[DecisionFamily]) -> tuple[TimeChart, ...]:
     for family in families:
         used = family.nonzero_values.values()
         is_choice = all(abs(value - 1.0) < NOISE for value in used)
-        # Times and choices are no amounts that could be added up.
+        # Adding up times or choices has no meaning.
         if family.index_count not in (1, 2) or is_choice or family.kind in ADDED_NEVER:
             continue
         for position in range(family.index_count):
@@ -183,7 +183,7 @@ def _chart_family(family: DecisionFamily, position: int, periods: tuple[str, ...
 def _periods(family: DecisionFamily, position: int) -> tuple[str, ...]:
     """Return the labels of an index in the order of time, or of the program for weekdays and months.
 
-    Empty if they are no times.
+    Empty for labels that are not times.
     """
     labels = list(dict.fromkeys(index[position] for index in family.entries))
     names = [re.split(r"[\W\d_]", label.strip().lower())[0][:3] for label in labels]

@@ -1,13 +1,14 @@
 """Findings about a program's model and solution, from a checker that was written without the program."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from oragent.formulate.aims import StatedAim, match_aims, staged_objectives
 from oragent.formulate.model_comparison import RELATIONS, SENSES, ModelComparison, Ruling
 from oragent.formulate.options import ACCEPTED_GAP, Options
+from oragent.formulate.rules import RuleComparison, RuleOutcome
 from oragent.formulate.running import ExecutionResult, Report
 from oragent.modelling.data.display import number, plain, quoted
 
@@ -82,6 +83,7 @@ class Checked:
         aims: Aims of the checker, with their values at the solution.
         compared_aims: Number of the most important aims of the program whose optima were compared; None in folders of
             older versions.
+        rules: Rules of both sides, one by one; empty unless they were compared.
     """
 
     state: CheckStatus
@@ -94,6 +96,7 @@ class Checked:
     sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
     aims: tuple[StatedAim, ...] = ()
     compared_aims: int | None = None
+    rules: tuple[RuleComparison, ...] = ()
 
     @property
     def feedback(self) -> str:
@@ -118,6 +121,7 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
                     reason, comparison.names[0] if comparison.names else "", _comparison_text(reason, comparison.reason)
                 )
             )
+    findings += _check_rules(report.rules, {finding.name for finding in findings})
     confirmed = comparison is not None and comparison.ruling is Ruling.AGREES
     compared = not options.solve_checks or _is_compared(comparison, options)
     note = report.note or ("" if compared else NOT_COMPARED)
@@ -136,7 +140,17 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
         dict(report.sentences),
         aims,
         len(aims) if comparison is None else comparison.compared_aims,
+        report.rules,
     )
+
+
+def _check_rules(rules: Sequence[RuleComparison], named: Collection[str]) -> Iterator[CheckFinding]:
+    """Yield a finding for each rule that one side lacks, if no other finding names it."""
+    reasons = {RuleOutcome.MISSING: Reason.ALLOWS, RuleOutcome.ADDED: Reason.FORBIDS}
+    for rule in rules:
+        if rule.outcome in reasons and rule.name not in named:
+            text = f"{quoted(rule.name)}{_sentence_text(rule.sentence)}: {rule.text}"
+            yield CheckFinding(reasons[rule.outcome], rule.name, text, sentence=rule.sentence)
 
 
 def _match_numbers(ran: ExecutionResult, report: Report) -> tuple[StatedAim, ...]:

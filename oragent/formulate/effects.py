@@ -102,7 +102,7 @@ def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) ->
     before = [objective.at(solution.values) for objective in objectives]
     effects = []
     for (name, relation), rows in list(_group_rows(milp, solution).items())[:MAX_GROUPS]:
-        # Changes of each aim by percent, where no more important aim changes.
+        # Changes of each aim by percent, for which more important aims stay the same.
         changes: dict[int, dict[int, float]] = {}
         for percent in PERCENTS:
             seconds = min(EACH_S, deadline - time.monotonic())

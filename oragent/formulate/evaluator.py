@@ -22,6 +22,7 @@ from oragent.formulate.model_class import solve_model
 from oragent.formulate.model_comparison import CheckRow, find_counterexample, match_sentences
 from oragent.formulate.native_scheduling import solve_with_cp_sat
 from oragent.formulate.program_call import POSITION, run_program
+from oragent.formulate.rules import compare_rules
 from oragent.formulate.symbols import check_numbers, check_symbols
 from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, read_model
@@ -176,7 +177,14 @@ def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -
 
 def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     values, columns, data = request["values"], request["columns"], request["data"]
-    answer: dict[str, Any] = {"status": "ok", "entries": [], "comparison": None, "note": "", "sentences": {}}
+    answer: dict[str, Any] = {
+        "status": "ok",
+        "entries": [],
+        "comparison": None,
+        "note": "",
+        "sentences": {},
+        "rules": [],
+    }
     if request["point"]:
         answer["entries"] = json.loads(guest.run(check_numbers, values, data))
     if not request["milp"] or not column_names(columns):
@@ -189,6 +197,12 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         return answer | {"note": str(problem)}
     milp = flat_json.from_dict(request["milp"])
     answer["sentences"] = match_sentences(milp, rows)
+    if request["compares_rules"]:
+        try:
+            rules = compare_rules(milp, rows, column_names(columns), request["limit_s"])
+            answer["rules"] = [asdict(rule) for rule in rules]
+        except ModellingError as problem:
+            answer["note"] = str(problem)
     solution = flat_json.solution_from_dict(request["solution"])
     try:
         answer["comparison"] = asdict(

@@ -19,7 +19,7 @@ from oragent.modelling.data.value_tables import PULP, DecisionFamily, DecisionKi
 
 MAX_LABELS, MAX_LABEL_LENGTH = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")
-# Words that name times, if no other words but those of the second set are beside them. They are for programs whose
+# Words that name times, together with words of the second set only. They are for programs whose
 # author does not state the kind.
 TIME_NAMES = frozenset(
     [
@@ -202,7 +202,7 @@ def break_down(
 
 
 def plan_schedule(result: FormulationResult, shown: Solution | None) -> Schedule | None:
-    """Return the intervals of a plan; None if it has none."""
+    """Return the intervals of a plan; None without intervals."""
     if result.milp is None or shown is None:
         return None
     return build_schedule(result.intervals, group_decisions(result, result.milp, shown), shown.values)

@@ -26,6 +26,7 @@ from oragent.formulate.options import Options
 from oragent.formulate.plan_tables import order_families, tabulate_plan, write_plan
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
+from oragent.formulate.rules import describe_rule, read_rules
 from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.formulate.session import PersonQuestion
 from oragent.ledger.case import LedgerCase
@@ -192,6 +193,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "shortages": [asdict(shortage) for shortage in outcome.incomplete.shortages] if outcome.incomplete else [],
         "alternative": dict(outcome.alternative),
         "readings": [dict(reading) for reading in result.readings],
+        "rules": [describe_rule(rule) for rule in read_rules(result.checks)],
         "disputes": [asdict(dispute) for dispute in result.disputes],
         "unmodelled": [list(pair) for pair in result.unmodelled],
         "calls": result.spent.model_calls,

@@ -251,7 +251,7 @@ def _direct_reading(reading: Mapping[str, Any], ran: ExecutionResult, directed: 
 
 
 def find_aim_facts(pool: Sequence[PoolEntry], count: int) -> tuple[AimFacts, ...]:
-    """Return what the formalization says of each aim; empty without a formalization."""
+    """Return the facts of the formalization about each aim; empty without a formalization."""
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
     return read_aim_facts(parsed[-1], count) if parsed else ()
 

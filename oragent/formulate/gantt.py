@@ -68,7 +68,7 @@ class Schedule:
 def build_schedule(
     intervals: Sequence[PlanInterval], families: Sequence[DecisionFamily], values: Mapping[str, float]
 ) -> Schedule | None:
-    """Return the schedule of a plan; None if it has none.
+    """Return the schedule of a plan; None without times.
 
     Without intervals of CP-SAT, families of starts and ends with the same indices are taken.
     """

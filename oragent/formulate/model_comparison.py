@@ -212,7 +212,7 @@ def checker_milp(
         for variable in milp.variables
         if variable.name in columns
     )
-    builder = _ChecksBuilder()
+    builder = ChecksBuilder()
     for entry in entries:
         builder.add(entry)
     builder.derived += [
@@ -225,7 +225,7 @@ def checker_milp(
 
 
 @dataclass
-class _ChecksBuilder:
+class ChecksBuilder:
     """Rows of the model of checks; each row of an ``any`` has a binary variable that activates it."""
 
     rows: list[Row] = field(default_factory=list)
@@ -342,7 +342,7 @@ def find_counterexample(
     """
     aims = state_aims(milp, solution, entries)
     checks = checker_milp(milp, entries, columns, aims)
-    # Where the program has no point, checks must not have less freedom than their rows state.
+    # For a program without a point, checks must not have less freedom than their rows state.
     has_point = solution.status.has_point
     whole = {variable.name for variable in milp.variables if variable.is_integer and has_point}
     answer = _solve_checks(checks, whole, limit_s, solver, threads)

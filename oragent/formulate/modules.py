@@ -206,7 +206,7 @@ async def write_checker(session: FormulationSession) -> None:
 
 
 async def reconsider_checker(session: FormulationSession, appeal: Citation | None = None) -> None:
-    """Ask for the checker again if the program's author keeps what a finding rejects.
+    """Ask for the checker again if the program's author keeps the program against a finding.
 
     The prompt shows only the findings and the comments of the program. With an appeal, findings on which the checker
     insists are disputed.

@@ -127,7 +127,7 @@ def _add_machines(model: Any, checks: Milp, columns: Mapping[str, Any]) -> None:
         if len(row.terms) == 2 and row.rhs == 1 and all(name in by_switch for name in row.terms):
             orders = [_read_order(by_switch[name]) for name in row.terms]
             if None not in orders:
-                (first, second, size), (third, fourth, other) = orders  # type: ignore[misc]  # none is None
+                (first, second, size), (third, fourth, other) = orders  # type: ignore[misc]  # checked above
                 if (first, second) == (fourth, third):
                     edges[first, size].add((third, other))
                     edges[third, other].add((first, size))

@@ -24,6 +24,7 @@ from oragent.formulate.gantt import draw_gantt
 from oragent.formulate.plan_tables import order_families
 from oragent.formulate.printing import describe_aims, describe_values, explain_outcome, headline
 from oragent.formulate.requirements import has_same_optimum
+from oragent.formulate.rules import RuleOutcome, read_rules
 from oragent.modelling.convert.mathematics import to_mathml
 from oragent.modelling.data.display import figure, signed
 from oragent.modelling.data.flat_model import Milp, Relation, Row
@@ -88,6 +89,8 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             decisions=layout_families(families),
             parts=parts,
             uses=uses,
+            rules=[rule for rule in read_rules(result.checks) if rule.outcome is not RuleOutcome.HOLDS],
+            held=sum(rule.outcome is RuleOutcome.HOLDS for rule in read_rules(result.checks)),
             gantt=None if schedule is None else draw_gantt(schedule),
             charts=[(chart, draw_chart(chart)) for chart in chart_families(families)],
             verdict=result.judgement,

@@ -18,6 +18,7 @@ from oragent.formulate.gantt import describe_schedule
 from oragent.formulate.plan_tables import order_families
 from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rerun import Rerun
+from oragent.formulate.rules import RuleOutcome, read_rules
 from oragent.formulate.verdicts import Verdict
 from oragent.modelling.data.display import figure, signed
 from oragent.modelling.data.flat_model import Sense
@@ -34,7 +35,7 @@ VERDICT_STYLES = {
 # Maximum number of lines of all tables of decisions; plan.csv has all values.
 MAX_TABLE_LINES = 60
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
-MAX_EFFECTS, MAX_SCHEDULE_LINES = 6, 40
+MAX_EFFECTS, MAX_SCHEDULE_LINES, MAX_RULE_LINES = 6, 40, 24
 # Maximum number of lines about the objective and limits, and of limits of a table.
 MAX_BREAKDOWN_LINES, MAX_LIMITS = 8, 14
 # Maximum number of decisions of another optimal plan.
@@ -61,6 +62,7 @@ def print_outcome(outcome: FormulationEnd, console: Console) -> None:
     lines += fitted_lines(_question_lines(result), width, MAX_QUESTION_LINES)
     if len(result.attempts) > 1 or result.milp is None:
         lines += fitted_lines(_attempt_lines(result), width, MAX_ATTEMPT_LINES)
+    lines += fitted_lines(list(_rule_lines(result)), width, MAX_RULE_LINES)
     lines += fitted_lines(list(_check_lines(result)), width, 4)
     for text in lines:
         print_line(console, text)
@@ -87,7 +89,7 @@ def headline(outcome: FormulationEnd) -> str:
 
 
 def describe_aims(aims: Sequence[Aim]) -> list[str]:
-    """Return the value of each aim with its unit, and of several aims also the sense and what was not compared."""
+    """Return the value of each aim with its unit, and of several aims also the sense, and those not compared."""
     units = [aim.unit for aim in aims]
     texts = []
     for aim in aims:
@@ -254,6 +256,18 @@ def _attempt_lines(result: FormulationResult) -> list[str]:
         lines.append(f"program {attempt['number'] + 1}: {_attempt_text(attempt)}")
         lines += [f"  {one_line(finding['text'], 600)}" for finding in (attempt["checks"] or {}).get("findings", [])]
     return [escape_text(line) for line in lines]
+
+
+def _rule_lines(result: FormulationResult) -> Iterator[str]:
+    """Yield the rules that one side lacks or that were not compared, and the number of those that hold."""
+    rules = read_rules(result.checks)
+    for rule in rules:
+        if rule.outcome is not RuleOutcome.HOLDS:
+            sentence = f" ({one_line(rule.sentence, 120)})" if rule.sentence else ""
+            yield escape_text(f"rule {one_line(rule.name, 60)}{sentence}: {rule.text}")
+    if rules:
+        held = sum(rule.outcome is RuleOutcome.HOLDS for rule in rules)
+        yield f"rules     {held} of {len(rules)} hold"
 
 
 def _check_lines(result: FormulationResult) -> Iterator[str]:

@@ -14,6 +14,7 @@ from oragent.formulate.aims import read_stated_aim, staged_objectives
 from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
+from oragent.formulate.rules import RuleComparison, read_rules
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.intervals import PlanInterval, read_intervals
 from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
@@ -77,7 +78,7 @@ class ExecutionResult:
     log: str = ""
     # Name and version of the library in which the program wrote the model.
     framework: str = ""
-    # Whether that model has intervals, machines or cumulative resources.
+    # True if that model has intervals, machines or cumulative resources.
     is_schedule: bool = False
     # Row or variable by which the program held an objective in later solves, by the name of the objective.
     held: Mapping[str, str] = field(default_factory=dict)
@@ -115,6 +116,7 @@ class Report:
         entries: ``(name, left, relation, right, sentence)`` with numbers.
         comparison: Comparison of its rows with the model; None without rows, with the reason in ``note``.
         sentences: Sentence of the problem by the name of the program's row that states it.
+        rules: Rules of both sides, one by one; empty unless they were compared.
     """
 
     problem: str = ""
@@ -122,6 +124,7 @@ class Report:
     comparison: ModelComparison | None = None
     note: str = ""
     sentences: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[RuleComparison, ...] = ()
 
 
 @dataclass
@@ -182,8 +185,17 @@ class FormulationRunner:
             intervals=read_intervals(answer["intervals"], {variable.name for variable in milp.variables}),
         )
 
-    def run_checker(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
-        """Run a checker on a program's values and its model."""
+    def run_checker(
+        self, source: str, ran: ExecutionResult, data: Mapping[str, Any], *, compares_rules: bool = False
+    ) -> Report:
+        """Run a checker on a program's values and its model.
+
+        Args:
+            source: Text of the checker.
+            ran: Result of the program.
+            data: Data of the problem.
+            compares_rules: Whether each rule is compared on its own, which takes a solve for each that differs.
+        """
         assert ran.milp is not None
         assert ran.solution is not None
         point = ran.solution.status.has_point
@@ -196,6 +208,7 @@ class FormulationRunner:
             "milp": flat_json.to_dict(ran.milp),
             "solution": flat_json.solution_dict(ran.solution),
             "point": point,
+            "compares_rules": compares_rules,
         }
         answer = self._evaluate(source, request)
         if answer["status"] != "ok":
@@ -203,9 +216,11 @@ class FormulationRunner:
         try:
             entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in answer["entries"])
             comparison = answer["comparison"] and _read_comparison(answer["comparison"])
+            rules = read_rules(answer)
         except UNUSABLE as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
-        return Report("", entries, comparison or None, _stable_text(answer["note"]), answer.get("sentences", {}))
+        note, sentences = _stable_text(answer["note"]), answer.get("sentences", {})
+        return Report("", entries, comparison or None, note, sentences, rules)
 
     def _evaluate(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
         bounds = self.bounds

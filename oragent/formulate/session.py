@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from oragent._base.errors import ReplyError
@@ -122,6 +123,7 @@ class FormulationSession:
         checker: Text of the checker; empty before it is written.
         readings: Sentences with two readings, and the result of the other one.
         disputes: Findings on which program and checker insist.
+        compares_rules: Whether checks compare each rule on its own.
         ask_person: Function that shows how the text was read and returns a clarification, which may be empty. None
             without a user.
     """
@@ -135,6 +137,7 @@ class FormulationSession:
     checker: str = ""
     readings: list[dict[str, Any]] = field(default_factory=list)
     disputes: tuple[Dispute, ...] = ()
+    compares_rules: bool = False
     calls: int = 0
     ask_person: PersonQuestion | None = None
 
@@ -271,7 +274,8 @@ class FormulationSession:
         if now.has_failed or not self.checker:
             checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.has_failed else "no checker")
         else:
-            report = await asyncio.to_thread(self.runner.run_checker, self.checker, now.ran, self.problem.data)
+            run = partial(self.runner.run_checker, compares_rules=self.compares_rules)
+            report = await asyncio.to_thread(run, self.checker, now.ran, self.problem.data)
             checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
         self.attempts[-1] = replace(now, checked=checked)
         return self.newest

@@ -154,7 +154,7 @@ async def verify_case(
     case: LedgerCase, request: FormulationRequest, given_model: GivenModel, runner: FormulationRunner, checker: str = ""
 ) -> FormulationResult:
     """Verify a model as a case of a study."""
-    session = FormulationSession(case, request.problem, request.options, runner, CommentPool())
+    session = FormulationSession(case, request.problem, request.options, runner, CommentPool(), compares_rules=True)
     ran = await asyncio.to_thread(_run_given, given_model, request.problem, runner)
     session.attempts.append(FormulationAttempt(0, GIVEN, given_model.source, ran, gap=request.options.gap))
     session.pool.append(PoolEntry(GIVEN, "; ".join(given_model.notes) or "the model that is verified", author=ORAGENT))

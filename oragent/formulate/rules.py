@@ -1,0 +1,272 @@
+"""Compare rules one by one: each check over the program's model, and each row of the model over the checks.
+
+A rule that is missing, reversed or added need not change the optimum of the given data. Therefore its largest violation
+over all plans of the other side is computed.
+"""
+
+import math
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from oragent._base.errors import ModellingError
+from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, solve_model
+from oragent.formulate.model_comparison import RELATIONS, CheckRow, ChecksBuilder, checker_milp, overlap_choices
+from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, scale_row
+from oragent.modelling.data.solution import SolveStatus
+
+# Largest violation that counts as none, relative to max(1, |right-hand side|).
+TOLERANCE = 1e-5
+# Digits to which rows are compared after scaling.
+DIGITS = 9
+# Maximum number of rules that are solved for, on each side.
+MAX_RULES = 400
+# Largest value of the column of a violation, so that the search has an end.
+MAX_VIOLATION = 1e7
+# Column that is maximised.
+VIOLATION = "violation of a rule"
+# Seconds of one rule at most.
+EACH_S = 5.0
+
+
+class RuleOutcome(StrEnum):
+    """Result of comparing a rule with the other side."""
+
+    HOLDS = "holds"
+    MISSING = "missing in the model"
+    ADDED = "only in the model"
+    # The other side has no such rule, but with these data no plan comes near it.
+    NOT_DECIDED = "not decided by these data"
+    # The search did not end in time, or the rule has a form without such a search.
+    NOT_COMPARED = "not compared"
+
+
+@dataclass(frozen=True)
+class RuleComparison:
+    """A rule and its largest violation over the plans of the other side.
+
+    Attributes:
+        amount: Largest violation; None without one, infinite without a limit.
+        sentence: Sentence of the problem; may be empty.
+    """
+
+    name: str
+    outcome: RuleOutcome
+    amount: float | None = None
+    sentence: str = ""
+
+    @property
+    def text(self) -> str:
+        """The comparison in words, without the name of the rule."""
+        if self.amount is None:
+            return str(self.outcome)
+        size = "without limit" if math.isinf(self.amount) else f"by up to {self.amount:.6g}"
+        if self.outcome is RuleOutcome.MISSING:
+            return f"{self.outcome}: may be violated {size}"
+        return f"{self.outcome}: the problem as checked allows violations {size}"
+
+
+def read_rules(checks: Mapping[str, Any] | None) -> tuple[RuleComparison, ...]:
+    """Return the rules in the plain data of checks."""
+    plain = (checks or {}).get("rules", ())
+    return tuple(RuleComparison(**{**rule, "outcome": RuleOutcome(rule["outcome"])}) for rule in plain)
+
+
+def describe_rule(rule: RuleComparison) -> dict[str, Any]:
+    """Return a rule as plain data for JSON, which has no infinite numbers."""
+    amount = None if rule.amount is None or math.isinf(rule.amount) else rule.amount
+    return {
+        "name": rule.name,
+        "sentence": rule.sentence,
+        "outcome": str(rule.outcome),
+        "amount": amount,
+        "text": rule.text,
+    }
+
+
+@dataclass(frozen=True)
+class _Side:
+    """``terms <= rhs``; a plan violates it by ``terms - rhs``."""
+
+    terms: Mapping[str, float]
+    rhs: float
+
+
+def compare_rules(
+    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
+) -> tuple[RuleComparison, ...]:
+    """Compare the rules of a checker with the rows of a model.
+
+    Args:
+        milp: The model.
+        entries: Entries of the checker.
+        columns: Columns of the model that the checker knows.
+        limit_s: Seconds for all rules together; those that are not reached are not compared.
+    """
+    deadline = time.monotonic() + limit_s
+    checks = checker_milp(milp, entries, columns)
+    plain = replace(checks, objective=Objective(), features=replace(checks.features, goals=(), quadratic=()))
+    model = _with_definitions(milp, entries)
+    rules = list(_check_rules(model, entries, deadline))
+    stated = {form for entry in entries for form in _forms(entry.terms, RELATIONS.get(entry.relation), entry.rhs)}
+    rules += _row_rules(milp, plain, columns, stated, deadline)
+    return tuple(rules)
+
+
+def _with_definitions(milp: Milp, entries: Sequence[CheckRow]) -> Milp:
+    """Return the model without objectives, with the columns that stand for maxima and pieces of the checker."""
+    builder = ChecksBuilder()
+    for entry in entries:
+        if entry.relation in (LARGEST, PIECES):
+            builder.add(entry)
+            builder.derived.append(Variable(entry.name, -INFINITY, INFINITY))
+    features = replace(milp.features, goals=(), quadratic=())
+    features = replace(features, indicators=(*features.indicators, *builder.indicators))
+    return replace(
+        milp,
+        variables=(*milp.variables, *builder.derived, *builder.switches),
+        rows=(*milp.rows, *builder.rows),
+        objective=Objective(),
+        features=features,
+    )
+
+
+def _check_rules(model: Milp, entries: Sequence[CheckRow], deadline: float) -> Iterator[RuleComparison]:
+    forms = {form for row in model.rows for form in _forms(row.terms, row.relation, row.rhs)}
+    bounds = {variable.name: variable for variable in model.variables}
+    solved = 0
+    for entry in entries:
+        if entry.relation in (LARGEST, PIECES) or (
+            entry.relation not in RELATIONS and entry.relation not in (ANY, NO_OVERLAP)
+        ):
+            continue
+        sides = list(_sides(entry.terms, RELATIONS[entry.relation], entry.rhs)) if entry.relation in RELATIONS else []
+        if entry.relation in RELATIONS and (
+            not any(entry.terms.values())
+            or set(_forms(entry.terms, RELATIONS[entry.relation], entry.rhs)) & forms
+            or all(_is_bound(side, bounds) for side in sides)
+        ):
+            yield RuleComparison(entry.name, RuleOutcome.HOLDS, sentence=entry.sentence)
+            continue
+        solved += 1
+        if solved > MAX_RULES or any(entry.products.values()):
+            yield RuleComparison(entry.name, RuleOutcome.NOT_COMPARED, sentence=entry.sentence)
+            continue
+        alternatives = _alternatives(entry)
+        worst: float | None = -math.inf
+        for choice in alternatives or ():
+            violation = _largest_violation(model, choice, deadline)
+            worst = None if violation is None or worst is None else max(worst, violation)
+        yield _judge_check(entry, None if alternatives is None else worst)
+
+
+def _judge_check(entry: CheckRow, worst: float | None) -> RuleComparison:
+    size = TOLERANCE * max(1.0, abs(entry.rhs))
+    if worst is None:
+        return RuleComparison(entry.name, RuleOutcome.NOT_COMPARED, sentence=entry.sentence)
+    if worst > size:
+        return RuleComparison(entry.name, RuleOutcome.MISSING, worst, entry.sentence)
+    outcome = RuleOutcome.NOT_DECIDED if worst < -size else RuleOutcome.HOLDS
+    return RuleComparison(entry.name, outcome, sentence=entry.sentence)
+
+
+def _row_rules(
+    milp: Milp, checks: Milp, columns: Collection[str], stated: Collection[tuple[object, ...]], deadline: float
+) -> Iterator[RuleComparison]:
+    """Yield the rows of the model that the checks do not state, if all of their columns are known to the checks."""
+    solved = 0
+    for row in milp.rows:
+        if not row.terms or set(_forms(row.terms, row.relation, row.rhs)) & set(stated):
+            continue
+        if not {name for name, value in row.terms.items() if value} <= set(columns):
+            yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=row.meaning)
+            continue
+        solved += 1
+        violations = [
+            _largest_violation(checks, [side], deadline) if solved <= MAX_RULES else None
+            for side in _sides(row.terms, row.relation, row.rhs)
+        ]
+        if None in violations:
+            yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=row.meaning)
+            continue
+        worst = max(violation for violation in violations if violation is not None)
+        if worst > TOLERANCE * max(1.0, abs(row.rhs)):
+            yield RuleComparison(row.name, RuleOutcome.ADDED, worst, row.meaning)
+
+
+def _sides(terms: Mapping[str, float], relation: Relation, rhs: float) -> Iterator[_Side]:
+    if relation is not Relation.AT_LEAST:
+        yield _Side(terms, rhs)
+    if relation is not Relation.AT_MOST:
+        yield _Side({name: -value for name, value in terms.items()}, -rhs)
+
+
+def _forms(terms: Mapping[str, float], relation: Relation | None, rhs: float) -> Iterator[tuple[object, ...]]:
+    form = None if relation is None else scale_row(terms, relation, rhs, DIGITS)
+    if form is not None:
+        yield form
+
+
+def _is_bound(side: _Side, variables: Mapping[str, Variable]) -> bool:
+    """Return True if a rule about a single column is a bound of it, or follows from one."""
+    used = [(name, value) for name, value in side.terms.items() if value]
+    if len(used) != 1 or used[0][0] not in variables:
+        return False
+    name, value = used[0]
+    extreme = variables[name].high if value > 0 else variables[name].low
+    return value * extreme <= side.rhs + TOLERANCE * max(1.0, abs(side.rhs))
+
+
+def _alternatives(entry: CheckRow) -> list[list[_Side]] | None:
+    """Return for each way of violating a rule the sides that are violated together; None for another form."""
+    if entry.relation in RELATIONS:
+        return [[side] for side in _sides(entry.terms, RELATIONS[entry.relation], entry.rhs)]
+    choices = [entry] if entry.relation == ANY else list(overlap_choices(entry))
+    ways: list[list[_Side]] = []
+    for choice in choices:
+        together = []
+        for case in choice.cases:
+            sides = [side for row in case for side in _sides(row.terms, RELATIONS[row.relation], row.rhs)]
+            if len(sides) != 1 or any(row.products for row in case):
+                return None
+            together += sides
+        ways.append(together)
+    return ways
+
+
+def _largest_violation(model: Milp, sides: Sequence[_Side], deadline: float) -> float | None:
+    """Return the largest amount by which a plan of a model violates all sides; None if it is not known.
+
+    Minus infinity if the model has no plan, and infinite without a limit.
+    """
+    seconds = min(EACH_S, deadline - time.monotonic())
+    if seconds <= 0:
+        return None
+    taken = {row.name for row in model.rows}
+    rows = []
+    for number, side in enumerate(sides):
+        name = f"{VIOLATION} {number}"
+        while name in taken:
+            name += "'"
+        rows.append(Row(name, {**side.terms, VIOLATION: -1.0}, Relation.AT_LEAST, side.rhs))
+    column = Variable(VIOLATION, -MAX_VIOLATION, MAX_VIOLATION)
+    problem = replace(
+        model,
+        variables=(*model.variables, column),
+        rows=(*model.rows, *rows),
+        objective=Objective({VIOLATION: 1.0}),
+        sense=Sense.MAXIMIZE,
+    )
+    try:
+        solution = solve_model(problem, seconds)
+    except ModellingError:
+        return None
+    if solution.status is SolveStatus.INFEASIBLE:
+        return -math.inf
+    if solution.status is SolveStatus.OPTIMAL and solution.objective is not None:
+        return math.inf if solution.objective >= MAX_VIOLATION * (1 - 1e-9) else solution.objective
+    if solution.status is SolveStatus.FEASIBLE and solution.objective is not None and solution.objective > 1.0:
+        return solution.objective
+    return None
