@@ -16,20 +16,26 @@ from oragent.search.events import SearchResult
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store
 from oragent.search.strategies import choose_strategy
+from tests.outlines import hold_outline
 from tests.search.test_engine import scored
 
 GOLDEN = Path(__file__).parent / "golden"
+OUTLINES = GOLDEN / "prompts.txt"
 IDEA = '[{"title": "closer", "idea": "Go nearer to the target."}]'
 QUIET = ("or_agent.initial_ideas=1", "or_agent.children=1", "or_agent.elitist_enlargement=1", "strategy.window=1")
 
 
-def golden(name: str, prompt: str) -> None:
-    """Hold a prompt against what it was; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
+def golden(name: str, text: str) -> None:
+    """Hold a text against what it was; to write it anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("ORAGENT_WRITE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"{prompt}\n")
-    assert f"{prompt}\n" == path.read_text(), name
+        path.write_text(f"{text}\n")
+    assert f"{text}\n" == path.read_text(), name
+
+
+def golden_prompt(name: str, prompt: str) -> None:
+    """Hold sections, figures and size of a prompt."""
+    hold_outline(OUTLINES, name, prompt)
 
 
 def guess(value: object) -> str:

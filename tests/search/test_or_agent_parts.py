@@ -23,7 +23,7 @@ from oragent.search.strategies.or_agent.prompt_sections import (
     failing_line,
 )
 from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
-from tests.search.players import QUIET, Players, golden, guess, notes, search
+from tests.search.players import QUIET, Players, golden, golden_prompt, guess, notes, search
 
 PROGRAM = """import numpy as np
 ALPHA = 2.5
@@ -352,7 +352,7 @@ def test_a_small_model_writes_out_a_short_program_to_change_it(begun, style: str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["small", "strong"])
-def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
+def test_prompts_have_their_sections_and_figures(begun, toy, style: str) -> None:
     """The last prompt of every kind; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     numbers = iter(range(51, 99))
@@ -379,7 +379,7 @@ def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
     kinds |= {"lesson": ("reflect", "An experiment has ended")} if style == "small" else {}
     for kind, (role, part) in kinds.items():
         prompt = [text for text in model.prompts(role) if part in text][-1]
-        golden(f"{style}/or_agent_{kind}", prompt)
+        golden_prompt(f"{style}/or_agent_{kind}", prompt)
     (said,) = model.systems
     golden("system", re.sub(r"Python 3\.\d+", "Python 3", said))
 

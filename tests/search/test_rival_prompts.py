@@ -18,7 +18,8 @@ from oragent.search.scoring import Scoring
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.reevo import JOINED
-from tests.search.players import GOLDEN, golden
+from tests.outlines import read_outlines
+from tests.search.players import OUTLINES, golden_prompt
 from tests.search.test_engine import scored
 from tests.search.writer import Writer
 
@@ -131,7 +132,9 @@ def play(folder: RunFolder, number: int) -> Writer:
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["small", "strong", "paper"])
 @pytest.mark.parametrize(("strategy", "number", "roles"), ROUNDS)
-def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int], style: str) -> None:
+def test_prompts_have_their_sections_and_figures(
+    begun, toy, strategy: str, number: int, roles: dict[str, int], style: str
+) -> None:
     """To write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     settings = (f"strategy.name={strategy}", "strategy.window=1", "archive.population=6", "archive.islands=1")
@@ -141,12 +144,16 @@ def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles:
     for role, which in roles.items():
         prompt = model.prompts(role)[which]
         name = NAMES.get((strategy, number, role), role)
-        golden(f"{style}/{strategy}_{name}", prompt)
+        golden_prompt(f"{style}/{strategy}_{name}", prompt)
 
 
 def test_edits_are_offered_to_small_models_wherever_strong_ones_are_and_not_where_another_program_is_wanted() -> None:
     offered = {
-        style: {path.stem for path in (GOLDEN / style).iterdir() if "<<<<<<< SEARCH" in path.read_text()}
+        style: {
+            name.partition("/")[2]
+            for name, text in read_outlines(OUTLINES).items()
+            if name.startswith(f"{style}/") and text.partition(" | ")[0].endswith("<<<")
+        }
         for style in STYLES
     }
     assert offered["small"] == offered["strong"] - {"or_agent_experiment"}  # short programs are written out there
