@@ -24,7 +24,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         PROMPT,
         PROMPT.replace("x = 3", "y = 4"),
-        PROMPT.replace("in one line", "on one line"),
+        PROMPT.replace("one line", "one row"),
         PROMPT.replace("programs.", "texts."),
     ],
 )
@@ -40,7 +40,7 @@ def test_other_words_are_the_same_outline(prompt: str, path: Path) -> None:
         PROMPT.replace("\n\nAnswer in one line.", ""),
         PROMPT.replace("You design", "They design"),
         PROMPT.replace("```python", "```"),
-        PROMPT.replace("in one line", "in one line" * 3),
+        PROMPT.replace("one line", "one line" * 3),
         PROMPT + "\n\n```python\n<<<<<<< SEARCH\n```",
     ],
 )

@@ -121,7 +121,7 @@ def test_skills_are_installed_and_a_changed_one_is_kept(tmp_path: Path) -> None:
         install_skills(tmp_path)
     install_skills(tmp_path, (paths[0].parent.name,), replace=True)
     assert paths[0].read_text() == SKILLS[0].text
-    with pytest.raises(ConfigError, match="no skill"):
+    with pytest.raises(ConfigError):
         install_skills(tmp_path, ("none",))
 
 

@@ -91,7 +91,7 @@ def test_a_path_is_rejected_exactly_where_the_tour_is_too_long(
     if length <= maxlen:
         assert op.check(instance, path).tolist() == path
     elif length > maxlen + 1e-6:
-        with pytest.raises(CandidateError, match="returns too late"):
+        with pytest.raises(CandidateError):
             op.check(instance, path)
 
 

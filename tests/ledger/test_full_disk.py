@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_a_call(tmp_path: Path
 def test_a_disk_without_room_is_refused_before_a_call(tmp_path: Path, monkeypatch) -> None:
     real = os.statvfs(tmp_path)
     monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result([*real[:4], 0, *real[5:]]))
-    with pytest.raises(StoreError, match="make room"):
+    with pytest.raises(StoreError):
         expect_room(tmp_path)
 
 
@@ -167,7 +167,7 @@ def test_a_process_that_is_killed_while_it_makes_a_database_leaves_all_tables_or
             names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         assert names in (set(), {"meta", "replies"})
     if path.is_file() and not names:
-        with pytest.raises(StoreError, match="no format"):
+        with pytest.raises(StoreError):
             Database(path, REPLIES, "1", readonly=True)
     Database(path, REPLIES, "1").close()
     with Database(path, REPLIES, "1", readonly=True) as database:

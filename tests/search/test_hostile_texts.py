@@ -160,6 +160,6 @@ def test_what_is_read_off_a_reply_here_takes_time_by_its_length_and_never_fails(
 @pytest.mark.parametrize("name", HANG)
 def test_a_hostile_seed_is_said_to_be_one_in_one_line(name: str, toy) -> None:
     (toy / "heuristic.py").write_text(ODD[name])
-    with pytest.raises(ProblemError, match="seed heuristic") as caught:
+    with pytest.raises(ProblemError) as caught:
         load_problem(toy)
     assert "\n" not in str(caught.value)

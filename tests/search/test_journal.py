@@ -155,5 +155,5 @@ def test_a_champion_close_to_a_shown_program_is_told_as_changes(begun) -> None:
 def test_a_damaged_journal_is_one_line(begun, text: str) -> None:
     with Store(begun(*SETTINGS).database) as store:
         store.add_to_journal(JournalRow(0, "1.0", 1, "program", text))
-        with pytest.raises(StoreError, match="journal in it is damaged"):
+        with pytest.raises(StoreError):
             Journal(store)

@@ -174,12 +174,12 @@ def test_a_damaged_record_of_acts_is_one_line(begun, record: str) -> None:
     folder = begun("budget.evaluations=4")
     with Store(folder.database) as store:
         store.note("steering", record)
-    with pytest.raises(StoreError, match="its record of actions is damaged"):
+    with pytest.raises(StoreError):
         search(folder)
 
 
 def test_acts_on_what_is_no_run_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="not the folder of a run"):
+    with pytest.raises(StoreError):
         post_act(tmp_path, "stop")
 
 

