@@ -91,3 +91,40 @@ def test_the_critical_difference_of_few_blocks(strategies: int, blocks: int, exp
     gains = {f"s{at}": {("p", n): float(at + n) for n in range(blocks)} for at in range(strategies)}
     difference = rank_strategies(gains).critical_difference
     assert difference == (None if expected is None else pytest.approx(expected, abs=2e-3))
+
+
+def test_columns_agree_with_the_store(run: Path) -> None:
+    columns, records = RunReader(run).read_candidates(), committed(run)
+    for at, record in enumerate(records):
+        evaluation = record.candidate.evaluation
+        assert f"{columns.round[at]}.{columns.number[at]}" == record.id
+        assert columns.statuses[columns.status[at]] == evaluation.status
+        assert columns.origins[columns.origin[at]] == record.candidate.origin
+        assert columns.messages[columns.message[at]] == evaluation.message
+        assert tuple(columns.parents[at]) == record.candidate.parents
+        assert tuple(columns.features[at] or ()) == (evaluation.features or ())
+        assert columns.size[at] == len(record.candidate.source)
+        assert (columns.wall[at], columns.cpu[at]) == pytest.approx((evaluation.wall_s, evaluation.cpu_s))
+        assert columns.money[at] == 0.0
+    # An equal program was evaluated once, in the round of the first.
+    assert columns.at[:3] == [10.0, 20.0, 30.0]
+    assert columns.at[-1] == columns.at[1]
+
+
+def test_the_time_of_a_run_is_that_of_its_last_round(run: Path) -> None:
+    summary = RunReader(run).read_summary()
+    assert summary.spent["seconds"] == 10.0 * summary.rounds
+    assert summary.spent["evaluations"] == len(committed(run))
+    assert summary.steering == summary.waiting == summary.tasks == summary.asked == []
+    assert summary.titles == {}
+
+
+def test_calls_are_read_in_their_order(run: Path) -> None:
+    reader = RunReader(run)
+    calls = reader.read_calls()
+    assert [(call["key"], call["role"], call["money"], call["retries"]) for call in calls] == [
+        ("1.0", "mutate", 0.25, 0), ("2.0", "reflect", 0.5, 2), ("3.0", "mutate", None, 0),
+    ]  # fmt: skip
+    assert len(reader.read_calls(limit=2)) == 2
+    (call,) = reader.read_call("2.0")
+    assert (call["tokens_in"], call["tokens_out"], call["seconds"], call["prompt"]) == (1000, 200, 3.0, [])
