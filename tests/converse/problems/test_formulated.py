@@ -3,10 +3,12 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from oragent._base.errors import ConfigError
+from oragent.converse.decision import Goal
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.solving import begin
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
@@ -129,3 +131,31 @@ def test_a_table_shows_what_is_not_zero_and_counts_the_rest(count: int) -> None:
     hidden = [line for line in text.splitlines() if line.startswith("(")]
     assert len(lines) + (int(hidden[0].strip("(").split()[0]) if hidden else 0) == count
     assert "(2 of them)" in text
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0), (0.0, 1.0), (1.0, 2.0), (1.0, 1.0)])
+def test_objectives_count_by_their_weights_and_those_without_one_come_second(weights: tuple[float, float]) -> None:
+    # Many plans have the same cost: without the second objective none of them would be preferred.
+    names = ("a", "b", "c")
+    variables = tuple(Variable(name, 0, 3, VariableKind.INTEGER) for name in names)
+    rows = (Row("sum", dict.fromkeys(names, 1.0), Relation.AT_LEAST, 5.0),)
+    first = Goal("cost", "cost", "", {"a": 1.0, "b": 1.0, "c": 2.0})
+    second = Goal("waste", "waste", "", {"a": 3.0, "b": 1.0, "c": 0.5})
+    milp = Milp(variables, rows, Objective(first.terms), Sense.MINIMIZE, "two")
+    problem = FormulatedProblem(milp, goals=(first, second))
+    unused = (0.0,) * (len(problem.expressions) - 2)
+    solved = problem.solve(replace(begin(problem), weights=(*weights, *unused)))
+    plans = [plan for plan in itertools.product(range(4), repeat=3) if sum(plan) >= 5]
+    figures = {
+        plan: tuple(float(sum(g.terms[n] * v for n, v in zip(names, plan, strict=True))) for g in (first, second))
+        for plan in plans
+    }
+
+    def rank(plan: tuple[int, ...]) -> tuple[float, float]:
+        weighted = sum(weight * figure for weight, figure in zip(weights, figures[plan], strict=True))
+        return weighted, sum(figure for weight, figure in zip(weights, figures[plan], strict=True) if not weight)
+
+    best = min(plans, key=rank)
+    values = problem.values(solved.decision)
+    found = tuple(round(values.get(name, 0.0)) for name in names)
+    assert rank(found) == pytest.approx(rank(best))
