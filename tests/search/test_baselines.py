@@ -1,13 +1,7 @@
 """The baselines ``hill_climb`` and ``one_shot``: what they show the model, and how far they get."""
 
-import pytest
-
-from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
-from oragent.search.folder import reopen
-from oragent.search.store import Store
 from tests.search.players import guess
-from tests.search.test_engine import history
 from tests.search.test_strategies import Says, records, search
 
 ONE_SHOT = ("strategy.name=one_shot", "model.name=m")
@@ -81,26 +75,3 @@ def test_one_shot_drops_a_conversation_after_two_useless_replies(begun) -> None:
     assert search(folder, model).complete
     rejected = [record for record in records(folder) if record.candidate.evaluation.status is Status.REJECTED]
     assert [record.round for record in rejected] == [1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["hill_climb", "one_shot"])
-def test_a_killed_run_continues_to_the_same_archive(begun, strategy: str) -> None:
-    settings = ("budget.evaluations=9", f"strategy.name={strategy}", "model.name=m", "strategy.window=1")
-    answers = [guess(value) for value in (50, 60, 40, 70, 65, 80, 90, 99)]
-    whole = begun(*settings, "strategy.options.calls=3") if strategy == "one_shot" else begun(*settings)
-    search(whole, Says(*answers))
-    parts = begun(*settings, "strategy.options.calls=3") if strategy == "one_shot" else begun(*settings)
-
-    class Dies(Says):
-        async def __call__(self, request):
-            if len(self.asked) == 4:
-                raise RuntimeError("killed")
-            return await super().__call__(request)
-
-    with pytest.raises(OragentError):
-        search(parts, Dies(*answers))
-    with Store(parts.database, readonly=True) as store:
-        assert len(store.records()) < 9
-    search(reopen(parts.path), Says(*answers[4:]))
-    assert history(parts) == history(whole)

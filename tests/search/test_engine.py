@@ -93,46 +93,11 @@ def test_a_run_at_one_size_asks_for_it_alone(begun) -> None:
     assert set(asked) == {("train", 200), (None, 200)}
 
 
-@pytest.mark.slow
-def test_the_same_seed_finds_the_same_at_any_number_of_workers(begun) -> None:
-    runs = []
-    for workers in (1, 2, 8):
-        folder = begun("budget.evaluations=40", "seed=3")
-        search(folder, run=jittery, workers=workers)
-        runs.append((history(folder), (folder.path / "best.py").read_text().partition("\n")[2]))
-    assert runs[0] == runs[1] == runs[2]
-
-
 def test_another_seed_finds_something_else(begun) -> None:
     first, second = begun("seed=1", "budget.evaluations=10"), begun("seed=2", "budget.evaluations=10")
     search(first)
     search(second)
     assert history(first) != history(second)
-
-
-def test_a_resumed_run_goes_on_as_if_it_had_never_been_stopped(begun) -> None:
-    whole, broken = begun("budget.evaluations=40"), begun("budget.evaluations=40")
-    search(whole, run=jittery)
-
-    class Killed(Exception):
-        pass
-
-    def kill(progress) -> None:
-        if progress.spent.evaluations == 17:
-            raise Killed
-
-    with pytest.raises(Killed):
-        search(broken, run=jittery, observer=kill)
-    counted = []
-
-    def counting(job: Job) -> Evaluation:
-        counted.append(job)
-        return scored(job)
-
-    outcome = search(reopen(broken.path), run=counting)
-    assert history(whole) == history(broken)
-    assert outcome.progress.spent.evaluations == 40
-    assert len(counted) <= 40 - 17
 
 
 def test_a_finished_run_goes_on_with_a_larger_budget(begun) -> None:

@@ -6,24 +6,26 @@ import asyncio
 import pytest
 
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
+from oragent.evaluation.job import Job
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.engine import Engine
 from oragent.search.events import SearchResult
-from oragent.search.folder import RunFolder
+from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import make_player
-from tests.search.test_engine import history, scored
+from tests.search.test_engine import history, jittery, scored
 
 
-def search(folder: RunFolder, model=None, workers: int = 2) -> SearchResult:
-    pool = JobPool(workers, scored)
+def search(folder: RunFolder, model=None, workers: int = 2, run=scored, observer=lambda progress: None) -> SearchResult:
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             strategy = STRATEGIES[folder.config.strategy_name]
-            return asyncio.run(Engine(folder, store, pool, strategy, model).run())
+            return asyncio.run(Engine(folder, store, pool, strategy, model, observer).run())
         finally:
             pool.close()
 
@@ -62,16 +64,40 @@ def test_breeding_says_which_operator_made_a_program_and_of_whom(begun) -> None:
         assert record.candidate.parents
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
-def test_one_seed_gives_one_history_at_any_number_of_workers(begun, strategy: str) -> None:
-    settings = ("budget.evaluations=25", f"strategy.name={strategy}", "model.name=scripted")
-    runs = []
-    for workers in (1, 4):
-        folder = begun(*settings)
-        assert search(folder, make_player(0), workers).complete
-        runs.append(history(folder))
-    assert runs[0] == runs[1]
+class Killed(Exception):
+    """Stands for a kill between two rounds."""
+
+
+# Breeding runs with the fast tests, as a sample of all strategies.
+EACH = [pytest.param(name, marks=[] if name == "gp" else [pytest.mark.slow]) for name in sorted(STRATEGIES)]
+
+
+@pytest.mark.parametrize("strategy", EACH)
+def test_one_seed_gives_one_history_at_any_number_of_workers_and_after_a_kill(begun, strategy: str) -> None:
+    settings = ("budget.evaluations=25", f"strategy.name={strategy}", "model.name=scripted", "strategy.patience=60")
+    whole, shared, broken = (begun(*settings) for _ in range(3))
+    for folder, workers in ((whole, 1), (shared, 8)):
+        assert search(folder, make_player(0), workers, jittery).complete
+    assert history(shared) == history(whole)
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations >= 12:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search(broken, make_player(0), 2, jittery, kill)
+    # The first round of or_agent may take the whole budget; its branches are killed in test_branches.
+    assert len(records(broken)) < len(records(whole)) or strategy == "or_agent"
+    scored_later = []
+
+    def count(job: Job) -> Evaluation:
+        scored_later.append(job)
+        return scored(job)
+
+    outcome = search(reopen(broken.path), make_player(0), 2, count)
+    assert history(broken) == history(whole)
+    assert outcome.progress.spent.evaluations == 25
+    assert len(scored_later) <= 25 - 12
 
 
 def test_a_prompt_shows_programs_worse_to_better_and_what_to_return(begun) -> None:
