@@ -254,3 +254,23 @@ def test_cells_that_follow_by_name_only_are_matched_by_name() -> None:
     data = DataFiles({"data/d.csv": to_csv(ROWS)}, {"data/d.csv": to_csv([*ROWS, added])})
     planned, others = plan.split(data.list_edits(), data)
     assert (len(planned), len(others), list(plan.missing(data.list_edits(), data))) == (4, 0, [])
+
+
+def test_rows_with_one_label_are_paired_once_each() -> None:
+    header = ("name", "amount", "unit")
+    old = [("a", "1", "x"), ("a", "2", "x"), ("b", "7", "y")]
+    edits = compare(old, [("a", "9", "x"), ("a", "8", "x")], header)
+    assert found(edits) == {
+        (0, "amount", "1", "9"), (1, "amount", "2", "8"), (2, "amount", "7", None), (2, "unit", "y", None),
+    }  # fmt: skip
+
+
+def test_rows_in_their_places_that_share_half_of_their_cells_are_the_same() -> None:
+    header = ("name", "n", "word", "end")
+    edits = compare([("A", "1", "p", "q"), ("B", "2", "r", "s")], [("Z", "1", "p", "9"), ("C", "2", "t", "s")], header)
+    assert found(edits) == {(0, "name", "A", "Z"), (0, "end", "q", "9"), (1, "name", "B", "C"), (1, "word", "r", "t")}
+
+
+def test_rows_that_are_shorter_than_the_header_have_empty_cells() -> None:
+    old, new = b"name,n,word\na,1\nb,2,x\n", b"name,n,word\na,1,y\nb,2,x\n"
+    assert found(list_edits({"d.csv": old}, {"d.csv": new})) == {(0, "word", "", "y")}
