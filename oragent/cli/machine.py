@@ -65,6 +65,9 @@ def examine_machine(console: Console) -> bool:
         console.print(f"  {'[green]held     [/]' if is_held else '[yellow]NOT HELD [/]'} {text}", highlight=False)
     if unconfined:
         console.print(f"  {escape(unconfined)}", highlight=False)
+        console.print(
+            "  Agents are refused. Git and readers of files run with the mechanisms that work.", highlight=False
+        )
     if missing:
         console.print(
             "\nRun searches whose model you do not trust in a container, or on a machine that offers more"

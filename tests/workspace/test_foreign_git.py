@@ -3,6 +3,8 @@
 import asyncio
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable
@@ -17,7 +19,8 @@ from oragent.cli.app import app
 from oragent.workspace.sources import open_state
 from oragent.workspace.undoing import restore_files, undo_last
 from oragent.workspace.versions import Versions
-from tests.workspace.foreign import ATTRIBUTES, list_planted, make_history, plant
+from tests.sources import ROOT
+from tests.workspace.foreign import ATTRIBUTES, PLACES, list_planted, make_history, plant
 
 PLANTED = list_planted()
 NOBODY = 65534
@@ -136,6 +139,11 @@ def perform_as(user: int, folder: Path, perform: Callable[[], None]) -> None:
             os.setgid(user)
             os.setuid(user)
             os.environ["HOME"] = str(folder)
+            if not os.access(sys.executable, os.X_OK):
+                # The user may not enter the folder of this Python.
+                sys.executable = shutil.which("python3", path="/usr/local/bin:/usr/bin") or sys.executable
+                words = [sys.executable, "-I", "-c", "import sys; print(*sys.path, sep='\\n')"]
+                sys.path[:0] = [str(ROOT), *subprocess.check_output(words, text=True).split("\n")[:-1]]
             perform()
             code = 0
         except BaseException:
@@ -171,12 +179,17 @@ def test_no_verb_runs_a_command_of_a_repository(scratch, user):
     repositories = plant_all(scratch)
 
     def perform() -> None:
+        written: list[Path] = []
         for repository in repositories:
             read_revision(repository)
             with suppress(OragentError):
                 write_version(repository)
+                written.append(repository)
                 use_versions(repository)
+        # The commands share what is above; each is tried on some of the configurations.
+        for repository in (*repositories[:: len(PLACES) + 1], repositories[-1]):
             use_commands(repository)
+        assert len(written) > len(repositories) / 2
 
     perform_as(user, scratch, perform)
     assert not ran(scratch), sorted(ran(scratch))
@@ -186,6 +199,6 @@ def test_no_verb_runs_a_command_of_a_repository(scratch, user):
 def test_no_tool_of_the_server_runs_a_command_of_a_repository(tmp_path, names):
     pytest.importorskip("mcp")
     repositories = plant_all(tmp_path)
-    for repository in repositories if names == "all" else repositories[-1:]:
+    for repository in (*repositories[:: len(PLACES) + 1], repositories[-1]) if names == "all" else repositories[-1:]:
         call_tools(repository)
     assert not ran(tmp_path), sorted(ran(tmp_path))
