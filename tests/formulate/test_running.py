@@ -228,3 +228,21 @@ def test_a_number_that_no_float_holds_ends_nothing(runner: FormulationRunner, re
     assert ran.claimed is None
     report = runner.run_checker("def checks(values, data):\n    yield ('a', 10**400, '<=', 1, '')", ran, {})
     assert report.problem
+
+
+@pytest.mark.parametrize(("returned", "objective"), [("x", 12), ("y", 35)])
+def test_the_last_model_with_the_returned_variables_is_taken(runner, returned: str, objective: float) -> None:
+    """Two models without a common variable: neither holds the aim of the other."""
+    source = f"""{HEAD}
+    first = pulp.LpProblem("first", pulp.LpMaximize)
+    x = pulp.LpVariable("x", 0, 4)
+    first += 3 * x
+    first.solve()
+    second = pulp.LpProblem("second", pulp.LpMaximize)
+    y = pulp.LpVariable("y", 0, 5)
+    second += 7 * y
+    second.solve()
+    return {{"optimized_vars": {{"{returned}": {returned}}}}}
+"""
+    ran = runner.run_program(source, DEFAULT, {})
+    assert (ran.objective, list(ran.values), ran.held) == (objective, [returned], {})

@@ -1,12 +1,15 @@
 """Symbols in a checker give the same expressions of degree 2 as numbers, and refuse every other operation."""
 
+import builtins
+import itertools
+import json
 import operator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.formulate.symbols import Quadratic, as_symbols
+from oragent.formulate.symbols import Quadratic, as_symbols, check_numbers
 
 figures = st.integers(-50, 50).map(float)
 
@@ -44,3 +47,51 @@ def test_symbols_replace_the_values_of_columns_only() -> None:
     assert symbols["a"].terms == {"x": 1.0}
     assert symbols["b"][0] == 2.0
     assert symbols["b"][1].terms == {"y": 1.0}
+
+
+@pytest.fixture
+def python_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restore the functions that a call of a checker replaces in its process."""
+    for name in ("max", "min", "abs"):
+        monkeypatch.setattr(builtins, name, getattr(builtins, name))
+    monkeypatch.setattr(builtins, "piecewise", None, raising=False)
+
+
+def read_entry(item: tuple) -> list:
+    (entry,) = json.loads(check_numbers(lambda values, data: [item], {}, {}))
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("cases", "least"),
+    [
+        # The case with the smallest violation counts, in each direction.
+        ([(3, ">=", 5), (10, "<=", 4)], [3, ">=", 5]),
+        ([(3, ">=", 9), (10, "<=", 8)], [10, "<=", 8]),
+        ([(9, ">=", 5), (4, "=", 4.5)], [9, ">=", 5]),
+        ([(2, "<=", 9), (8, ">=", 9)], [2, "<=", 9]),
+        ([(7, "=", 4), (1, "=", 5)], [7, "=", 4]),
+        # Of the rows of a case, the worst one counts.
+        ([[(1, "<=", 2), (9, "<=", 4)], (7, "<=", 4)], [7, "<=", 4]),
+    ],
+)
+@pytest.mark.usefixtures("python_functions")
+def test_the_least_violated_case_of_a_choice_counts(cases: list, least: list) -> None:
+    name, left_side, relation, right, _ = read_entry(("choice", cases, "any", None, ""))
+    assert [name, left_side, relation, right] == ["choice", *least]
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5), st.integers(0, 1)), max_size=5))
+def test_the_largest_overlap_of_present_tasks_is_measured(tasks: list[tuple[int, int, int]]) -> None:
+    names = ("max", "min", "abs")
+    python = {name: getattr(builtins, name) for name in names}
+    try:
+        _, overlap, relation, right, _ = read_entry(("machine", tasks, "no overlap", None, ""))
+    finally:
+        vars(builtins).update(python)
+        vars(builtins).pop("piecewise", None)
+    present = [(start, start + size) for start, size, is_present in tasks if is_present and size]
+    pairs = itertools.combinations(present, 2)
+    truth = max((min(first[1], second[1]) - max(first[0], second[0]) for first, second in pairs), default=0)
+    assert (relation, right) == ("<=", 0)
+    assert (overlap > 0) == (truth > 0)
