@@ -55,7 +55,7 @@ dist: $(CORE)
 # The site, in docs/_build/html. Notebooks run (those of PyTorch and SUMO where these are installed); NOTEBOOKS=off leaves
 # that out.
 docs: $(CORE)
-	$(BIN)/pip install --quiet --disable-pip-version-check $(EDITABLE) '.[docs]'
+	$(BIN)/pip install --quiet --disable-pip-version-check $(EDITABLE) '.[docs]' --editable ./benchmarks
 	NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/tools/check_site.py docs/_build/html
 
@@ -71,5 +71,5 @@ $(CORE): .venv/bin/python pyproject.toml
 	touch $@
 
 $(TEST): $(CORE)
-	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH) $(EDITABLE) '.[$(EXTRAS)]'
+	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH) $(EDITABLE) '.[$(EXTRAS)]' --editable ./benchmarks
 	touch $@

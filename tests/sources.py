@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["PACKAGE", "ROOT", "SOURCES", "Source", "source"]
+__all__ = ["BENCHMARKS", "BENCHMARK_SOURCES", "PACKAGE", "ROOT", "SOURCES", "Source", "source"]
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "oragent"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
+# The distribution beside the product.
+BENCHMARKS = ROOT / "benchmarks" / "oragent_benchmarks"
+BENCHMARK_SOURCES = sorted(BENCHMARKS.rglob("*.py"))
 
 
 @dataclass(frozen=True)

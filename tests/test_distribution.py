@@ -12,8 +12,8 @@ import pytest
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner as FormulateRunner
+from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 
 ROOT = Path(__file__).parents[1]
 WHEEL = "operations-research-agents"

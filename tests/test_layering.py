@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources import ROOT, SOURCES, source
+from tests.sources import BENCHMARK_SOURCES, BENCHMARKS, ROOT, SOURCES, source
 
 SUBPACKAGES = ("sandbox.isolation", "report.pages", "evals.bench")  # layers of their own inside a package
 SYSTEM = {"_base", "programs", "llm", "sandbox", "ledger", "report.pages", "modelling"}  # what products stand on
@@ -29,7 +29,7 @@ ALLOWED = {
     "workspace": SYSTEM,
     "report": {"_base", "programs", "sandbox", "evaluation", "ledger", "report.pages", "search"},
     "evals.bench": {"_base", "llm", "ledger", "report.pages"},
-    "evals": SYSTEM | {"evaluation", "search", "report", "evals.bench", "formulate", "converse", "workspace"},
+    "evals": SYSTEM | {"evaluation", "search", "report", "evals.bench"},
 }
 PRODUCTS = {"formulate", "converse", "workspace"}
 COMPOSERS = {"cli", "api", "discovered", "__main__", "__init__"}
@@ -130,6 +130,14 @@ def test_no_product_imports_an_evaluation_or_another_product() -> None:
         and (names := {name for name in parts_imported(path) if name.split(".")[0] in {"evals"} | PRODUCTS - {own}})
     }
     assert wrong == {}
+
+
+def test_the_product_knows_the_benchmarks_by_name_alone() -> None:
+    assert [path for path in SOURCES if any(name.startswith("oragent_benchmarks") for name in imported(path))] == []
+    own = {name.split(".")[0] for path in BENCHMARK_SOURCES for name in imported(path)}
+    assert "tests" not in own
+    searching = {path for path in BENCHMARK_SOURCES if parts_imported(path) & {"search", "report", "api"}}
+    assert {path.relative_to(BENCHMARKS).parts[0] for path in searching} <= {"skills", "cli"}
 
 
 def test_there_are_at_most_nineteen_packages() -> None:

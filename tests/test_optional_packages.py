@@ -11,7 +11,6 @@ from pydantic import SecretStr
 
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.formulate.running import FormulationRunner
 from oragent.llm import prices
 from oragent.llm.endpoint import Endpoint
@@ -20,10 +19,11 @@ from oragent.llm.prices import price_package_hint
 from oragent.modelling import to_pulp
 from oragent.modelling.solving.flat_solving import WARM_UP
 from oragent.report.pages.charts import render_figure
+from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 
 ROOT = Path(__file__).parents[1]
 # Modules that only run in a process of the sandbox, which the products start after the check.
-IN_THE_SANDBOX = {"oragent.evals.converse.agents.formulating"}
+IN_THE_SANDBOX = {"oragent_benchmarks.converse.agents.formulating"}
 CHECK = """
 import importlib, sys
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from tests.sources import PACKAGE, SOURCES, source
+from tests.sources import BENCHMARK_SOURCES, BENCHMARKS, PACKAGE, SOURCES, source
 
 PARSERS = {
     "ast.parse", "ast.literal_eval", "ast.unparse", "compile", "eval", "exec", "json.loads", "json.load",
@@ -86,17 +86,17 @@ SITES = {
     "formulate/folder.py": ({"json.loads": 2}, OURS),
     "formulate/program_call.py": ({"json.loads": 2}, f"{SANDBOX}: {BOUNDED}"),
     "formulate/running.py": ({"json.loads": 1}, f"what the evaluator wrote: {BOUNDED}"),
-    "evals/formulate/sets.py": ({"json.loads": 2}, USER),
-    "evals/formulate/folder_sets.py": ({"json.loads": 1}, USER),
-    "evals/workspace/benchmark.py": ({"json.loads": 1}, OURS),
+    "benchmarks/formulate/sets.py": ({"json.loads": 2}, USER),
+    "benchmarks/formulate/folder_sets.py": ({"json.loads": 1}, USER),
+    "benchmarks/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "harness/wire_format.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),
-    "evals/converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
-    "evals/converse/agents/sandboxed_programs.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
+    "benchmarks/converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
+    "benchmarks/converse/agents/sandboxed_programs.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
     "converse/problems/formulated.py": ({"json.loads": 1}, OURS),
     "converse/conversation_request.py": ({"json.loads": 1}, OURS),
     "converse/problems/reply_formats.py": ({"raw_decode": 1}, BOUNDED),
-    "evals/converse/evaluable_problems.py": ({"json.loads": 1}, USER),
+    "benchmarks/converse/evaluable_problems.py": ({"json.loads": 1}, USER),
     "modelling/capture/places.py": ({"ast.parse": 1}, "in a stranger's process, the stranger's program"),
     "modelling/capture/reading.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
     "modelling/files/flat_json.py": ({"json.loads": 1}, BOUNDED),
@@ -120,7 +120,9 @@ def sites(path: Path) -> dict[str, int]:
 
 
 def test_a_file_parses_only_what_the_table_says() -> None:
-    found = {str(path.relative_to(PACKAGE)): there for path in SOURCES if (there := sites(path))}
+    named = {str(path.relative_to(PACKAGE)): path for path in SOURCES}
+    named |= {f"benchmarks/{path.relative_to(BENCHMARKS)}": path for path in BENCHMARK_SOURCES}
+    found = {name: there for name, path in named.items() if (there := sites(path))}
     assert found == {file: calls for file, (calls, _) in SITES.items()}
 
 

@@ -7,7 +7,7 @@ import typer
 
 from oragent._base.publishing import publish_result
 from oragent.api.skills import find_skill, install_skills, list_skills
-from oragent.cli.options import BenchFolder, bench_workers, console, print_text, split_names
+from oragent.cli.options import print_text
 
 skills = typer.Typer(no_args_is_help=True, help="Instructions for coding agents.")
 
@@ -35,31 +35,6 @@ def mcp(
         print_text(f"token: {token}")
     print_text(f"http://{server.HOST}:{http}/mcp")
     server.serve_http(root, http, token)
-
-
-def bench_skills(
-    agent: Annotated[
-        str, typer.Option(help="Command of a coding agent; it reads a request from standard input, in a new folder.")
-    ] = "",
-    names: Annotated[str, typer.Option("--skills", help="Names of skills, with commas between (default: all).")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each task.")] = 1,
-    seconds: Annotated[float, typer.Option(min=1.0, help="Seconds of a task.")] = 600.0,
-    workers: Annotated[int, bench_workers("Tasks")] = 1,
-    outputs: BenchFolder = Path("outputs/skills-bench"),
-) -> None:
-    """Measure how many tasks an agent solves with and without each skill; --outputs alone continues."""
-    from oragent.evals.skills.command import SkillsBenchRequest, run_bench
-
-    request = SkillsBenchRequest(
-        outputs,
-        agent=agent,
-        skills=split_names(names),
-        texts={skill.name: skill.text for skill in list_skills()},
-        seeds=seeds,
-        seconds=seconds,
-        workers=workers,
-    )
-    raise typer.Exit(run_bench(request, console))
 
 
 @skills.command(name="list")

@@ -199,6 +199,6 @@ COMMANDS = (
         "mcp",
         "Serve coding agents by the Model Context Protocol: over stdio, or HTTP on this machine.",
     ),
-    CommandEntry("bench", OTHERS, "bench", "bench", "Measure systems on sets of problems."),
+    CommandEntry("bench", OTHERS, "benchmarks", "bench", "Measure systems on sets of problems."),
     CommandEntry("skills", OTHERS, "agents", "skills", "Instructions for coding agents."),
 )

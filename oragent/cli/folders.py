@@ -6,6 +6,7 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
+from oragent.cli.benchmarks import import_benchmarks
 from oragent.cli.options import console, print_text
 from oragent.llm.model_settings import RuntimeWords
 
@@ -22,7 +23,7 @@ def show_folder(folder: Path) -> bool:
         case FolderKind.WORKSPACE:
             from oragent.workspace.command import show_workspace as show
         case FolderKind.FORMULATE_BENCH | FolderKind.CONVERSE_BENCH | FolderKind.WORKSPACE_BENCH as kind:
-            raise typer.Exit(_show_bench(kind, folder, write=False))
+            raise typer.Exit(import_benchmarks("cli.folders").show_bench(kind, folder, console, write=False))
         case _:
             return False
     raise typer.Exit(show(folder, console))
@@ -42,7 +43,7 @@ def report_folder(folder: Path) -> bool:
 
             raise typer.Exit(write_report(folder, console))
         case FolderKind.FORMULATE_BENCH | FolderKind.CONVERSE_BENCH | FolderKind.WORKSPACE_BENCH as kind:
-            raise typer.Exit(_show_bench(kind, folder, write=True))
+            raise typer.Exit(import_benchmarks("cli.folders").show_bench(kind, folder, console, write=True))
         case _:
             return False
     print_text(f"report: {write_page(folder)}")
@@ -74,30 +75,6 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
             from oragent.workspace.settings import VerbRequest
 
             raise typer.Exit(resume_verb(VerbRequest(folder), console, runtime, trust))
-        case FolderKind.FORMULATE_BENCH:
-            from oragent.evals.formulate.command import run_bench
-            from oragent.evals.requests import FormulateBenchRequest
-
-            raise typer.Exit(run_bench(FormulateBenchRequest(folder, workers=2, words=runtime), console))
-        case FolderKind.CONVERSE_BENCH:
-            from oragent.evals.converse.command import ConverseBenchRequest
-            from oragent.evals.converse.command import run_bench as run_converse_bench
-
-            raise typer.Exit(run_converse_bench(ConverseBenchRequest(folder, workers=2, words=runtime), console))
-        case FolderKind.WORKSPACE_BENCH:
-            from oragent.evals.workspace.command import WorkspaceBenchRequest
-            from oragent.evals.workspace.command import run_bench as run_workspace_bench
-
-            raise typer.Exit(run_workspace_bench(WorkspaceBenchRequest(folder, workers=2, words=runtime), console))
+        case FolderKind.FORMULATE_BENCH | FolderKind.CONVERSE_BENCH | FolderKind.WORKSPACE_BENCH as kind:
+            raise typer.Exit(import_benchmarks("cli.folders").resume_bench(kind, folder, console, runtime))
     return False
-
-
-def _show_bench(kind: FolderKind, folder: Path, *, write: bool) -> int:
-    match kind:
-        case FolderKind.FORMULATE_BENCH:
-            from oragent.evals.formulate.command import show_bench
-        case FolderKind.CONVERSE_BENCH:
-            from oragent.evals.converse.command import show_bench
-        case _:
-            from oragent.evals.workspace.command import show_bench
-    return show_bench(folder, console, write=write)

@@ -7,25 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from oragent._base.errors import ConfigError
 from oragent.cli import workspace_models
+from oragent.cli.benchmarks import import_benchmarks
 from oragent.cli.options import (
-    BenchCalls,
-    BenchFolder,
     ChosenGap,
-    LabelsReadable,
     ModelFile,
     ModelWords,
     ProgramMemory,
-    ReplySeconds,
-    ReplyTokens,
-    Seeds,
-    bench_workers,
     console,
-    print_text,
-    split_names,
 )
-from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
 from oragent.workspace.settings import MODEL_ROLES, EffortOptions, VerbRequest
 
@@ -45,9 +35,8 @@ def import_release(
     ] = None,
 ) -> None:
     """Read the public release, and make views of it for agents."""
-    from oragent.evals.workspace.outputs import import_command
-
-    raise typer.Exit(import_command(release, out, console))
+    outputs = import_benchmarks("workspace.outputs")
+    raise typer.Exit(outputs.import_command(release, out, console))
 
 
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
@@ -241,94 +230,3 @@ def restore(
     from oragent.workspace.command import restore_version
 
     raise typer.Exit(restore_version(folder, version, file, console))
-
-
-def bench_workspace(
-    words: ModelWords = None,
-    config: ModelFile = None,
-    root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' left.")] = None,
-    modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
-    variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
-    models: Annotated[str, typer.Option(help="Model names, or copy.")] = "",
-    judge: Annotated[str, typer.Option(help="Model that judges answers (default: none).")] = "",
-    seeds: Seeds = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
-    calls: BenchCalls = None,
-    predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
-    answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
-    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none.")] = "",
-    penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
-    generate: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a generated set into DIR and stop.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of --generate.")] = 0,
-    instances: Annotated[int, typer.Option(help="Instances of --generate.")] = 4,
-    difficulty: Annotated[int, typer.Option(help="Difficulty of --generate, 1 to 5.")] = 2,
-    labels_readable: LabelsReadable = None,
-    reply_tokens: ReplyTokens = None,
-    timeout_s: ReplySeconds = None,
-    workers: Annotated[int, bench_workers("Instances")] = 2,
-    outputs: BenchFolder = Path("outputs/workspace-bench"),
-    yes: Yes = False,
-) -> None:
-    """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
-    from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
-    from oragent.evals.workspace.outputs import Outputs, score_command
-    from oragent.evals.workspace.views import RevisionView
-    from oragent.workspace.layout import Mode
-
-    if generate is not None:
-        from oragent.evals.workspace.generating.instances import write_set
-
-        for line in write_set(generate, seed, instances, difficulty):
-            print_text(line)
-        print_text(f"oragent bench workspace --set {generate} --models NAME")
-        return
-    chosen = [Mode(name) for name in _split_choices(modes, list(map(str, Mode)), "--modes")]
-    if predictions or answers:
-        if root is None:
-            raise ConfigError("--predictions and --answers need a set; name it with --set")
-        scoring = Outputs(
-            root=root,
-            predictions=predictions,
-            answers=answers,
-            judgements=judgements,
-            modes=tuple(chosen),
-            penalty_max=penalty_max,
-            judge=judge,
-            folder=outputs / "judged",
-        )
-        raise typer.Exit(score_command(scoring, console))
-    views = [name.removeprefix("revise-") for name in map(str, RevisionView)]
-    settings = {
-        "limit": limit,
-        "judge": judge or None,
-        "penalty_max": penalty_max,
-        "labels_readable": labels_readable or None,
-        "budget": {"model_calls": calls} if calls else None,
-        "max_tokens": reply_tokens,
-        "timeout_s": timeout_s,
-    }
-    request = WorkspaceBenchRequest(
-        outputs,
-        root,
-        modes=chosen or list(Mode),
-        variants=[RevisionView(f"revise-{name}") for name in _split_choices(variants, views, "--variants")],
-        agents=split_names(models),
-        seeds=seeds,
-        settings=settings,
-        workers=workers,
-        words=RuntimeWords(tuple(words or ()), config=config),
-        confirm=make_confirm(yes=yes),
-    )
-    raise typer.Exit(run_bench(request, console))
-
-
-def _split_choices(text: str, choices: list[str], option: str) -> list[str]:
-    return [_require_choice(name, choices, option) for name in split_names(text)]
-
-
-def _require_choice(name: str, choices: list[str], option: str) -> str:
-    if name not in choices:
-        raise ConfigError(f"{option} {name}: expected one of {', '.join(choices)}")
-    return name

@@ -24,8 +24,8 @@ from oragent.converse.problems.schools import sfusd  # noqa: E402
 from oragent.converse.solving import StateSolver, begin, by_milp  # noqa: E402
 from oragent.converse.state import Restriction, RestrictionKind  # noqa: E402
 from oragent.converse.tools import Toolbox  # noqa: E402
-from oragent.evals.converse.command import ConverseBenchRequest, run_bench  # noqa: E402
 from oragent.llm.model import ToolCall  # noqa: E402
+from oragent_benchmarks.converse.command import ConverseBenchRequest, run_bench  # noqa: E402
 
 ENUMERATION_S, CALL_MS, CONVERSATIONS_S, PAGE_MB = 0.2, 60.0, 180.0, 5.0
 CALLS, RULES = 60, 4

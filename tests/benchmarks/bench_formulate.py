@@ -16,11 +16,11 @@ from pathlib import Path
 
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import execute_plan
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants, verdict_rates
-from oragent.modelling.families.allocation import build_configuration, generate_products
 from oragent.modelling.operations.flat_explanation import explain
 from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.families.allocation import build_configuration, generate_products
+from oragent_benchmarks.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants, verdict_rates
 
 VERIFIED = Path(__file__).resolve().parents[2].parent / "shared/data/formulation/nl4opt/nl4opt_verified.json"
 CASE_MS, SET_S, CONFIGURATION_S, GROWTH_MB = 60.0, 60.0, 6.0, 16.0

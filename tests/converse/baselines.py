@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from oragent.converse.decision import Judged
 from oragent.converse.solving import StateSolver
-from oragent.evals.converse.paradigms import Paradigm, find_rule, negotiate
-from oragent.evals.converse.stakeholders import Stakeholder
+from oragent_benchmarks.converse.paradigms import Paradigm, find_rule, negotiate
+from oragent_benchmarks.converse.stakeholders import Stakeholder
 
 
 @dataclass(frozen=True)

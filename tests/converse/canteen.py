@@ -7,9 +7,9 @@ from oragent.converse.decision import Goal, Judged
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.solving import StateSolver
 from oragent.converse.state import Restriction, RestrictionKind
-from oragent.evals.converse.paradigms import negotiate
-from oragent.evals.converse.stakeholders import PersonaTexts, Profile, Wish
 from oragent.modelling import Milp, Objective, Relation, Row, Sense, Variable
+from oragent_benchmarks.converse.paradigms import negotiate
+from oragent_benchmarks.converse.stakeholders import PersonaTexts, Profile, Wish
 
 DISHES = {"soup": (2, 3), "pasta": (3, 6), "fish": (6, 8), "salad": (2, 4), "cake": (1, 5)}
 

@@ -8,9 +8,9 @@ import pytest
 from oragent.converse.problems.district import SFUSD
 from oragent.converse.problems.exact import Exact, enumerate_schedules
 from oragent.converse.problems.schools import sfusd
-from oragent.evals.converse.evaluable_problems import write_utility_file
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, solution_centric
+from oragent_benchmarks.converse.evaluable_problems import write_utility_file
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import Target, TimePreference, Utility, solution_centric
 from tests.converse.worked import UTILITY
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

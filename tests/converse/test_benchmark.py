@@ -14,13 +14,13 @@ from oragent._base.errors import ConfigError, ModelError
 from oragent.cli.app import app
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.bench.plan import BenchCell
-from oragent.evals.converse.benchmark import ConverseBenchmark
-from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.evaluable_problems import standing_in
-from oragent.evals.converse.paradigms import list_contestants
-from oragent.evals.converse.tables import contestant_table, contrast_table, measure_contestants, paradigm_table
 from oragent.llm.model import Reply, Request
 from oragent.llm.model_settings import RuntimeWords
+from oragent_benchmarks.converse.benchmark import ConverseBenchmark
+from oragent_benchmarks.converse.command import MANIFEST, ConverseBenchRequest, run_bench
+from oragent_benchmarks.converse.evaluable_problems import standing_in
+from oragent_benchmarks.converse.paradigms import list_contestants
+from oragent_benchmarks.converse.tables import contestant_table, contrast_table, measure_contestants, paradigm_table
 from tests.llm.chat_server import ChatServer
 
 PROBLEM = sfusd()

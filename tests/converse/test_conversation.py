@@ -14,17 +14,17 @@ from oragent.converse.problems.schools import Schools, generate_district, sfusd
 from oragent.converse.solving import StateSolver, build_model
 from oragent.converse.state import RestrictionState
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.agents.rules import RulesAgent
-from oragent.evals.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
-from oragent.evals.converse.evaluable_problems import read_utility_file
-from oragent.evals.converse.paradigms import Asking, dropping_requests, ranked_requests
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, maximum_utility, rank_outcomes
-from oragent.evals.converse.stakeholders import Request, Stakeholder
 from oragent.modelling.data.flat_model import Objective as Cost
 from oragent.modelling.data.flat_model import Relation, Row
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.converse.agents.rules import RulesAgent
+from oragent_benchmarks.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
+from oragent_benchmarks.converse.evaluable_problems import read_utility_file
+from oragent_benchmarks.converse.paradigms import Asking, dropping_requests, ranked_requests
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import Target, TimePreference, Utility, maximum_utility, rank_outcomes
+from oragent_benchmarks.converse.stakeholders import Request, Stakeholder
 
 PROBLEM = sfusd()
 SOLVER = StateSolver(PROBLEM)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from oragent.converse.models.model_agents import COMMANDS
-from oragent.evals.converse.agents.model_agents import AGENTS
-from oragent.evals.converse.paradigms import Paradigm
+from oragent_benchmarks.converse.agents.model_agents import AGENTS
+from oragent_benchmarks.converse.paradigms import Paradigm
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

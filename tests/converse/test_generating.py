@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 
 from oragent.converse.problems.district import SFUSD, District, School
 from oragent.converse.problems.exact import Exact, conditional_points, enumerate_schedules
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Target, TimePreference, Utility, function_centric, solution_centric
-from oragent.evals.converse.stakeholders import Diversity, measure_diversity
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import (
+    Target,
+    TimePreference,
+    Utility,
+    function_centric,
+    solution_centric,
+)
+from oragent_benchmarks.converse.stakeholders import Diversity, measure_diversity
 
 EARLY, LATE = TimePreference
 

@@ -12,10 +12,10 @@ from oragent.converse import prompting
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.agents.model_agents import ToolsAgent
-from oragent.evals.converse.conversation import Conversation, ConversationEnd, ConversationResult
-from oragent.evals.converse.people.person import Person, SchoolRole
-from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, Template, decider_prompt
+from oragent_benchmarks.converse.agents.model_agents import ToolsAgent
+from oragent_benchmarks.converse.conversation import Conversation, ConversationEnd, ConversationResult
+from oragent_benchmarks.converse.people.person import Person, SchoolRole
+from oragent_benchmarks.converse.talking_decider import Feedback, Persona, Style, Talking, Template, decider_prompt
 from tests.converse.worked import UTILITY, script
 from tests.outlines import hold_outline
 

@@ -15,12 +15,12 @@ from oragent._base.errors import ConfigError
 from oragent.cli.app import app
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import generate_district, sfusd
-from oragent.evals.converse.benchmark import ConverseBenchmark
-from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
-from oragent.evals.converse.evaluable_problems import published_of, read_utility_file, stakeholders_of, standing_in
-from oragent.evals.converse.stakeholders import Published
-from oragent.evals.converse.talking_decider import Feedback, Persona, Style, Talking, decider_prompt
 from oragent.llm.model import Message, Request, ToolCall
+from oragent_benchmarks.converse.benchmark import ConverseBenchmark
+from oragent_benchmarks.converse.command import MANIFEST, ConverseBenchRequest, run_bench
+from oragent_benchmarks.converse.evaluable_problems import published_of, read_utility_file, stakeholders_of, standing_in
+from oragent_benchmarks.converse.stakeholders import Published
+from oragent_benchmarks.converse.talking_decider import Feedback, Persona, Style, Talking, decider_prompt
 from tests.converse.test_documented import EXAMPLE
 from tests.converse.worked import asker
 from tests.sources import PACKAGE, SOURCES, source
@@ -121,7 +121,7 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
     known.telling = replace(known.telling, script=obeys)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(problem, "stakeholders", lambda: known, raising=False)
-        patch.setattr("oragent.evals.converse.command.write_page", lambda folder, *rest: folder)  # drawn before
+        patch.setattr("oragent_benchmarks.converse.command.write_page", lambda folder, *rest: folder)  # drawn before
         request = ConverseBenchRequest(
             tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
         )  # fmt: skip

@@ -13,10 +13,10 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver, begin
 from oragent.converse.state import Restriction, RestrictionKind
-from oragent.evals.converse.evaluable_problems import read_utility_file
-from oragent.evals.converse.paradigms import Paradigm, find_rule, negotiate
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Target, TimePreference
+from oragent_benchmarks.converse.evaluable_problems import read_utility_file
+from oragent_benchmarks.converse.paradigms import Paradigm, find_rule, negotiate
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import Target, TimePreference
 from tests.converse.baselines import RuleBaseline, run_baseline
 
 PROBLEM = sfusd()

@@ -8,10 +8,10 @@ from oragent.converse.problems.programs import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.agents.model_agents import MAX_ROUNDS, Blank, Formulating, ToolsAgent
-from oragent.evals.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent.llm.model import Message, ToolCall
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.converse.agents.model_agents import MAX_ROUNDS, Blank, Formulating, ToolsAgent
+from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 from tests.converse.worked import asker
 
 PROBLEM = sfusd()

@@ -9,8 +9,8 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.schools import generate_district, sfusd
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
-from oragent.evals.converse.agents.model_agents import expect_fitting_agent
-from oragent.evals.converse.agents.rules import RulesAgent
+from oragent_benchmarks.converse.agents.model_agents import expect_fitting_agent
+from oragent_benchmarks.converse.agents.rules import RulesAgent
 
 
 def said(agent: RulesAgent, message: str) -> str:

@@ -9,10 +9,10 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import StateSolver
-from oragent.evals.converse.paradigms import Paradigm
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Target
-from oragent.evals.converse.scoring import Scored, contrast_sides, summarize_groups
+from oragent_benchmarks.converse.paradigms import Paradigm
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import Target
+from oragent_benchmarks.converse.scoring import Scored, contrast_sides, summarize_groups
 from tests.converse.baselines import run_baseline
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)

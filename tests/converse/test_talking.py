@@ -7,9 +7,10 @@ import pytest
 from oragent.converse.decider import DecisionView
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import Schools, sfusd
-from oragent.evals.converse.people.person import Person, SchoolRole
-from oragent.evals.converse.people.utilities import TimePreference, Utility
-from oragent.evals.converse.talking_decider import (
+from oragent.llm.model import Message, ToolCall
+from oragent_benchmarks.converse.people.person import Person, SchoolRole
+from oragent_benchmarks.converse.people.utilities import TimePreference, Utility
+from oragent_benchmarks.converse.talking_decider import (
     FORBIDDEN,
     PAPER_FORBIDDEN,
     Feedback,
@@ -21,7 +22,6 @@ from oragent.evals.converse.talking_decider import (
     decider_prompt,
     find_leaks,
 )
-from oragent.llm.model import Message, ToolCall
 from tests.converse.worked import UTILITY, asker
 
 PROBLEM = sfusd()

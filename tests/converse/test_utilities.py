@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import DEFAULT, SFUSD, District, School
 from oragent.converse.problems.exact import Exact, enumerate_schedules
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import (
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import (
     ScheduleOutcome,
     TimePreference,
     Utility,

@@ -8,9 +8,9 @@ import pytest
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.converse.problems.schools import sfusd
-from oragent.evals.converse.evaluable_problems import read_utility_file, write_utility_file
-from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Target
+from oragent_benchmarks.converse.evaluable_problems import read_utility_file, write_utility_file
+from oragent_benchmarks.converse.people.person import Person
+from oragent_benchmarks.converse.people.utilities import Target
 
 PROBLEM = sfusd()
 RECORD = {

@@ -1,11 +1,11 @@
 """The worked conversation of Drossman et al. 2026 (arXiv:2604.02666) with scripted replies of parent and agent."""
 
 from oragent.converse.problems.schools import Schools
-from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.ledger.replies import RecordedReply
 from oragent.llm.callable import Scripted, ScriptedReply
 from oragent.llm.dialogue import Asker
 from oragent.llm.model import Message, Request, ToolCall
+from oragent_benchmarks.converse.people.utilities import TimePreference, Utility
 
 UTILITY = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
 ORTEGA = "Ortega (Jose) PK"

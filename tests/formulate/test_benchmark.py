@@ -19,7 +19,7 @@ from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import execute_plan
-from oragent.evals.formulate.benchmark import (
+from oragent_benchmarks.formulate.benchmark import (
     ABLATIONS,
     PUBLISHED,
     TERMS,
@@ -28,9 +28,9 @@ from oragent.evals.formulate.benchmark import (
     list_contestants,
     verdict_rates,
 )
-from oragent.evals.formulate.command import published_table, run_bench
-from oragent.evals.formulate.mock_models import GoldModel
-from oragent.evals.requests import FormulateBenchRequest
+from oragent_benchmarks.formulate.command import published_table, run_bench
+from oragent_benchmarks.formulate.mock_models import GoldModel
+from oragent_benchmarks.requests import FormulateBenchRequest
 from tests.formulate.data import DATA, with_data
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +92,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.formulate.test_benchmark import bench
-from oragent.evals.formulate import mock_models as scripted
+from oragent_benchmarks.formulate import mock_models as scripted
 calls = 0
 said = scripted.GoldModel._write_reply
 def counted(self, *args):
@@ -201,7 +201,7 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
     assert not can_read_labels(path)  # a program that tries is turned away
-    monkeypatch.setattr("oragent.evals.formulate.benchmark.can_read_labels", lambda path: True)
+    monkeypatch.setattr("oragent_benchmarks.formulate.benchmark.can_read_labels", lambda path: True)
     with pytest.raises(OragentError, match="could read the labels"):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 

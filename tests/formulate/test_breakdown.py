@@ -4,13 +4,13 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from oragent.evals.formulate.hard_set import hard_set
 from oragent.formulate.breakdown import chart_families, split_objective, tabulate_use
 from oragent.formulate.charts import draw_chart
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.data.value_tables import DecisionFamily, group_families
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.formulate.hard_set import hard_set
 
 
 def solved(name: str) -> tuple[Milp, Solution]:

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from oragent.evals.formulate.sets import FORMS
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ALL, PRESETS, STAND_INS
+from oragent_benchmarks.formulate.sets import FORMS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formulate.md").read_text()
 

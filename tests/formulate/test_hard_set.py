@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
 
-from oragent.evals.formulate.hard_set import hard_set
+from oragent_benchmarks.formulate.hard_set import hard_set
 
 Tables = dict[str, Any]
 

@@ -9,11 +9,11 @@ import pytest
 from oragent.evals.bench.cases import UNBOUNDED
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import execute_plan
-from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.sandbox.messages import Command
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants
 from tests.formulate import pharmacy
 
 LABEL = "48613.75"

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oragent.evals.formulate.mock_models import Error, Fault, checker_of, parameters_of, plant_error, program_of
-from oragent.evals.formulate.sets import read_set
 from oragent.formulate.metamorphic_tests import Property, run_metamorphic_tests
 from oragent.formulate.perturbations import permute_names, perturb_data, reverse_order
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.families import FAMILIES
+from oragent_benchmarks.families import FAMILIES
+from oragent_benchmarks.formulate.mock_models import Error, Fault, checker_of, parameters_of, plant_error, program_of
+from oragent_benchmarks.formulate.sets import read_set
 from tests.formulate import transport
 from tests.formulate.data import DATA, with_data
 

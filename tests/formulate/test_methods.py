@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.formulate.mock_models import Error, Fault, GoldModel
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.methods import METHODS
 from oragent.formulate.methods.baselines import PATTERNS, look_up_pattern
@@ -18,7 +17,8 @@ from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
-from oragent.modelling.families import FAMILIES
+from oragent_benchmarks.families import FAMILIES
+from oragent_benchmarks.formulate.mock_models import Error, Fault, GoldModel
 from tests.formulate import pharmacy
 
 INSTANCE = FAMILIES["knapsack"](1, 4)

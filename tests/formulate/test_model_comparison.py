@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.evals.formulate.mock_models import errors_of, plant_error
 from oragent.formulate.model_comparison import CheckRow, Ruling, find_counterexample
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.solution import TOLERANCES, SolveStatus
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.families import FAMILIES
+from oragent_benchmarks.formulate.mock_models import errors_of, plant_error
 
 
 def entries(milp: Milp) -> list[CheckRow]:

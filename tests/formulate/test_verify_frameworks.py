@@ -12,15 +12,22 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from oragent.evals.formulate.mock_models import CHECKER, Error, errors_of, misreadings_of, parameters_of, plant_error
 from oragent.formulate.command import verify_files
 from oragent.formulate.options import VerifyCommand
 from oragent.formulate.verify import read_given
 from oragent.modelling.convert import convert_model
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.names import from_milp
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.families import FAMILIES
+from oragent_benchmarks.formulate.mock_models import (
+    CHECKER,
+    Error,
+    errors_of,
+    misreadings_of,
+    parameters_of,
+    plant_error,
+)
 
 pytest.importorskip("pyomo")
 pytest.importorskip("ortools")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.formulate.mock_models import GoldModel, errors_of
 from oragent.formulate.checks import Reason, judge
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.model_comparison import ModelComparison, Ruling
@@ -20,7 +19,8 @@ from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
 from oragent.modelling.data.solution import TOLERANCES, Solution, SolveStatus
-from oragent.modelling.families import FAMILIES
+from oragent_benchmarks.families import FAMILIES
+from oragent_benchmarks.formulate.mock_models import GoldModel, errors_of
 from tests.formulate import pharmacy
 
 Done = Callable[..., FormulationResult]

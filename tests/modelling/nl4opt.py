@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from oragent.evals.formulate.sets import read_set
 from oragent.modelling.data.flat_model import Milp
+from oragent_benchmarks.formulate.sets import read_set
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "formulation" / "nl4opt"
 

@@ -8,9 +8,9 @@ import pytest
 
 import oragent.modelling
 from oragent.modelling import from_json, solve
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.files.indexed_files import write_indexed
 from oragent.modelling.operations import ModelSession
+from oragent_benchmarks.families import FAMILIES
 from tests.modelling import truths
 from tests.modelling.indexed_models import transport, transport_data
 

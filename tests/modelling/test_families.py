@@ -12,10 +12,10 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.files.flat_json import from_json, to_json
 from oragent.modelling.operations.flat_explanation import explain
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.families import FAMILIES
 
 pytestmark = pytest.mark.parametrize("family", FAMILIES)
 

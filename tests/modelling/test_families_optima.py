@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import dijkstra, maximum_flow
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.families import FAMILIES, allocation
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.families import FAMILIES, allocation
 
 Data = Mapping[str, Any]
 ORACLES: dict[str, Callable[[Data], float]] = {}

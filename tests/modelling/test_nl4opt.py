@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.evals.formulate.sets import parse_number
 from oragent.modelling.data.flat_model import Milp, Relation, VariableKind
 from oragent.modelling.data.solution import TOLERANCES, SolveStatus
 from oragent.modelling.solving.flat_solving import breaches, solve
+from oragent_benchmarks.formulate.sets import parse_number
 from tests.modelling.nl4opt import FOLDER, verified
 
 STRICT = TOLERANCES["strict"]

@@ -8,11 +8,11 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.files.lp_reader import read_lp
 from oragent.modelling.files.model_files import read, read_point, write, write_solution
 from oragent.modelling.files.sol_files import DIALECTS, read_sol, write_sol
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy, steel
 
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from oragent.evals.workspace.agents import LIBRARIES, PROMPTS, system_prompt
-from oragent.evals.workspace.views import RevisionView, WorkspaceTask
 from oragent.workspace.agent_sessions import fill_prompt
 from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.agents import LIBRARIES, PROMPTS, system_prompt
+from oragent_benchmarks.workspace.views import RevisionView, WorkspaceTask
 
 FOLDER = Path(__file__).parent / "golden"
 

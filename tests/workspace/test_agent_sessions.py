@@ -7,9 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.workspace.agents import judge_answer, run_task
-from oragent.evals.workspace.rubric import read_rubrics
-from oragent.evals.workspace.views import WorkspaceTask
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, ToolCall
@@ -17,6 +14,9 @@ from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import ToolSession
+from oragent_benchmarks.workspace.agents import judge_answer, run_task
+from oragent_benchmarks.workspace.rubric import read_rubrics
+from oragent_benchmarks.workspace.views import WorkspaceTask
 from tests.workspace.golden_prompts import FOLDER, prompts
 from tests.workspace.release import put, rubric
 

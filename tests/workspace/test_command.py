@@ -531,7 +531,7 @@ def test_a_check_loads_neither_models_nor_what_measures_them(tmp_path: Path) -> 
     loaded = subprocess.run(words, capture_output=True, text=True).stdout.split()
     ours = [name for name in loaded if name.startswith("oragent.workspace.")]
     assert 10 < len(ours) <= 30
-    assert not [name for name in loaded if name.startswith("oragent.evals.workspace")]
+    assert not [name for name in loaded if name.startswith("oragent_benchmarks.workspace")]
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import OragentError, WorkspaceError
-from oragent.evals.workspace.views import list_tasks
 from oragent.llm.model import ToolCall
 from oragent.llm.model_settings import RuntimeWords
 from oragent.sandbox.messages import Limits
@@ -22,6 +21,7 @@ from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import MODEL_ROLES, VerbRequest
 from oragent.workspace.tools import ToolSession
 from oragent.workspace.versions import Versions
+from oragent_benchmarks.workspace.views import list_tasks
 from tests.workspace.release import put
 
 READS = """

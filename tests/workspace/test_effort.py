@@ -9,7 +9,6 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
-from oragent.evals.workspace.printed import Backing, find_backing, parse_run
 from oragent.llm.callable import Scripted
 from oragent.modelling import SolveStatus
 from oragent.modelling.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict
@@ -20,6 +19,7 @@ from oragent.workspace import command, file_commands, runner
 from oragent.workspace.records import make_record
 from oragent.workspace.runner import ProgramRunner, solve_captured
 from oragent.workspace.settings import LIMITS, EffortOptions, WorkspaceSettings, read_settings
+from oragent_benchmarks.workspace.printed import Backing, find_backing, parse_run
 from tests.workspace.release import put
 from tests.workspace.test_command import DATA, STORY, call
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.importing import Release, read_release
-from oragent.evals.workspace.judging import LIMIT, gather_evidence
 from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.importing import Release, read_release
+from oragent_benchmarks.workspace.judging import LIMIT, gather_evidence
 from tests.workspace.release import PUBLIC, needs_release, synthetic
 
 

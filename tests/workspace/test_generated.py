@@ -21,10 +21,13 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
-from oragent.evals.workspace.benchmark import WorkspaceBenchmark
-from oragent.evals.workspace.command import MANIFEST, WorkspaceBenchRequest, run_bench
-from oragent.evals.workspace.generating.domain import Change, Domain
-from oragent.evals.workspace.generating.instances import (
+from oragent.llm.callable import Scripted
+from oragent.llm.model import Message, Request, ToolCall
+from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.benchmark import WorkspaceBenchmark
+from oragent_benchmarks.workspace.command import MANIFEST, WorkspaceBenchRequest, run_bench
+from oragent_benchmarks.workspace.generating.domain import Change, Domain
+from oragent_benchmarks.workspace.generating.instances import (
     DOMAINS,
     RevisedInstance,
     draw_instance,
@@ -32,11 +35,8 @@ from oragent.evals.workspace.generating.instances import (
     version_files,
     write_set,
 )
-from oragent.evals.workspace.importing import read_labels
-from oragent.evals.workspace.tables import MeasuredAgent
-from oragent.llm.callable import Scripted
-from oragent.llm.model import Message, Request, ToolCall
-from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.importing import read_labels
+from oragent_benchmarks.workspace.tables import MeasuredAgent
 
 pulp = pytest.importorskip("pulp")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -299,9 +299,7 @@ def test_an_unchanged_program_misses_the_optimum_of_new_files(tmp_path: Path, do
 
 @pytest.mark.slow
 def test_a_set_is_reproducible_and_its_programs_reach_the_references(tmp_path: Path) -> None:
-    command = (
-        "import sys; from pathlib import Path; from oragent.evals.workspace.generating.instances import write_set; "
-    )
+    command = "import sys; from pathlib import Path; from oragent_benchmarks.workspace.generating.instances import write_set; "
     command += "list(write_set(Path(sys.argv[1]), 5, 4, 2))"
     for name in ("first", "second"):
         subprocess.run([sys.executable, "-c", command, str(tmp_path / name)], check=True)

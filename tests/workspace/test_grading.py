@@ -2,12 +2,12 @@
 
 import pytest
 
-from oragent.evals.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt
-from oragent.evals.workspace.printed import Backing, ProgramAttempt
 from oragent.modelling.capture.program import ProgramOutcome
 from oragent.modelling.data.flat_model import Sense
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import is_within_tolerance
+from oragent_benchmarks.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt
+from oragent_benchmarks.workspace.printed import Backing, ProgramAttempt
 
 REFERENCE = Reference("or_space_001_revise", Mode.REVISE, 1, "toy", 200.0)
 ORIGINAL = 100.0

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import workspace_id
-from oragent.evals.workspace.importing import import_release, read_release
-from oragent.evals.workspace.printed import Backing
-from oragent.evals.workspace.release_records import VERSIONS, read_version
-from oragent.evals.workspace.views import Trace, search_labels
 from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.grading import workspace_id
+from oragent_benchmarks.workspace.importing import import_release, read_release
+from oragent_benchmarks.workspace.printed import Backing
+from oragent_benchmarks.workspace.release_records import VERSIONS, read_version
+from oragent_benchmarks.workspace.views import Trace, search_labels
 from tests.workspace.release import PUBLIC, needs_release, put, rubric, synthetic
 
 

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from oragent._base.terminal import Terminal
-from oragent.evals.workspace.importing import import_release, read_release
-from oragent.evals.workspace.outputs import Outputs, score_command
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
+from oragent_benchmarks.workspace.importing import import_release, read_release
+from oragent_benchmarks.workspace.outputs import Outputs, score_command
 from tests.workspace.release import synthetic
 from tests.workspace.test_agent_sessions import GOOD
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.judging import (
+from oragent_benchmarks.workspace.judging import (
     PENALTY_PAPER,
     PENALTY_RELEASE,
     AnswerScore,
@@ -18,7 +18,7 @@ from oragent.evals.workspace.judging import (
     score_all,
     score_answer,
 )
-from oragent.evals.workspace.rubric import Criterion, CriterionKind, Rubric
+from oragent_benchmarks.workspace.rubric import Criterion, CriterionKind, Rubric
 
 RUBRIC = Rubric(
     "OR_explain_001", 1, "Comparative Dynamics", "Why?",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.evals.workspace.importing import read_release
-from oragent.evals.workspace.views import HiddenLabels, Trace, search_labels
 from oragent.workspace.layout import sha256_of
+from oragent_benchmarks.workspace.importing import read_release
+from oragent_benchmarks.workspace.views import HiddenLabels, Trace, search_labels
 from tests.workspace.release import PUBLIC, needs_release
 
 SECRET = "The second oven is worth 17 EUR an hour."

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.evals.workspace.printed import Backing, PrintedObjective, find_backing, parse_objective
 from oragent.workspace.runner import relative_error
+from oragent_benchmarks.workspace.printed import Backing, PrintedObjective, find_backing, parse_objective
 from tests.workspace.release import PUBLIC, needs_release
 
 

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from oragent._base.errors import WorkspaceError
 from oragent.cli.app import app
-from oragent.evals.workspace.importing import read_labels
-from oragent.evals.workspace.outputs import explain_scores, prediction_scores
 from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.importing import read_labels
+from oragent_benchmarks.workspace.outputs import explain_scores, prediction_scores
 from tests.workspace.release import PUBLIC, needs_release, synthetic
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import (
+from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.grading import (
     AttemptOutcome,
     Prediction,
     Reference,
@@ -17,9 +18,8 @@ from oragent.evals.workspace.grading import (
     read_references,
     workspace_id,
 )
-from oragent.evals.workspace.importing import read_release
-from oragent.evals.workspace.release_records import predict_from_records
-from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.importing import read_release
+from oragent_benchmarks.workspace.release_records import predict_from_records
 from tests.workspace.release import PUBLIC, needs_release
 
 REFERENCES = [Reference(workspace_id(Mode.REVISE, n), Mode.REVISE, n, "toy", 100.0 * n) for n in range(1, 9)]

@@ -4,7 +4,7 @@ from statistics import mean
 
 import pytest
 
-from oragent.evals.workspace.published import GUROBI, HIGHS, MODES, published_table
+from oragent_benchmarks.workspace.published import GUROBI, HIGHS, MODES, published_table
 
 # Means over the 20 models with Gurobi, in the order of the columns.
 MEANS = (47.8, 57.4, 64.8, 59.0, 64.9)

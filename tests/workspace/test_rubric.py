@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.rubric import (
+from oragent_benchmarks.workspace.rubric import (
     Criterion,
     CriterionKind,
     Rubric,

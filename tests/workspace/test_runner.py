@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.agents import ReleaseRunner
-from oragent.evals.workspace.grading import AttemptOutcome, Reference, grade_attempt
-from oragent.evals.workspace.printed import Backing, attempt_of, find_backing, parse_run
 from oragent.modelling import SolveStatus, solve
 from oragent.modelling.capture import sandbox_script
 from oragent.modelling.capture.program import ProgramOutcome
@@ -17,6 +14,9 @@ from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.records import make_record
 from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent_benchmarks.workspace.agents import ReleaseRunner
+from oragent_benchmarks.workspace.grading import AttemptOutcome, Reference, grade_attempt
+from oragent_benchmarks.workspace.printed import Backing, attempt_of, find_backing, parse_run
 from tests.workspace.release import put
 
 DATA = "Parameter_Name,Value,Unit,Context_Description\ncapacity,10.5,kg,what the van carries\n"

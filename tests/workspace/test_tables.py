@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.tables import _pass_interval
 from oragent.workspace import tables
 from oragent.workspace.tables import CsvTable
+from oragent_benchmarks.workspace.tables import _pass_interval
 
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 

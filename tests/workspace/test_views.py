@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.importing import Release, read_release
-from oragent.evals.workspace.views import (
+from oragent.workspace.layout import Mode
+from oragent_benchmarks.workspace.importing import Release, read_release
+from oragent_benchmarks.workspace.views import (
     HiddenLabels,
     RevisionView,
     Trace,
@@ -18,7 +19,6 @@ from oragent.evals.workspace.views import (
     lay_out,
     public_metadata,
 )
-from oragent.workspace.layout import Mode
 from tests.workspace.release import synthetic
 
 GIVEN = ["data/general_parameters.csv", "data/table_1.csv", "docs/business_requirement.md"]

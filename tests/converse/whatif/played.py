@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from oragent.evals.converse.whatif.question_sets import QUESTIONS as FILE
 from oragent.modelling.files.indexed_files import write_indexed
+from oragent_benchmarks.converse.whatif.question_sets import QUESTIONS as FILE
 from tests.converse.whatif.planners import MODELS
 from tests.converse.whatif.questions import QUESTIONS, PlannerQuestion
 

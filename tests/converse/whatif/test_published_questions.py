@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evals.converse.whatif.question_sets import QUESTIONS as FILE
-from oragent.evals.converse.whatif.run_questions import run_questions
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.indexed_files import write_indexed
+from oragent_benchmarks.converse.whatif.question_sets import QUESTIONS as FILE
+from oragent_benchmarks.converse.whatif.run_questions import run_questions
 from tests.converse.conftest import SHARED
 
 SETS = SHARED / "whatif"

@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.whatif.question_sets import QUESTIONS as FILE
-from oragent.evals.converse.whatif.question_sets import read_questions
-from oragent.evals.converse.whatif.run_questions import bench_questions, print_scores, run_questions
 from oragent.llm.callable import wrap_function
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.files.indexed_files import write_indexed
+from oragent_benchmarks.converse.whatif.question_sets import QUESTIONS as FILE
+from oragent_benchmarks.converse.whatif.question_sets import read_questions
+from oragent_benchmarks.converse.whatif.run_questions import bench_questions, print_scores, run_questions
 from tests.converse.whatif.played import REPLIES, replay, write_set
 from tests.converse.whatif.questions import QUESTIONS
 from tests.modelling import indexed_models

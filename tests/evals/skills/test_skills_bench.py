@@ -11,9 +11,9 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError
 from oragent.api.skills import list_skills
-from oragent.evals.skills.benchmark import run_task
-from oragent.evals.skills.command import SkillsBenchRequest, run_bench
-from oragent.evals.skills.tasks import ANSWER, SHOP_FILES, TASKS
+from oragent_benchmarks.skills.benchmark import run_task
+from oragent_benchmarks.skills.command import SkillsBenchRequest, run_bench
+from oragent_benchmarks.skills.tasks import ANSWER, SHOP_FILES, TASKS
 
 AGENT = shlex.join([sys.executable, str(Path(__file__).with_name("scripted_agent.py"))])
 BY_NAME = {task.name: task for task in TASKS}

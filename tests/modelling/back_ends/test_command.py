@@ -9,9 +9,9 @@ import pytest
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.solving.back_ends import find_solver
 from oragent.modelling.solving.flat_solving import solve
+from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy
 
 

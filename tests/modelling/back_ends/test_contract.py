@@ -10,7 +10,6 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.families import FAMILIES
 from oragent.modelling.solving.back_ends import (
     Ability,
     SolverOptions,
@@ -20,6 +19,7 @@ from oragent.modelling.solving.back_ends import (
     registry,
 )
 from oragent.modelling.solving.flat_solving import dual_bound, solve
+from oragent_benchmarks.families import FAMILIES
 from tests.benchmarks import bench_solvers
 from tests.modelling import nl4opt
 

@@ -1,0 +1,1 @@
+"""Benchmarks and studies of oragent: ``oragent bench``."""

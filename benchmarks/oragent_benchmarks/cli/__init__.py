@@ -1,0 +1,1 @@
+"""Commands of ``oragent bench``, one file per benchmark."""
