@@ -23,7 +23,7 @@ from oragent_benchmarks.converse.stakeholders import Published
 from oragent_benchmarks.converse.talking_decider import Feedback, Persona, Style, Talking, decider_prompt
 from tests.converse.test_documented import EXAMPLE
 from tests.converse.worked import asker
-from tests.sources import PACKAGE, SOURCES, source
+from tests.sources import BENCHMARKS, PACKAGE, SOURCES, source
 
 SCHOOLS = re.compile(
     r"school|sfusd|district|student|schedule|start[ _]?time|\bbus(es)?\b|\briders?\b|principal|\bparents? of a child|"
@@ -38,7 +38,7 @@ def test_outside_of_problems_no_file_knows_schools() -> None:
     about_schools = {"problems", "people", "evaluable_problems.py"}
     files = [
         path
-        for root in (PACKAGE / "converse", PACKAGE / "evals" / "converse")
+        for root in (PACKAGE / "converse", BENCHMARKS / "converse")
         for path in root.rglob("*")
         if path.suffix in (".py", ".txt", ".html") and path.parts[len(root.parts)] not in about_schools
     ]
