@@ -125,7 +125,7 @@ COMMANDS = (
         MODELS,
         "formulate",
         "formulate",
-        "Turn a problem in words into a solved, checked model; exit code 3 no answer, 4 contradicted, 5 unchecked.",
+        "Turn a problem in words into a checked model; exit code 3 no answer, 4 contradicted, 5 unchecked, 6 disputed.",
     ),
     CommandEntry(
         "verify",
