@@ -4,6 +4,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy.optimize
 
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.indexed import IndexedModel
@@ -15,7 +16,7 @@ RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 
 @dataclass(frozen=True, eq=False)
 class Plain:
-    """A model with a finite box. Relations are -1 for at most, 0 for equal, 1 for at least."""
+    """A model whose optimum is at a vertex. Relations are -1 for at most, 0 for equal, 1 for at least."""
 
     sign: int
     cost: np.ndarray
@@ -59,7 +60,7 @@ class Plain:
         identity = np.eye(len(free))
         planes = np.concatenate([self.matrix[:, free], identity, identity])
         sides = np.concatenate([rest, self.low[free], self.high[free]])
-        chosen = np.array(list(itertools.combinations(range(len(sides)), len(free))))
+        chosen = np.array(list(itertools.combinations(np.flatnonzero(np.isfinite(sides)), len(free))))
         systems = planes[chosen]
         regular = np.abs(np.linalg.det(systems)) > NEAR
         solved = np.linalg.solve(systems[regular], sides[chosen][regular][..., None])[..., 0]
@@ -73,6 +74,52 @@ class Plain:
         if not len(points):
             return None
         return self.sign * float((self.sign * (points @ self.cost)).min()) + self.constant
+
+    def status(self) -> str:
+        """``optimal``, ``infeasible`` or ``unbounded``, by SciPy."""
+        if (self.low > self.high).any():
+            return "infeasible"
+        low = np.where(self.relations == -1, -np.inf, self.rhs)
+        high = np.where(self.relations == 1, np.inf, self.rhs)
+        for cost in (np.zeros(len(self.cost)), self.sign * self.cost):
+            result = scipy.optimize.milp(
+                cost,
+                integrality=self.integer.astype(int),
+                bounds=scipy.optimize.Bounds(self.low, self.high),
+                constraints=[scipy.optimize.LinearConstraint(self.matrix, low, high)] if len(low) else [],
+            )
+            if result.status == 2 and not cost.any():
+                return "infeasible"
+        return "optimal" if result.status == 0 else "unbounded"
+
+    def changed(self, name: str, places: object, change: object) -> "Plain":
+        """The model with some numbers of an array set to a number, or to a function of the numbers there."""
+        array = np.array(getattr(self, name), dtype=float)
+        array[places] = change(array[places]) if callable(change) else change
+        return replace(self, **{name: array})
+
+    def with_row(self, terms: object, relation: int, rhs: float) -> "Plain":
+        """The model with one more row."""
+        return replace(
+            self,
+            matrix=np.vstack([self.matrix, np.asarray(terms, dtype=float)]),
+            relations=np.append(self.relations, relation),
+            rhs=np.append(self.rhs, rhs),
+        )
+
+    def without_rows(self, places: list[int]) -> "Plain":
+        """The model without some rows."""
+        stays = [place for place in range(len(self.rhs)) if place not in places]
+        return replace(self, matrix=self.matrix[stays], relations=self.relations[stays], rhs=self.rhs[stays])
+
+    def best_with(self, cost: object, sign: int, constant: float = 0.0) -> "Plain":
+        """The model with another objective."""
+        return replace(self, cost=np.asarray(cost, dtype=float), sign=sign, constant=constant)
+
+    def within(self, allowance: float) -> "Plain":
+        """The model with one more row: the objective is at most so much worse than its optimum."""
+        limit = self.optimum() + self.sign * (allowance + 1e-9) - self.constant
+        return self.with_row(self.cost, -self.sign, limit)
 
     def optima(self) -> np.ndarray:
         """The best of the points."""

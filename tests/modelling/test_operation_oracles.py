@@ -1,0 +1,406 @@
+"""Operations on small drawn models: each answer is that of an enumeration of all points.
+
+A model makes two goods, with whole batches of a third, and opens up to two lines. Most drawn models have an optimum at
+which several rows bind, because a sum of rows is their objective.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.features import ModelFeatures, SoftRow
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.operations import ModelSession
+from oragent.modelling.solving.flat_solving import solve
+from tests.modelling.enumeration import RELATIONS, Plain
+
+INF = np.inf
+COLUMNS = ("make[a]", "make[b]", "batch", "open[a]", "open[b]")
+ROWS = ("room[p]", "room[q]", "need", "tie")
+MAKE, BATCH, OPEN = [0, 1], [2], [3, 4]
+ROOM, NEED, TIE = [0, 1], [2], [3]
+SENSES = {1: "minimize", -1: "maximize"}
+small = st.integers(-2, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Shop(Plain):
+    """The model as numbers, with a second objective."""
+
+    waste: np.ndarray = field(default_factory=lambda: np.zeros(5))
+    columns: tuple[str, ...] = COLUMNS
+    rows: tuple[str, ...] = ROWS
+
+    def model(self) -> IndexedModel:
+        """The model of the package, with the stock of rooms and the margins of goods as data."""
+        builder = IndexedModelBuilder("shop")
+        builder.add_set("good", ["a", "b"])
+        builder.add_set("kind", ["p", "q"], is_ordered=True)
+        builder.add_parameter("stock", ["kind"], self.rhs[ROOM], unit="t")
+        builder.add_parameter("margin", ["good"], self.cost[MAKE], unit="EUR")
+        low, high = self.low, self.high
+        make = builder.add_variables("make", ["good"], low=low[MAKE], high=high[MAKE], unit="t")
+        batch = builder.add_variables("batch", low=low[BATCH], high=high[BATCH], kind="integer")
+        lines = builder.add_variables("open", ["good"], high=1, kind="integer")
+        every = [*make, *batch, *lines]
+        for name, sets, places, rhs in (
+            ("room", ["kind"], ROOM, builder.cells("stock")),
+            ("need", [], NEED, float(self.rhs[2])),
+            ("tie", [], TIE, float(self.rhs[3])),
+        ):
+            builder.add_rows(
+                name,
+                sets,
+                RELATIONS[int(self.relations[places[0]])],
+                rows=np.repeat(np.arange(len(places)), 5),
+                columns=every * len(places),
+                values=self.matrix[places].ravel(),
+                rhs=rhs,
+            )
+        sense = SENSES[self.sign]
+        builder.set_objective("profit", sense, make, builder.cells("margin"), constant=self.constant, unit="EUR")
+        builder.set_objective("profit", sense, every[2:], self.cost[2:])
+        builder.set_objective("waste", "minimize", every, self.waste, unit="kg")
+        return builder.build()
+
+    def session(self) -> ModelSession:
+        """A session on the model."""
+        return ModelSession(self.model())
+
+
+@st.composite
+def shops(draw: st.DrawFn) -> Shop:
+    """A feasible model whose optimum often binds several rows."""
+    high = np.array([draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 3)), 1, 1], dtype=float)
+    point = np.array([draw(st.integers(0, int(end))) for end in high], dtype=float)
+    matrix = np.array([[draw(small) for _ in range(5)] for _ in range(4)], dtype=float)
+    relations = np.array([-1, -1, 1, 0])
+    sign = draw(st.sampled_from([1, -1]))
+    cost = np.array([draw(small) for _ in range(5)], dtype=float)
+    if draw(st.integers(0, 2)):
+        weights = np.array([draw(st.integers(0, 2)) for _ in range(4)]) * np.array([-1, -1, 1, 1])
+        cost = sign * (weights @ matrix)
+    room = np.array([draw(st.sampled_from([0, 0, 1])) for _ in range(3)] + [0])
+    return Shop(
+        sign=sign,
+        cost=cost,
+        low=np.zeros(5),
+        high=high,
+        matrix=matrix,
+        relations=relations,
+        rhs=matrix @ point - relations * room,
+        integer=np.array([False, False, True, True, True]),
+        constant=float(draw(st.integers(-3, 3))),
+        waste=np.array([draw(st.integers(0, 3)) for _ in range(5)], dtype=float),
+    )
+
+
+def close(value: float | None, truth: float | None) -> bool:
+    """Equal within the tolerance of the solvers, or both missing."""
+    if value is None or truth is None:
+        return value is None and truth is None
+    return value == pytest.approx(truth, rel=1e-6, abs=1e-6)
+
+
+def shares(percent: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Add a share of the size of each number, in per cent."""
+    return lambda values: values + np.abs(values) * percent / 100
+
+
+def plus(step: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Add a number."""
+    return lambda values: values + step
+
+
+def times(factor: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Multiply by a number."""
+    return lambda values: values * factor
+
+
+def bounds(places: list[int], low: float | None, high: float | None) -> Callable[[Plain], Plain]:
+    """Set both bounds, or one."""
+
+    def change(shop: Plain) -> Plain:
+        for name, value in (("low", low), ("high", high)):
+            shop = shop if value is None else shop.changed(name, places, value)
+        return shop
+
+    return change
+
+
+def array(name: str, places: object, change: object) -> Callable[[Plain], Plain]:
+    """Change numbers of an array."""
+    return lambda shop: shop.changed(name, places, change)
+
+
+ALL, GOODS = [1, 1, 1, 1, 1], [1, 1, 0, 0, 0]
+# Line of a change, and the same change of the numbers. Each change has one beside it to the other side.
+CHANGES: list[tuple[str, Callable[[Plain], Plain]]] = [
+    ("room[p] += 1", array("rhs", 0, plus(1))),
+    ("room[p] -= 1", array("rhs", 0, plus(-1))),
+    ("room *= 2", array("rhs", ROOM, times(2))),
+    ("room *= 50 %", array("rhs", ROOM, times(0.5))),
+    ("need += 1", array("rhs", NEED, plus(1))),
+    ("need -= 1", array("rhs", NEED, plus(-1))),
+    ("tie += 1", array("rhs", TIE, plus(1))),
+    ("tie -= 1", array("rhs", TIE, plus(-1))),
+    ("tie = 2", array("rhs", TIE, 2)),
+    ("room[q] <= 3", array("rhs", 1, 3)),
+    ("need >= 2", array("rhs", NEED, 2)),
+    ("need >= -2", array("rhs", NEED, -2)),
+    ("relax room by 1", array("rhs", ROOM, plus(1))),
+    ("relax need by 1", array("rhs", NEED, plus(-1))),
+    ("relax room[q] by 50 %", array("rhs", 1, shares(50))),
+    ("relax need by 50 %", array("rhs", NEED, shares(-50))),
+    ("drop room[p]", lambda shop: shop.without_rows([0])),
+    ("drop room", lambda shop: shop.without_rows(ROOM)),
+    ("drop need", lambda shop: shop.without_rows(NEED)),
+    ("drop tie", lambda shop: shop.without_rows(TIE)),
+    ("stock[p] += 2", array("rhs", 0, plus(2))),
+    ("stock -= 1", array("rhs", ROOM, plus(-1))),
+    ("stock += 50 %", array("rhs", ROOM, times(1.5))),
+    ("stock -= 50 %", array("rhs", ROOM, times(0.5))),
+    ("stock[q] = 200 %", array("rhs", 1, times(2))),
+    ("margin[b] += 1", array("cost", 1, plus(1))),
+    ("margin[b] -= 1", array("cost", 1, plus(-1))),
+    ("margin *= -1", array("cost", MAKE, times(-1))),
+    ("profit(batch) += 2", array("cost", BATCH, plus(2))),
+    ("profit(batch) -= 2", array("cost", BATCH, plus(-2))),
+    ("profit(open) = 0", array("cost", OPEN, 0)),
+    ("profit(make[a]) *= 3", array("cost", 0, times(3))),
+    ("room(make[a]) = 1", array("matrix", (ROOM, 0), 1)),
+    ("room(make) += 1", array("matrix", np.ix_(ROOM, MAKE), plus(1))),
+    ("need(batch) -= 1", array("matrix", (2, 2), plus(-1))),
+    ("make[a] = 1", bounds([0], 1, 1)),
+    ("make = 0", bounds(MAKE, 0, 0)),
+    ("make[b] <= 1", bounds([1], None, 1)),
+    ("make[b] >= 1", bounds([1], 1, None)),
+    ("batch >= 1", bounds(BATCH, 1, None)),
+    ("batch <= 0", bounds(BATCH, None, 0)),
+    ("batch = 1", bounds(BATCH, 1, 1)),
+    ("open[a] = 1", bounds([3], 1, 1)),
+    ("forbid open", bounds(OPEN, 0, 0)),
+    ("forbid make[*  except a]", bounds([1], 0, 0)),
+    ("upper(make) += 1", array("high", MAKE, plus(1))),
+    ("upper(make) -= 1", array("high", MAKE, plus(-1))),
+    ("lower(make[a]) -= 1", array("low", 0, plus(-1))),
+    ("lower(make) = 0.5", array("low", MAKE, 0.5)),
+    ("row few: sum make + batch <= 2", lambda shop: shop.with_row([1, 1, 1, 0, 0], -1, 2)),
+    ("row many: sum make + batch >= 3", lambda shop: shop.with_row([1, 1, 1, 0, 0], 1, 3)),
+    ("row same: make[a] = make[b] + 1", lambda shop: shop.with_row([1, -1, 0, 0, 0], 0, 1)),
+    ("row cap: 2 * make[a] - 3 <= batch", lambda shop: shop.with_row([2, 0, -1, 0, 0], -1, 3)),
+    (
+        "row each: sum make by good <= 1",
+        lambda shop: shop.with_row([1, 0, 0, 0, 0], -1, 1).with_row([0, 1, 0, 0, 0], -1, 1),
+    ),
+    (
+        "row worth: sum margin * make >= 1",
+        lambda shop: shop.with_row(shop.cost * GOODS, 1, 1),
+    ),
+    ("objective total: maximize sum make + batch - 1", lambda shop: shop.best_with([1, 1, 1, 0, 0], -1, -1)),
+    ("objective total: minimize sum make + batch + 1", lambda shop: shop.best_with([1, 1, 1, 0, 0], 1, 1)),
+    ("objective waste", lambda shop: shop.best_with(shop.waste, 1)),
+    (
+        "objective profit + 2 * waste",
+        lambda shop: shop.best_with(shop.cost + 2 * shop.sign * shop.waste, shop.sign, shop.constant),
+    ),
+]
+
+
+@settings(max_examples=10)
+@given(shops(), st.lists(st.sampled_from(CHANGES), min_size=6, max_size=6, unique_by=lambda entry: entry[0]))
+def test_each_change_has_the_effect_of_the_same_change_of_the_numbers(shop: Shop, changes: list) -> None:
+    session = shop.session()
+    base = shop.optimum()
+    assert close(session.ask("solve").objective.value, base)
+    for line, change in changes:
+        after = change(shop)
+        if (after.low > after.high).any():
+            with pytest.raises(ModellingError):
+                session.ask(f"whatif {line}")
+            continue
+        result = session.ask(f"whatif {line}")
+        truth = after.optimum()
+        assert result.status_before == "optimal"
+        assert result.status_after == after.status()
+        assert result.decided or not result.objective.difference.is_exact
+        assert close(result.objective.before.value, base)
+        assert result.objective.sense == SENSES[after.sign]
+        if result.status_after == "optimal":
+            assert close(result.objective.after.value, truth)
+            assert close(result.objective.difference.value, truth - base)
+        elif result.status_after == "infeasible":
+            assert result.conflict
+            assert truth is None
+        # The trial in force, one step back, and one more kept by name.
+        if session.ask("keep").changes and result.status_after == "optimal":
+            assert close(session.ask("solve").objective.value, truth)
+        assert len(session.ask("undo").changes) == 0
+        assert close(session.ask("solve").objective.value, base)
+
+
+@settings(max_examples=10)
+@given(shops(), st.lists(st.sampled_from(CHANGES[:34]), min_size=2, max_size=3))
+def test_changes_one_after_the_other_are_undone_named_and_compared(shop: Shop, changes: list) -> None:
+    session = shop.session()
+    truths = [shop.optimum()]
+    current: Plain = shop
+    for number, (line, change) in enumerate(changes):
+        if "room" in line and any(name in entry for entry, _ in changes[:number] for name in ("drop", "room(")):
+            return
+        current = change(current)
+        if len(current.rhs) < 4 or (current.low > current.high).any():
+            return
+        session.ask(line)
+        session.ask(f"keep step{number}")
+        truths.append(current.optimum() if current.status() == "optimal" else None)
+    for number, truth in enumerate(truths[1:]):
+        result = session.ask(f"compare base step{number}")
+        assert close(result.objective.after.value, truth)
+        assert close(result.objective.before.value, truths[0])
+        if truth is not None:
+            back = session.ask(f"compare step{number} base").objective.difference.value
+            assert close(back, truths[0] - truth)
+            assert close(result.objective.difference.value, truth - truths[0])
+    for truth in reversed(truths[:-1]):
+        session.ask("undo")
+        assert close(session.ask("solve").objective.value, truth)
+    session.ask("scenario step0")
+    assert close(session.ask("solve").objective.value, truths[1])
+
+
+@settings(max_examples=10)
+@given(shops())
+def test_free_restores_the_bounds_of_the_model(shop: Shop) -> None:
+    session = shop.session()
+    session.run(["make <= 0.5", "batch = 1"])
+    session.ask("free make[a]")
+    freed = bounds([1], None, 0.5)(bounds(BATCH, 1, 1)(shop))
+    assert close(session.ask("solve").objective.value, freed.optimum())
+    session.run(["free make", "free batch"])
+    assert close(session.ask("solve").objective.value, shop.optimum())
+
+
+@settings(max_examples=10)
+@given(shops())
+def test_the_largest_members_come_first_and_the_smallest_for_a_negative_count(shop: Shop) -> None:
+    session = shop.session()
+    point = session.study.point(session.study.present)
+    base = shop.optimum()
+    orders = {
+        "value": point[MAKE],
+        "cost": (shop.cost * point)[MAKE],
+        "coefficient": shop.cost[MAKE],
+        "margin": shop.cost[MAKE],
+    }
+    fields = {"cost": "contribution", "coefficient": "coefficient"}
+    for by, figures in orders.items():
+        for count, best in ((1, max(figures)), (-1, min(figures))):
+            (member,) = session.ask(f"top {count} make by {by}").members
+            assert getattr(member, fields.get(by, "value")).value == pytest.approx(best, abs=1e-7)
+    for count, best in ((1, max(shop.rhs[ROOM])), (-1, min(shop.rhs[ROOM]))):
+        assert session.ask(f"top {count} stock").members[0].value.value == best
+        assert len(session.ask(f"top {2 * count} stock").members) == 2
+    effects = [shop.moved(rhs=(place, 1.0)).optimum() for place in ROOM]
+    sizes = [abs(effect - base) for effect in effects if effect is not None]
+    for count, best in ((1, max(sizes, default=None)), (-1, min(sizes, default=None))):
+        members = session.ask(f"top {count} room by price").members
+        assert [abs(member.price_up.value) for member in members] == (
+            [] if best is None else [pytest.approx(best, abs=1e-6)]
+        )
+
+
+@settings(max_examples=10)
+@given(shops(), st.sampled_from([1.0, 0.5, 2.0]))
+def test_prices_are_differences_of_optima_for_whole_numbers_too(shop: Shop, step: float) -> None:
+    session = shop.session()
+    base = shop.optimum()
+    cases = [("room", "rhs", ROOM), ("need", "rhs", NEED), ("tie", "rhs", TIE), ("stock", "rhs", ROOM)]
+    for name, of, places in [*cases, ("margin", "cost", MAKE)]:
+        members = session.ask(f"price {name} by {step}").members
+        assert len(members) == len(places)
+        for member, place in zip(members, places, strict=True):
+            assert member.value.value == getattr(shop, of)[place]
+            for figure, sign in ((member.price_up, 1), (member.price_down, -1)):
+                truth = shop.moved(**{of: (place, sign * step)}).optimum()
+                assert close(figure.value, None if truth is None else truth - base)
+    for row, place in zip(("room[q]", "need"), (1, 2), strict=True):
+        why = session.ask(f"why {row}")
+        point = session.study.point(session.study.present)
+        slack = abs(shop.matrix[place] @ point - shop.rhs[place])
+        assert why.at == ("binding" if slack < 1e-6 else "slack")
+        assert why.member.slack.value == pytest.approx(slack, abs=1e-7)
+        up = shop.moved(rhs=(place, 1.0)).optimum()
+        assert close(why.member.price_up.value, None if up is None else up - base)
+
+
+@settings(max_examples=10)
+@given(shops(), st.integers(3, 5))
+def test_no_point_is_better_in_both_objectives_than_one_of_the_frontier(shop: Shop, count: int) -> None:
+    session = shop.session()
+    entries = session.ask(f"frontier profit waste {count}").points
+    wasted = shop.best_with(shop.waste, 1)
+    assert close(entries[0].first.value, shop.optimum())
+    assert close(entries[0].second.value, shop.within(1e-7).best_with(shop.waste, 1).optimum())
+    assert close(entries[-1].second.value, wasted.optimum())
+    assert len(entries) <= count
+    for entry in entries:
+        assert entry.proven
+        limited = shop.with_row(shop.waste, -1, entry.second.value + 1e-6)
+        assert limited.optimum() == pytest.approx(entry.first.value, abs=1e-4)
+
+
+@settings(max_examples=10)
+@given(shops(), st.sampled_from([("", 0.0), (" within 1", 1.0), (" within 50 %", None)]))
+def test_objectives_one_after_the_other_are_best_in_their_order(shop: Shop, within: tuple[str, float | None]) -> None:
+    session = shop.session()
+    for first, second in (("profit", "waste"), ("waste", "profit")):
+        ranked = {"profit": shop, "waste": shop.best_with(shop.waste, 1)}
+        best = ranked[first].optimum()
+        allowance = 0.5 * abs(best) if within[1] is None else within[1]
+        session.ask(f"objective {first}{within[0]} then {second}")
+        result = session.ask("solve")
+        assert close(result.objective.value, best)
+        assert [stage.name for stage in result.stages] == [first, second]
+        near = ranked[first].within(allowance)
+        truth = near.best_with(ranked[second].cost, ranked[second].sign, ranked[second].constant).optimum()
+        assert result.stages[1].optimum.value == pytest.approx(truth, abs=1e-5)
+        values = {part.name: part.value.value for part in result.objectives}
+        assert values[second] == pytest.approx(truth, abs=1e-5)
+        assert ranked[first].sign * (values[first] - best) <= allowance + 1e-5
+        change = session.ask("whatif tie += 1").stages
+        moved = shop.moved(rhs=(3, 1.0))
+        if moved.optimum() is not None and change:
+            again = moved if first == "profit" else moved.best_with(shop.waste, 1)
+            assert close(change[0].after.value, again.optimum())
+        session.ask("undo")
+
+
+def test_a_family_with_one_whole_variable_takes_no_fraction() -> None:
+    variables = [Variable("x[a]", 0, 2, VariableKind.INTEGER), Variable("x[b]", 0, 2)]
+    row = Row("cap", {"x[a]": 1, "x[b]": 1}, Relation.AT_MOST, 3)
+    session = ModelSession(from_milp(Milp(variables, [row], Objective({"x[a]": 1, "x[b]": 2}), Sense.MAXIMIZE)))
+    with pytest.raises(ModellingError):
+        session.ask("whatif x = 0.5")
+    assert session.ask("whatif x = 1").objective.after.value == pytest.approx(3)
+    assert session.ask("whatif x[b] = 0.5").objective.after.value == pytest.approx(3)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("price", "amount"), [(0.25, 10.0), (2.0, 4.0)])
+def test_a_soft_row_costs_its_price_in_both_senses(sign: int, price: float, amount: float) -> None:
+    soft = ModelFeatures(soft_rows=(SoftRow("cap", above=price),))
+    sense = Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE
+    cap = Row("cap", {"x": 1}, Relation.AT_MOST, 4)
+    milp = Milp([Variable("x", 0, 10)], [cap], Objective({"x": -float(sign)}), sense, features=soft)
+    solution = solve(milp)
+    assert solution.values["x"] == pytest.approx(amount)
+    assert -sign * solution.objective == pytest.approx(amount - price * (amount - 4))
