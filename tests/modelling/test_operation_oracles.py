@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
@@ -382,6 +382,124 @@ def test_objectives_one_after_the_other_are_best_in_their_order(shop: Shop, with
             again = moved if first == "profit" else moved.best_with(shop.waste, 1)
             assert close(change[0].after.value, again.optimum())
         session.ask("undo")
+
+
+@settings(max_examples=10)
+@given(shops())
+def test_what_is_read_is_what_the_numbers_say(shop: Shop) -> None:
+    session = shop.session()
+    point = session.study.point(session.study.present)
+    assert close(shop.worth(point), shop.optimum())
+    gains = shop.cost * point
+    described = session.ask("describe")
+    assert (described.columns, described.row_count, described.integers, described.nonzeros) == (5, 4, 3, 20)
+    terms = {goal.name: (goal.terms, goal.stage, goal.sense) for goal in described.objectives}
+    assert terms == {
+        "profit": (int(np.count_nonzero(shop.cost)), 1, SENSES[shop.sign]),
+        "waste": (int(np.count_nonzero(shop.waste)), 0, "minimize"),
+    }
+    for name, place in zip(COLUMNS, range(5), strict=True):
+        (data,) = session.ask(f"data {name}").members
+        assert (data.low.value, data.high.value, data.coefficient.value) == (
+            shop.low[place],
+            shop.high[place],
+            shop.cost[place],
+        )
+        members = session.ask(f"value {name}").members
+        assert [member.value.value for member in members] == pytest.approx([point[place]] if point[place] else [])
+        assert [member.contribution.value for member in members] == pytest.approx(
+            [gains[place]] if point[place] else []
+        )
+    for name, place in zip(ROWS, range(4), strict=True):
+        (data,) = session.ask(f"data {name}").members
+        assert (data.value.value, data.relation) == (shop.rhs[place], str(RELATIONS[int(shop.relations[place])]))
+        (row,) = session.ask(f"value {name}").members
+        assert row.value.value == pytest.approx(shop.matrix[place] @ point, abs=1e-7)
+    assert [member.value.value for member in session.ask("data stock").members] == shop.rhs[ROOM].tolist()
+    total = session.ask("total make by good")
+    assert total.total.value == pytest.approx(point[MAKE].sum())
+    assert total.contribution.value == pytest.approx(gains[MAKE].sum())
+    groups = sorted(zip(point[MAKE], "ab", strict=True), key=lambda pair: -pair[0])
+    assert [group.total.value for group in total.groups] == pytest.approx([value for value, _ in groups])
+    assert {group.label: round(group.total.value, 6) for group in total.groups} == {
+        label: round(value, 6) for value, label in groups
+    }
+    assert session.ask("total stock").total.value == shop.rhs[ROOM].sum()
+    families = {group.label: (group.total.value, group.members) for group in session.ask("solve").families}
+    for name, places in (("make", MAKE), ("batch", BATCH), ("open", OPEN)):
+        expected = (pytest.approx(point[places].sum()), int((np.abs(point[places]) > 1e-6).sum()))
+        assert families[name] == expected
+
+
+@settings(max_examples=10)
+@given(shops())
+def test_why_and_whynot_force_a_variable_by_one_unit(shop: Shop) -> None:
+    session = shop.session()
+    base = shop.optimum()
+    point = session.study.point(session.study.present)
+    for place, name in enumerate(COLUMNS):
+        why = session.ask(f"why {name}")
+        value, low, high = point[place], shop.low[place], shop.high[place]
+        forced: Plain | None = None
+        if value - low < 1e-6:
+            assert why.at == "lower bound"
+            forced = shop.changed("low", place, min(low + 1, high))
+        elif high - value < 1e-6:
+            assert why.at == "upper bound"
+            forced = shop.changed("high", place, max(high - 1, low))
+        else:
+            assert why.at == "between"
+            forced = shop.changed("high", place, max(value - 1, low)) if value >= 1 else None
+        truth = None if forced is None else forced.optimum()
+        assert close(None if why.difference is None else why.difference.value, None if truth is None else truth - base)
+        assert {row.name for row in why.rows} == {
+            row
+            for row, line, rhs in zip(ROWS, shop.matrix, shop.rhs, strict=True)
+            if line[place] and abs(line @ point - rhs) < 1e-6
+        }
+    for line, change in (("make[a] >= 1", bounds([0], 1, None)), ("make[a] <= 0.5", bounds([0], None, 0.5))):
+        result = session.ask(f"whynot {line}")
+        truth = change(shop).optimum()
+        assert close(result.objective.difference.value, None if truth is None else truth - base)
+
+
+@settings(max_examples=10)
+@given(shops(), st.sampled_from(["", " within 1", " within 0", " within 20 %"]))
+def test_the_most_and_the_least_of_an_expression_near_the_optimum(shop: Shop, within: str) -> None:
+    session = shop.session()
+    allowance = {" within 1": 1.0, " within 0": 0.0, " within 20 %": 0.2 * abs(shop.optimum())}.get(within)
+    near = shop if allowance is None else shop.within(allowance)
+    for expression, terms, constant in (
+        ("make[a] - make[b]", [1, -1, 0, 0, 0], 0.0),
+        ("sum make + 2 batch - 1", [1, 1, 2, 0, 0], -1.0),
+        ("sum margin * make", shop.cost * GOODS, 0.0),
+    ):
+        for word, sign in (("most", -1), ("least", 1)):
+            result = session.ask(f"{word} {expression}{within}")
+            truth = near.best_with(terms, sign, constant).optimum()
+            assert result.figure.value == pytest.approx(truth, abs=1e-5)
+            if allowance is not None:
+                assert close(result.optimum.value, shop.optimum())
+                assert shop.sign * (result.objective.value - shop.optimum()) <= allowance + 1e-5
+
+
+@settings(max_examples=10)
+@given(shops())
+def test_alternatives_are_the_next_best_values_of_the_whole_numbers_or_other_optima(shop: Shop) -> None:
+    assume(shop.high[2] > 1)
+    session = shop.session()
+    base = shop.optimum()
+    every = []
+    for first in (0, 1):
+        for second in (0, 1):
+            truth = shop.changed("low", OPEN, [first, second]).changed("high", OPEN, [first, second]).optimum()
+            every += [] if truth is None else [truth]
+    result = session.ask("alternatives 3")
+    ranked = sorted(every, key=lambda value: shop.sign * value)[1:]
+    assert [solution.objective.value for solution in result.solutions] == pytest.approx(ranked, abs=1e-6)
+    assert [solution.difference.value for solution in result.solutions] == pytest.approx(
+        [value - base for value in ranked], abs=1e-6
+    )
 
 
 def test_a_family_with_one_whole_variable_takes_no_fraction() -> None:

@@ -233,7 +233,8 @@ def _forced(study: ModelStudy, scenario: ModelScenario, line: str) -> tuple[Figu
 def _holding_rows(study: ModelStudy, scenario: ModelScenario, column: int, point: Vector) -> tuple[MemberFigures, ...]:
     """Return binding rows with a coefficient of a column, including equations."""
     arrays = scenario.known.arrays
-    rows = np.unique(arrays.matrix.row_indices[arrays.matrix.columns == column])
+    entries = (arrays.matrix.columns == column) & (arrays.matrix.values != 0)
+    rows = np.unique(arrays.matrix.row_indices[entries])
     binding = rows[binding_rows(scenario, point)[rows]]
     pairs = [
         (family, place)
