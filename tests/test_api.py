@@ -331,7 +331,7 @@ def test_problems_are_those_of_the_nearest_folder(toy: Path, tmp_path: Path, mon
 @pytest.mark.slow
 def test_the_held_out_set_is_scored_when_asked(tmp_path: Path) -> None:
     assert command("new", "sack", cwd=tmp_path).returncode == 0
-    run = oragent.run(tmp_path / "sack", root=tmp_path, evaluations=2, workers=1)
+    run = oragent.run(tmp_path / "problems" / "sack", root=tmp_path, evaluations=2, workers=1)
     assert not (run.folder / "test.yaml").exists()
     found = run.test()
     assert found["seed"]["score"] > 0

@@ -19,6 +19,8 @@ STRICT = ConfigDict(extra="forbid")
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 # Hint for a text that was cut off, as in {key: a text, and more}.
 COMMA = "within {...} a comma ends a value, so put a text with commas in quotes"
+# Sections that a text can stand for, which is their name.
+NAMED = ("strategy", "model")
 T = TypeVar("T")
 
 
@@ -34,6 +36,8 @@ def build_settings(schema: type[T], tree: dict[str, Any], overrides: Sequence[st
     Raises:
         ConfigError: A key or a value is wrong; names the source, the key, what was expected, and the nearest valid key.
     """
+    tree = dict(tree)
+    _name_sections(tree)
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key:
@@ -42,10 +46,16 @@ def build_settings(schema: type[T], tree: dict[str, Any], overrides: Sequence[st
             _set_key(tree, key, parse_yaml(text))
         except yaml.YAMLError:
             raise ConfigError(f"cannot read the value of {override!r}: it must be YAML") from None
+        _name_sections(tree)
     try:
         return TypeAdapter(schema).validate_python(tree)
     except ValidationError as problem:
         raise ConfigError(f"{source}: {explain_validation_error(problem, schema)}") from None
+
+
+def _name_sections(tree: dict[str, Any]) -> None:
+    """Replace a text in place of a section by the section with this name."""
+    tree |= {key: {"name": tree[key]} for key in NAMED if isinstance(tree.get(key), str)}
 
 
 def dump_settings(settings: object) -> dict[str, Any]:

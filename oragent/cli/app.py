@@ -1,5 +1,6 @@
 """Command line: imports the command that the words name, and prints errors."""
 
+import difflib
 import errno
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typer.exceptions import TyperException
 from oragent import __version__
 from oragent._base.errors import OragentError
 from oragent._base.terminal import Terminal
+from oragent._base.text_format import one_line
 from oragent.cli.commands import COMMANDS, CommandEntry
 from oragent.cli.json_output import UsageError, wants_json, with_json, write_error
 from oragent.cli.options import console
@@ -30,6 +32,8 @@ REMEDIES = {
 }
 # Exit code of a command that Ctrl-C ended.
 INTERRUPTED = 130
+# Maximum number of problems that the message for an unknown command names.
+MAX_SUGGESTIONS = 3
 ENTRIES = {entry.name: entry for entry in COMMANDS}
 
 
@@ -84,6 +88,12 @@ class ProductGroup(TyperGroup):
             return TyperCommand(entry.name, help=entry.help, rich_help_panel=entry.panel)
         return self.commands.get(cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names; the error for another word names what is near."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            ctx.fail(_suggest_commands(args[0]))
+        return super().resolve_command(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         self._lists_names = True
@@ -121,6 +131,21 @@ def main() -> None:
         text = escape(_explain_error(problem))
         Terminal(stderr=True).print(f"[bold red]oragent:[/] {text}", highlight=False, soft_wrap=True)
         sys.exit(ERROR)
+
+
+def _suggest_commands(word: str) -> str:
+    """Return the message for a word that is no command: commands and problems with near names."""
+    from oragent._base import package_data
+
+    root = package_data.find_project_root()
+    folders = [*package_data.shipped_problems(), *(path.parent for path in (root / "problems").glob("*/problem.yaml"))]
+    problems = sorted({folder.name for folder in folders})
+    exact = [name for name in problems if name == word]
+    near = exact or [name for name in problems if word in name] or difflib.get_close_matches(word, problems)
+    lines = [f"oragent {name}" for name in difflib.get_close_matches(word, list(ENTRIES))]
+    lines += [f"oragent run {name}" for name in near[:MAX_SUGGESTIONS]]
+    hint = f"did you mean {' or '.join(map(repr, lines))}?" if lines else "oragent --help lists the commands"
+    return f"No such command {one_line(word, 40)!r}: {hint}"
 
 
 def _explain_error(problem: OragentError | OSError) -> str:

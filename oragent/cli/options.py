@@ -14,7 +14,9 @@ from oragent._base.terminal import Terminal
 console = Terminal()
 
 Root = Annotated[Path | None, typer.Option(help="Project root: where problems/ is (default: here or above).")]
-Settings = Annotated[list[str] | None, typer.Argument(help="Settings, such as budget.money=2.5 archive.islands=4.")]
+Settings = Annotated[
+    list[str] | None, typer.Argument(help="Settings, such as budget.money=2.5; they win over options.")
+]
 ModelWords = Annotated[
     list[str] | None,
     typer.Argument(

@@ -196,7 +196,9 @@ def _discovered_table(evidence: Evidence) -> Table:
 
 def new(
     name: Annotated[str, typer.Argument(help="Name of the problem and its folder.")],
-    parent: Annotated[Path, typer.Option(help="Where to make the folder.")] = Path(),
+    parent: Annotated[
+        Path | None, typer.Option(help="Where to make the folder (default: problems/ of the project).")
+    ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="An eval.py without any import of oragent.")] = False,
     minimal: Annotated[bool, typer.Option("--minimal", help="One size, no features, no drawing.")] = False,
 ) -> None:
@@ -208,9 +210,13 @@ def new(
         template = "plain"
     elif minimal:
         template = "minimal"
-    folder = scaffold.new(name, parent, template)
+    home = find_project_root() / "problems"
+    if home.is_relative_to(Path.cwd()):
+        home = home.relative_to(Path.cwd())
+    folder = scaffold.new(name, parent or home, template)
     publish_result({"folder": folder})
-    console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
+    words = folder if parent else folder.name
+    console.print(f"made {folder}: try 'oragent check {words}', then 'oragent run {words}'", soft_wrap=True)
 
 
 def import_task(
@@ -255,8 +261,10 @@ def check(
     counts = dict.fromkeys(marks, 0)
     findings: list[tuple[str, str, str]] = []
     base = find_project_root(root)
-    if not folder.is_dir():
-        folder = package_data.find_path(base, Path("problems") / folder)
+    named = package_data.find_path(base, Path("problems") / folder)
+    # A folder without a problem does not hide a problem of its name.
+    if not folder.is_dir() or (not (folder / "problem.yaml").is_file() and (named / "problem.yaml").is_file()):
+        folder = named
     for finding in contract.check_problem(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         findings.append((finding.level.name, finding.title, finding.detail))

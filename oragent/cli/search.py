@@ -108,7 +108,7 @@ def run(
     }
     overrides = list_overrides(named)
     if replay:
-        again = _reopen_run(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
+        again = _reopen_run(replay, [*overrides, *([problem] if problem else []), *(settings or [])], trust=trust)
         base, home, resolved, chosen = find_project_root(root), again.root, again.problem, again.config
     elif problem:
         base, chosen = find_project_root(root), read_config(config, [*overrides, *(settings or [])])
@@ -278,7 +278,7 @@ def _run_search(
         if opened and opened[0].path.exists():
             remark = f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}"
         else:
-            remark = "the seed heuristic had no score yet, so no run was kept"
+            remark = "the run had no folder yet"
         console.print(f"{STOPPED}: {escape(remark)}", highlight=False, soft_wrap=True)
         raise typer.Exit(130) from None
     except (OragentError, OSError):

@@ -27,20 +27,15 @@ class BestProgram:
             self.elite = elite
             self._write(elite, candidate)
 
-    def take_scored(self, number: int, candidate: Candidate) -> Elite | None:
-        """Write a candidate of an unfinished round if it is a new best, because its round may take an hour.
-
-        Returns:
-            The new best program; None if the candidate is none.
-        """
+    def take_scored(self, number: int, candidate: Candidate) -> None:
+        """Write a candidate of an unfinished round if it is a new best, because its round may take an hour."""
         elite, best = Elite.of(candidate, id=f"round {number}"), self._run_archive.archive.best
         if best is None or self._is_outdone(elite) or not self._run_archive.archive.beats(elite, best):
-            return None
+            return
         if self.elite is not None and self.elite.source == elite.source:
-            return None
+            return
         self.elite = elite
         self._write(elite, candidate)
-        return elite
 
     def withdraw(self) -> None:
         """Return to the best committed program, because the best one failed its check."""

@@ -53,8 +53,6 @@ from oragent.search.user_commands import FOLDER, ORIGIN, STOPPED, ActLog, Person
 CACHE = Path("outputs") / "cache.db"
 # Seconds between checks whether a paused run continues.
 PAUSED_S = 0.2
-# Seconds after which a new best program of an unfinished round is announced.
-ANNOUNCED_S = 5.0
 # Origin of the programs of a rebuilt run.
 REBUILT = "rebuilt"
 T = TypeVar("T")
@@ -275,8 +273,8 @@ class Engine:
         evaluation = candidate.evaluation
         values = {"status": str(evaluation.status), "score": evaluation.score, "origin": candidate.origin}
         self._emit(EventKind.EVALUATED, number, values)
-        if candidate.score is not None and (best := self._best.take_scored(number, candidate)) is not None:
-            asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce_best, number, best)
+        if candidate.score is not None:
+            self._best.take_scored(number, candidate)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
         """Return the result of a task; if the run is aborted, cancel the task and raise ``Interrupted``."""
@@ -438,12 +436,6 @@ class Engine:
             if self._archive.best is not leader and self._archive.best and self._archive.best.id == values["id"]:
                 self._emit(EventKind.BEST, number, values)
         self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
-
-    def _announce_best(self, number: int, elite: Elite) -> None:
-        """Announce a new best program of a long round; that of a short round is announced when it is committed."""
-        if self._best.elite is elite and self._horizon < number and not self.is_ending:
-            news = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
-            self._tell_user(f"{news}; {self._folder.best.name} has it")
 
     def _make_progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._commits.seed is None or self._archive.best is None:

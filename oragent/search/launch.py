@@ -294,6 +294,9 @@ async def search(
                         pool.close()
                         places.notes.stop()
                     return replace(outcome, remark=_reworded_remark(recorded.reworded))
+            except (KeyboardInterrupt, asyncio.CancelledError):
+                # The user stopped it before its seed had a score, and can resume it.
+                raise
             except BaseException:
                 # The run cannot be resumed, for example because its seed heuristic fails.
                 folder.forget()

@@ -96,9 +96,9 @@ def test_an_evaluator_with_guests_scores_and_ends_in_time(tmp_path: Path) -> Non
     done = elsewhere("eval", "mine", "--mode", "train", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "score" in done.stdout
-    about = (tmp_path / "mine" / "problem.yaml").read_text()
-    (tmp_path / "mine" / "problem.yaml").write_text(about.replace("timeout_s: 30", "timeout_s: 3"))
-    endless = (tmp_path / "mine" / "heuristic.py").read_text().replace("return value", "while True:\n        pass")
+    about = (tmp_path / "problems" / "mine" / "problem.yaml").read_text()
+    (tmp_path / "problems" / "mine" / "problem.yaml").write_text(about.replace("timeout_s: 30", "timeout_s: 3"))
+    endless = (tmp_path / "problems" / "mine" / "heuristic.py").read_text().replace("return value", "while True:\n        pass")
     (tmp_path / "mine.py").write_text(endless)
     done = elsewhere("eval", "mine", "--mode", "train", "--candidate", "mine.py", cwd=tmp_path)
     assert done.returncode == 1

@@ -21,7 +21,7 @@ from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.llm.estimates import SpendingEstimate
-from oragent.report.pages.charts import require_matplotlib
+from oragent.report.pages.charts import explain_missing_charts
 from oragent.report.pages.html import make_environment
 
 # Maximum number of characters of a line about a cell, large enough for long reasons.
@@ -120,7 +120,6 @@ class BenchCommand(Generic[B]):
         Returns:
             Exit code: 0 if all cells are finished, 3 if not, 130 if the user stopped the run.
         """
-        require_matplotlib()
         bench.readable = bench.find_readable()
         # A wrong setting must be reported before any file is written.
         runtime = bench.read_runtime()
@@ -169,6 +168,8 @@ class BenchCommand(Generic[B]):
         path = None
         if write:
             path = self.write_page(bench, folder)
+            if missing := explain_missing_charts():
+                console.print(f"charts are left out: {missing}", highlight=False, markup=False, soft_wrap=True)
             console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
         unfinished = [str(cell) for cell in bench.plan.cells if not bench.is_complete(cell, folder)]
         content = [describe_table(part) if isinstance(part, TextTable) else part.text.strip() for part in parts]

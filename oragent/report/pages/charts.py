@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oragent._base.distribution import require_package
-from oragent._base.errors import StoreError
+from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import make_plain_folder, replace_file
 from oragent._base.text_format import one_line
 
@@ -65,6 +66,15 @@ NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 DPI = 160
 # Pixels of a page per point, so that texts have the same size in all figures.
 ZOOM = 1.5
+
+
+def explain_missing_charts() -> str:
+    """Return in one line why no figure can be drawn; empty if figures can be drawn."""
+    try:
+        require_matplotlib()
+    except ConfigError as problem:
+        return str(problem)
+    return ""
 
 
 def require_matplotlib() -> None:
@@ -138,7 +148,9 @@ class Drawing:
 
 
 def render_figure(name: str, caption: str, make: "Callable[[], Figure]") -> Drawing:
-    """Draw and save a figure in the style of all figures."""
+    """Draw and save a figure in the style of all figures. Without matplotlib, a line takes its place."""
+    if missing := explain_missing_charts():
+        return Drawing(name, caption, f"<p>{escape(missing)}</p>", b"")
     with apply_style(name):
         figure = make()
         svg, png = io.StringIO(), io.BytesIO()
@@ -152,6 +164,8 @@ def save_page(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
     try:
         make_plain_folder(folder / "figures")
         for drawing in drawings:
+            if not drawing.png:
+                continue
             replace_file(folder / "figures" / f"{drawing.name}.svg", drawing.svg)
             replace_file(folder / "figures" / f"{drawing.name}.png", drawing.png)
         replace_file(folder / "report.html", text)
