@@ -98,7 +98,11 @@ def test_an_evaluator_with_guests_scores_and_ends_in_time(tmp_path: Path) -> Non
     assert "score" in done.stdout
     about = (tmp_path / "problems" / "mine" / "problem.yaml").read_text()
     (tmp_path / "problems" / "mine" / "problem.yaml").write_text(about.replace("timeout_s: 30", "timeout_s: 3"))
-    endless = (tmp_path / "problems" / "mine" / "heuristic.py").read_text().replace("return value", "while True:\n        pass")
+    endless = (
+        (tmp_path / "problems" / "mine" / "heuristic.py")
+        .read_text()
+        .replace("return value", "while True:\n        pass")
+    )
     (tmp_path / "mine.py").write_text(endless)
     done = elsewhere("eval", "mine", "--mode", "train", "--candidate", "mine.py", cwd=tmp_path)
     assert done.returncode == 1

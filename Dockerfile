@@ -1,6 +1,6 @@
 # An image with oragent: rootless, with every means of isolation that a container allows.
 #
-#   podman build -t oragent -f .ci/Containerfile .
+#   podman build -t oragent .
 #   podman run --rm -it --security-opt seccomp=unconfined --security-opt unmask=ALL --security-opt label=disable \
 #       -v ./outputs:/srv/oragent/outputs:Z,U oragent oragent run bpp_online --seconds 120
 #
@@ -16,23 +16,26 @@
 
 ARG PYTHON=3.12
 FROM docker.io/library/python:${PYTHON}-slim AS wheel
-WORKDIR /source
+# hadolint ignore=DL3013
 RUN pip install --no-cache-dir build
+WORKDIR /source
 COPY . .
 RUN python -m build --outdir /wheels
 
 FROM docker.io/library/python:${PYTHON}-slim
 # libseccomp2: the filter of system calls. procps: ps, for people who look. Compilers are not needed: all is in wheels.
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends libseccomp2 procps && rm -rf /var/lib/apt/lists/*
 ARG EXTRAS=
 ARG TORCH=
 COPY --from=wheel /wheels /wheels
+# hadolint ignore=DL3013
 RUN if [ -n "$TORCH" ]; then pip install --no-cache-dir torch --index-url "$TORCH"; fi \
     && pip install --no-cache-dir "$(ls /wheels/*.whl)${EXTRAS:+[$EXTRAS]}" \
     && rm -r /wheels
-# An ordinary user: candidates run as it, without any capability. Kernels that are compiled once lie in its cache.
+# An ordinary user, solver: candidates run as it, without any capability. Kernels that are compiled once lie in its cache.
 RUN useradd --create-home --uid 1000 --shell /bin/bash solver && mkdir -p /srv/oragent/outputs && chown -R solver /srv/oragent
-USER solver
+USER 1000
 WORKDIR /srv/oragent
 ENV NUMBA_CACHE_DIR=/home/solver/.cache/oragent
 RUN oragent eval bpp_online && oragent --version
