@@ -123,8 +123,9 @@ def test_a_stage_may_give_up_a_share_or_an_amount_of_its_optimum(
     best = min(total(COST, p) for p in POINTS)
     given_up = best * float(within[:-1]) / 100 if within.endswith("%") else float(within)
     allowed = [p for p in POINTS if total(COST, p) <= best + given_up + 1e-9]
-    assert result.objective.value == best
-    assert result.stages[1].optimum.value == min(total(EMISSION, p) for p in allowed)
+    least = min(total(EMISSION, p) for p in allowed)
+    assert [stage.optimum.value for stage in result.stages] == [best, least]
+    assert result.objective.value in {total(COST, p) for p in allowed if total(EMISSION, p) == least}
     flat = solve(to_milp(session.model))
     at = tuple(round(flat.values[f"x{place}"]) for place in range(4))
     assert total(EMISSION, at) == result.stages[1].optimum.value

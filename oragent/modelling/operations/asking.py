@@ -66,11 +66,15 @@ def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
     outcome = study.solve(scenario)
     stages = study.stages(scenario)
     point = study.last_point(scenario)
+    goal, objective = scenario.model.objective, study.optimum(scenario)
+    if len(stages) > 1 and point is not None and (goal.slack or goal.slack_amount):
+        # Later objectives may have used what this one may give up.
+        objective = Figure.exact(scenario.model.to_arrays(goal).objective_at(point), goal.unit)
     return solved(
         study,
         scenario,
         SolveResult(
-            objective=study.optimum(scenario),
+            objective=objective,
             gap=_gap(outcome),
             stages=stage_optima(stages),
             objectives=objective_values(scenario.model, point),

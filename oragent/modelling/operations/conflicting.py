@@ -293,10 +293,12 @@ def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) ->
     families = conflict_families(scenario, ArrayConflict(parts, subset.irreducible), study.base)
     names = [
         quoted(name) if entry.part in (PARTS[Side.ROW], PARTS[Side.FEATURE]) else f"{entry.part[:-1]} of {quoted(name)}"
-        for entry in families
+        for entry in sorted(families, key=lambda entry: entry.part != PARTS[Side.FEATURE])
         for name in entry.names
     ]
-    return f": {', '.join(names[:SHOWN_NAMES])} cannot hold together"
+    more = len(subset.parts) - min(len(names), SHOWN_NAMES)
+    end = f" and {more} more" if more else ""
+    return f": {', '.join(names[:SHOWN_NAMES])}{end} cannot hold together"
 
 
 def _snap(value: float) -> float:

@@ -224,7 +224,7 @@ class SolveResult(OperationResult):
     """An optimum, or the interval in which it is known to be."""
 
     kind: Literal["solve"] = "solve"
-    # Optimum of the first stage.
+    # Value of the most important objective at the best point. Later objectives may give up some of its optimum.
     objective: Figure
     # Relative gap of the best point.
     gap: float | None = None

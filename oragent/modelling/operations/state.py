@@ -155,9 +155,11 @@ class ModelStudy:
             warnings.append(f"values of the best point known, not proven optimal; {goes_on} goes on")
         first, *later = [quoted(stage.name) for stage in scenario.model.stages]
         if later:
+            goal = scenario.model.objective
+            plans = "plans within its tolerance" if goal.slack or goal.slack_amount else "its optima"
             warnings.append(
-                f"prices and differences are those of {first}, which is optimised first; "
-                f"{' and then '.join(later)} {'follow' if len(later) > 1 else 'follows'} among its optima"
+                f"prices and differences are those of the optimum of {first}, which is optimised first; "
+                f"{' and then '.join(later)} {'follow' if len(later) > 1 else 'follows'} among {plans}"
             )
         return tuple(warnings)
 
