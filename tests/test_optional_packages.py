@@ -18,7 +18,7 @@ from oragent.llm.gateway import Gateway
 from oragent.llm.prices import price_package_hint
 from oragent.modelling import to_pulp
 from oragent.modelling.solving.flat_solving import WARM_UP
-from oragent.report.pages.charts import render_figure
+from oragent.report.pages.charts import require_matplotlib
 from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
         ("pulp", "converse", lambda: SandboxedPrograms(None)),
         ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
         ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", Gateway(SecretStr("key")), 1.0)),
-        ("matplotlib", "figures", lambda: render_figure("name", "caption", lambda: pytest.fail("drawn"))),
+        ("matplotlib", "figures", require_matplotlib),
     ],
 )
 def test_a_missing_package_is_one_line_with_the_command_that_installs_it(
