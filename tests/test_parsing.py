@@ -51,7 +51,7 @@ SITES = {
     "_base/protocol.py": ({"json.loads": 1}, BOUNDED),
     "_base/safe_load.py": ({"json.loads": 1, "yaml.load": 1}, "within limits; those of YAML are checked before a tree"),
     "_base/racing.py": ({"json.loads": 1}, OURS),
-    "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
+    "search/genetics/variation.py": ({"tree_of": 4, "ast.unparse": 3}, PASSED),
     "search/genetics/draft.py": ({"tree_of": 1, "ast.unparse": 2}, PASSED),
     "search/genetics/growth.py": ({"ast.unparse": 4}, PASSED),
     "search/genetics/expressions.py": ({"ast.unparse": 1}, PASSED),

@@ -19,7 +19,7 @@ from oragent._base.text_format import one_line
 from oragent.evaluation.capabilities import HEURISTIC_S, INSTANCES
 from oragent.evaluation.job import Evaluation
 from oragent.evaluation.problem import Problem
-from oragent.harness.hardening import write_mark, write_script
+from oragent.harness.hardening import ENOUGH, write_mark, write_script
 from oragent.programs.multi_file import with_main
 
 # Changes of the arguments, in the order of their runs; the first one changes nothing.
@@ -126,6 +126,8 @@ class _ProgramRun:
     cases: dict[str, _CaseRun] = field(default_factory=dict)
     size: int = 0
     cpu_s: float = 0.0
+    # Largest size of the arguments of a call that ran no case; -1 if there was no call.
+    largest: int = -1
     # Reason why the cases could not run; empty if they did.
     problem: str = ""
 
@@ -134,12 +136,17 @@ class _ProgramRun:
 MeasureText = Callable[[str, float | None], Awaitable[Evaluation]]
 
 
-def write_hardened(problem: Problem, source: str, first: int, cases: Sequence[str] = CASES) -> str:
-    """Return a program that runs the cases from ``first`` on at a call of its evaluation, and ends there."""
+def write_hardened(
+    problem: Problem, source: str, first: int, cases: Sequence[str] = CASES, enough: int = ENOUGH
+) -> str:
+    """Return a program that runs the cases from ``first`` on at a call of its evaluation, and ends there.
+
+    The arguments of the call have the size ``enough``, or it is the 61st one.
+    """
     if problem.signature.language == "python":
-        added = write_script(problem.about.function, first, cases)
+        added = write_script(problem.about.function, first, cases, enough)
     else:
-        added = write_mark(first, cases)
+        added = write_mark(first, cases, enough)
     return with_main(source, problem.about.candidate.names, lambda text: text.rstrip() + "\n" + added)
 
 
@@ -182,11 +189,12 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
     run = _ProgramRun()
     first_s: float | None = None
     at = starts = 0
+    enough = ENOUGH
     while at < len(CASES):
         # The first case alone shows how long the program takes to load.
         names = CASES[:1] if at == 0 else CASES
         budget = None if first_s is None else first_s + limit_s
-        evaluation = await measure(write_hardened(problem, source, at, names), budget)
+        evaluation = await measure(write_hardened(problem, source, at, names, enough), budget)
         run.cpu_s += evaluation.cpu_s
         begun = _read_lines(run, evaluation)
         if first_s is None:
@@ -199,6 +207,13 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
         if begun is not None and begun not in run.cases and (not ended or evaluation.status is not Status.TIMEOUT):
             run.cases[begun] = _CaseRun(fault=_explain_end(evaluation, limit_s))
             ended.append(begun)
+        if not ended and evaluation.status is Status.OK and 0 <= run.largest < enough:
+            # All calls are small, so the first one of the largest size is changed.
+            enough = run.largest
+            continue
+        if not ended and evaluation.status is Status.OK:
+            run.problem = "its evaluation did not call it"
+            break
         if not ended:
             run.problem = f"{evaluation.status}: {one_line(evaluation.message, MAX_REASON)}"
             break
@@ -215,6 +230,9 @@ def _read_lines(run: _ProgramRun, evaluation: Evaluation) -> str | None:
     for match in LINE.finditer(f"{evaluation.log}\n{evaluation.output}"):
         try:
             data = parse_json(match[1])
+            if "largest" in data:
+                run.largest = max(run.largest, int(data["largest"]))
+                continue
             name = data["case"]
             if name not in CASES:
                 continue

@@ -12,17 +12,22 @@ from typing import Any
 TEMPLATE = "hardening_template.txt"
 # Beginning of the comment in a program in C++.
 MARK = "// @HARDEN-CASES "
+# Size of the arguments that are changed, if the evaluation has such a call.
+ENOUGH = 8
 
 
-def write_script(function: str, first: int, cases: Sequence[str]) -> str:
-    """Return Python text that redefines a function: a call runs the cases from ``first`` on, and then fails."""
+def write_script(function: str, first: int, cases: Sequence[str], enough: int = ENOUGH) -> str:
+    """Return Python text that redefines a function: a call runs the cases from ``first`` on, and then fails.
+
+    It is the first call whose arguments have the size ``enough``, or the 61st one.
+    """
     template = resources.files("oragent.harness").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    return template.format(function=function, first=first, cases=list(cases))
+    return template.format(function=function, first=first, cases=list(cases), enough=enough)
 
 
-def write_mark(first: int, cases: Sequence[str]) -> str:
+def write_mark(first: int, cases: Sequence[str], enough: int = ENOUGH) -> str:
     """Return the comment that asks for the cases from ``first`` on."""
-    return f"{MARK}{json.dumps([first, list(cases)])}\n"
+    return f"{MARK}{json.dumps([first, list(cases), enough])}\n"
 
 
 def read_mark(source: str, function: str) -> str:
@@ -31,8 +36,8 @@ def read_mark(source: str, function: str) -> str:
     if not line.startswith(MARK):
         return ""
     try:
-        first, cases = json.loads(line.removeprefix(MARK))
-        return write_script(function, int(first), [str(case) for case in cases])
+        first, cases, enough = json.loads(line.removeprefix(MARK))
+        return write_script(function, int(first), [str(case) for case in cases], int(enough))
     except (ValueError, TypeError, RecursionError):
         return ""
 

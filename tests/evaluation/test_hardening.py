@@ -87,6 +87,54 @@ def test_a_case_that_the_seed_fails_is_not_judged(tmp_path: Path) -> None:
         asyncio.run(harden_program(measure, load_problem(tmp_path), "def choose(sizes):\n    raise ValueError('boom')"))
 
 
+@pytest.mark.parametrize(
+    ("calls", "size"),
+    [
+        ([[3, 1], [5, 4, 3], [1], [2, 2, 2]], 3),
+        ([[1]], 0),
+        ([[1, 2]] * 70, 2),
+        ([[4] * 9, [4] * 12], 9),
+        ([[7] * 7], 7),
+    ],
+)
+def test_a_problem_with_few_and_short_arguments_is_tested_with_its_largest_call(
+    tmp_path: Path, calls: list[list[int]], size: int
+) -> None:
+    (tmp_path / "problem.yaml").write_text("title: t\ndescription: d\nfunction: choose\n")
+    (tmp_path / "heuristic.py").write_text("def choose(sizes):\n    return max(sizes, default=0)\n")
+    (tmp_path / "eval.py").write_text("")
+
+    async def measure(text: str, cpu_s: float | None) -> Evaluation:
+        lines: list[str] = []
+        space: dict[str, object] = {}
+        try:
+            exec(text, space)
+            space["_hx_say"] = lambda **data: lines.append(f"@HARDEN {json.dumps(data)}")
+            for call in calls:
+                space["choose"](call)
+            return Evaluation(Status.OK, 1.0, log="\n".join(lines), cpu_s=0.1)
+        except Exception:
+            return Evaluation(Status.ERROR, log="\n".join(lines), cpu_s=0.1)
+
+    weak = "def choose(sizes):\n    return max(sizes)\n"
+    hardened = asyncio.run(harden_program(measure, load_problem(tmp_path), weak))
+    assert hardened.size == size
+    assert {case.name for case in hardened.failures} == ({"size 0"} if size else set())
+    assert [case.name for case in hardened.cases] == list(CASES)
+
+
+def test_a_function_that_is_never_called_is_named(tmp_path: Path) -> None:
+    (tmp_path / "problem.yaml").write_text("title: t\ndescription: d\nfunction: choose\n")
+    (tmp_path / "heuristic.py").write_text("def choose(sizes):\n    return 0\n")
+    (tmp_path / "eval.py").write_text("")
+
+    async def measure(text: str, cpu_s: float | None) -> Evaluation:
+        return Evaluation(Status.OK, 1.0, cpu_s=0.1)
+
+    with pytest.raises(ConfigError, match="did not call"):
+        asyncio.run(harden_program(measure, load_problem(tmp_path), "def choose(sizes):\n    return 0\n"))
+
+
 # It hangs on size 2, reads far out of bounds on size 1, throws on twice the size, and has NaN if all data are zero.
 WEAK_CPP = """
 #include <stdexcept>

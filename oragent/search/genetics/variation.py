@@ -19,6 +19,7 @@ from oragent.programs.inspection import fit_to_frame, mark_safe, parse_expressio
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.programs.multi_file import join_files, split_files
 from oragent.programs.syntax import Signature, canonical_form
+from oragent.search.genetics.branches import change_inside
 from oragent.search.genetics.draft import (
     MODULES,
     Draft,
@@ -37,11 +38,14 @@ from oragent.search.genetics.growth import (
     wrap_at,
     wrap_expression,
 )
+from oragent.search.genetics.sites import find_sites
 
 MAX_NODES = 200
 # Every program may have this many nodes; longer ones at most this multiple of the best program's nodes.
 FREE_NODES, PAID = 100, 1.5
 TRIES = 24
+# Results with a place around them for an expression.
+ARITHMETIC = ast.BinOp | ast.UnaryOp | ast.Call | ast.Subscript
 
 # Operators with their weights.
 _STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {
@@ -105,12 +109,26 @@ def vary(
     limit = max(most, original.size)
     for _ in range(TRIES):
         draft = Draft(tree_of(original.source), function, primitives, mate, rng)
+        if original.has_no_place and (name := change_inside(draft)):
+            if source := _finish_draft(draft.tree, original, limit):
+                return Offspring(source, name)
+            continue
         steps = min(3, int(rng.geometric(0.8)))
         names = [name for _ in range(steps) if (name := _apply_operator(draft, original.size / most))]
         source = _finish_draft(draft.tree, original, limit) if names else ""
         if source:
             return Offspring(source, "+".join(names))
     return _last_resort(original, primitives, rng)
+
+
+def _has_no_place(tree: ast.Module, function: str) -> bool:
+    """Return True if a program has no numeric expression inside, and its result is a list or a variable.
+
+    The result may be no number, so arithmetic around it would fail.
+    """
+    sites = find_sites(tree, function)
+    is_bare = all(site.context.root and not isinstance(site.node, ARITHMETIC) for site in sites.numbers)
+    return is_bare and not sites.constants
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,8 @@ class _Given:
     function: str
     size: int
     known: tuple[str, ...]
+    # Whether it has no place for an expression.
+    has_no_place: bool
 
 
 @lru_cache(maxsize=256)
@@ -132,7 +152,8 @@ def _analyse_parent(parent: str, function: str) -> _Given:
         source = ast.unparse(tree)
         mark_safe(source)
         canonical_forms.append(canonical_form(source, function))
-    return _Given(source, function, program_length(source), tuple(canonical_forms))
+    has_no_place = _has_no_place(tree_of(source), function)
+    return _Given(source, function, program_length(source), tuple(canonical_forms), has_no_place)
 
 
 def _apply_operator(draft: Draft, fullness: float) -> str:

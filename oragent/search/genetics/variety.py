@@ -7,8 +7,8 @@ from oragent.evaluation.problem import Problem
 from oragent.programs.parameters import read_parameters
 from oragent.search.genetics.variation import vary_unit
 
-# Maximum number of children to breed, and minimum number of them that must change the inside of the seed.
-MAX_CHILDREN, MIN_CHANGED = 40, 2
+# Maximum number of children to breed, and minimum number of different ones that must change the inside of the seed.
+MAX_CHILDREN, MIN_CHANGED = 40, 4
 # Operator that wraps the whole result in arithmetic.
 AROUND = "wrap"
 
@@ -16,14 +16,15 @@ AROUND = "wrap"
 def has_place(problem: Problem) -> bool:
     """Return True if children change the inside of the seed, and do not only wrap its result in arithmetic."""
     signature, rng = problem.signature, np.random.default_rng(0)
-    changed = 0
+    changed: set[str] = set()
     for _ in range(MAX_CHILDREN):
         try:
             child = vary_unit(problem.seed, None, signature, problem.seed, primitives=problem.about.primitives, rng=rng)
         except CandidateError:
             continue
-        changed += child.operator.partition("+")[0] != AROUND
-        if changed >= MIN_CHANGED:
+        if child.operator.partition("+")[0] != AROUND:
+            changed.add(child.source)
+        if len(changed) >= MIN_CHANGED:
             return True
     return False
 
@@ -37,6 +38,6 @@ def describe_missing_place(problem: Problem) -> str:
     else:
         remedy = f"declare its numbers (# param: NAME = 3, 1..9) and tune them with 'oragent sweep {problem.name}'"
     return (
-        "careful: gp finds next to nothing to vary in the seed heuristic, which returns no arithmetic and no calls "
-        f"of np or math; {remedy}, or name a model with --model"
+        "careful: gp finds next to nothing to vary in the seed heuristic, which has hardly any arithmetic, calls of np "
+        f"or math, numbers or branches; {remedy}, or name a model with --model"
     )
