@@ -9,7 +9,7 @@ EXTRAS ?= test# what make test installs; test,neural,driving tests all there is
 TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
 RUN_OPTIONS ?=# further options of make run, such as '--evaluations 30'
 SEED ?=# of make mutants; new each day where none is given
-MUTANTS ?=--seconds 240 --least 0.7# what make mutants does, such as 'oragent/report --count 20'
+MUTANTS ?=--seconds 240 --least 0.5# what make mutants does, such as 'oragent/report --count 20'
 SMOKE ?=# Pythons on which make dist tries wheel and sdist, each with the packages that it asks for itself
 # A path in place of a finder of imports, which costs each of the thousand processes of the tests 20 ms.
 EDITABLE := --config-settings editable_mode=compat --editable

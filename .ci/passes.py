@@ -28,7 +28,7 @@ Environment variables:
     ORAGENT_CI_MISSING_PYTHON=allow  do not fail where one of the three Pythons is not on this machine
     ORAGENT_CI_MINUTES=40            limit of all passes together
     ORAGENT_CI_FRESH_MINUTES=26      minutes after the start of all passes at which 'fresh' does not begin
-    ORAGENT_CI_MUTANTS_MINUTES=34    minutes after the start of all passes at which 'mutants' does not begin
+    ORAGENT_CI_MUTANTS_MINUTES=28    minutes after the start of all passes at which 'mutants' does not begin
     ORAGENT_CI_SLOW_MINUTES=16       minutes after the start of all passes at which 'slow' begins no further file
     PYTEST_ADDOPTS                   is passed on to pytest, such as 'tests/cluster -x'
     PYTHON                           the Python of the clone's .venv, as the Makefile takes it
@@ -390,7 +390,7 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         else:
             run_fresh(outcome, first)
     elif outcome.name == "mutants":
-        if is_late("ORAGENT_CI_MUTANTS_MINUTES", "34"):
+        if is_late("ORAGENT_CI_MUTANTS_MINUTES", "28"):
             outcome.left_out = ["mutants"]
         else:
             first.make(outcome, "mutants")
