@@ -9,7 +9,7 @@ from typing import Any
 from oragent.formulate.breakdown import ADDED_NEVER, ObjectivePart, UseTable, split_objective, tabulate_use
 from oragent.formulate.data import iterate_texts
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.gantt import Schedule, build_schedule
+from oragent.formulate.gantt import PlanSchedule, build_schedule
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import KINDS, plain_key
 from oragent.modelling.data.flat_model import Milp, Variable
@@ -201,7 +201,7 @@ def break_down(
     return split_objective(milp, shown, labels, times), tabulate_use(milp, shown, labels)
 
 
-def plan_schedule(result: FormulationResult, shown: Solution | None) -> Schedule | None:
+def plan_schedule(result: FormulationResult, shown: Solution | None) -> PlanSchedule | None:
     """Return the intervals of a plan; None without intervals."""
     if result.milp is None or shown is None:
         return None

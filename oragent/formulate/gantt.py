@@ -44,7 +44,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class PlanSchedule:
     """Intervals of a plan, by machine and start."""
 
     bars: tuple[Bar, ...]
@@ -67,7 +67,7 @@ class Schedule:
 
 def build_schedule(
     intervals: Sequence[PlanInterval], families: Sequence[DecisionFamily], values: Mapping[str, float]
-) -> Schedule | None:
+) -> PlanSchedule | None:
     """Return the schedule of a plan; None without times.
 
     Without intervals of CP-SAT, families of starts and ends with the same indices are taken.
@@ -76,7 +76,7 @@ def build_schedule(
     scale = next((family.scale for family in times if family.scale is not None), None)
     bars = list(_bars_of_intervals(intervals, times, values)) if intervals else list(_bars_of_families(times))
     bars.sort(key=lambda bar: (bar.start, bar.end))
-    return Schedule(tuple(bars), scale) if bars else None
+    return PlanSchedule(tuple(bars), scale) if bars else None
 
 
 def _bars_of_intervals(
@@ -115,10 +115,10 @@ def _bars_of_families(times: Sequence[DecisionFamily]) -> Iterator[Bar]:
                 return
 
 
-def draw_gantt(schedule: Schedule) -> tuple[Markup, int]:
+def draw_gantt(schedule: PlanSchedule) -> tuple[Markup, int]:
     """Draw the bars by machine over time as the content of an SVG element, and return it with its height."""
     bars = schedule.bars[:MAX_BARS]
-    lanes = Schedule(bars).lanes
+    lanes = PlanSchedule(bars).lanes
     first, last = min(bar.start for bar in bars), max(bar.end for bar in bars)
     step = WIDTH / ((last - first) or 1.0)
     labels = list(dict.fromkeys(bar.label for bar in bars))
@@ -144,7 +144,7 @@ def draw_gantt(schedule: Schedule) -> tuple[Markup, int]:
     return Markup("").join(parts), bottom + 24
 
 
-def describe_schedule(schedule: Schedule) -> list[str]:
+def describe_schedule(schedule: PlanSchedule) -> list[str]:
     """Return a line for each machine with its intervals in the order of time."""
     lines = []
     for lane, members in schedule.lanes.items():
