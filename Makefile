@@ -50,6 +50,7 @@ dist: $(CORE)
 	rm -rf build dist
 	$(BIN)/pip install --quiet --disable-pip-version-check build 'setuptools>=77'
 	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --wheel --outdir build/benchmarks benchmarks
 	$(BIN)/python -m tests.wheel.try_dist $(addprefix --python ,$(SMOKE))
 
 # The site, in docs/_build/html. Notebooks run (those of PyTorch and SUMO where these are installed); NOTEBOOKS=off leaves

@@ -41,6 +41,7 @@ def main() -> None:
             home = make_environment(Path(sys.executable), Path(folder) / "environment")
             install(wheel, home, "--no-deps")
             lend_packages(home)
+            install(find_benchmarks(), home, "--no-deps")
             program, place = home / "bin" / "oragent", Path(folder) / "empty"
             try_core(program, place, "this Python")
             try_products(program, place, "this Python")
@@ -67,6 +68,7 @@ def try_interpreter(python: Path, archives: list[Path]) -> bool:
                     install(archive, home, "--force-reinstall", "--no-deps")
                 try_core(program, place, version)
                 install(f"{archive}[{EXTRAS}]", home)
+                install(find_benchmarks(), home, "--no-deps")
                 try_products(program, place, version)
             except (SystemExit, subprocess.SubprocessError) as problem:
                 print(f"{archive.name} fails on {version}: {problem}", flush=True)
@@ -96,6 +98,12 @@ def install(archive: Path | str, home: Path, *options: str) -> None:
     """Install a wheel or an sdist into an environment."""
     pip = [sys.executable, "-m", "pip", "--python", home / "bin" / "python", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--quiet", *options, archive], check=True, env=clean_environment())
+
+
+def find_benchmarks() -> Path:
+    """Return the wheel of the benchmarks, which is a distribution of its own."""
+    (wheel,) = (ROOT / "build" / "benchmarks").glob("*.whl")
+    return wheel
 
 
 def lend_packages(home: Path) -> None:
@@ -152,11 +160,13 @@ def try_core(program: Path, place: Path, version: str) -> None:
     tried(f"eval bpp_online --candidate {run}/best.py", "gap_percent")
     if lacks(program.parent / "python", "safetensors"):
         tried("eval tsp_pomo", f"{NAME}[neural] @ file://", code=1)
-    tried("new mine", "made mine")
+    tried("new mine", "made problems/mine")
     tried("check mine --quick", " 0 failures")
     tried("run mine --config quick --evaluations 2 --workers 1 --outputs elsewhere", "2 evaluations")
     tried("solve model.lp --explain", "11")
     tried("converse sfusd --agent rules", "2,453 students", typed="load <= 2500\nquit\n")
+    if lacks(program.parent / "python", "oragent_benchmarks"):
+        tried("bench formulate --set families --model oracle", "pip install ./benchmarks", code=1)
     if lacks(program.parent / "python", "matplotlib"):
         tried("compare mine --strategies gp --seeds 2 --evaluations 2", f"{NAME}[figures] @ file://", code=1)
     if lacks(program.parent / "python", "pulp"):
