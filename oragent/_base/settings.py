@@ -37,7 +37,7 @@ def build_settings(schema: type[T], tree: dict[str, Any], overrides: Sequence[st
         ConfigError: A key or a value is wrong; names the source, the key, what was expected, and the nearest valid key.
     """
     tree = dict(tree)
-    _name_sections(tree)
+    _name_sections(tree, schema)
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key:
@@ -46,16 +46,23 @@ def build_settings(schema: type[T], tree: dict[str, Any], overrides: Sequence[st
             _set_key(tree, key, parse_yaml(text))
         except yaml.YAMLError:
             raise ConfigError(f"cannot read the value of {override!r}: it must be YAML") from None
-        _name_sections(tree)
+        _name_sections(tree, schema)
     try:
         return TypeAdapter(schema).validate_python(tree)
     except ValidationError as problem:
         raise ConfigError(f"{source}: {explain_validation_error(problem, schema)}") from None
 
 
-def _name_sections(tree: dict[str, Any]) -> None:
-    """Replace a text in place of a section by the section with this name."""
-    tree |= {key: {"name": tree[key]} for key in NAMED if isinstance(tree.get(key), str)}
+def _name_sections(tree: dict[str, Any], schema: type) -> None:
+    """Replace a text in place of a section of the schema by the section with this name."""
+    texts = [key for key in NAMED if isinstance(tree.get(key), str)]
+    sections = {key for key in texts if _find_sections(get_type_hints(schema).get(key))}
+    tree |= {key: {"name": tree[key]} for key in texts if key in sections}
+
+
+def _find_sections(hint: Any) -> list[type]:
+    """Return the dataclasses in an annotation."""
+    return [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind)]
 
 
 def dump_settings(settings: object) -> dict[str, Any]:
@@ -123,8 +130,6 @@ def _set_key(tree: dict[str, Any], key: str, value: Any) -> None:
 
 def _valid_keys(schema: type, path: Sequence[str]) -> list[str]:
     for part in path:
-        hint = get_type_hints(schema).get(part)
-        sections = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind)]
-        if sections:
+        if sections := _find_sections(get_type_hints(schema).get(part)):
             schema = sections[0]
     return [item.name for item in fields(schema)]

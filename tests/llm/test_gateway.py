@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Iterator
@@ -215,5 +216,5 @@ def test_a_folder_of_another_person_names_no_command_or_variable_unseen(
 
 
 def test_the_child_of_a_key_command_is_this_python(gateway: Gateway) -> None:
-    command = f"{sys.executable} -c \"print('{SECRET}')\""
+    command = shlex.join([sys.executable, "-c", f"print('{SECRET}')"])
     assert ask(settings(gateway, api_key_env=None, key_command=command)) == ["fine"]

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def test_what_a_child_leaves_behind_ends_with_it(tmp_path):
 def test_limits_of_output_memory_and_time(tmp_path):
     ended = run("head -c 3000000 /dev/zero", tmp_path, ChildLimits(wall_s=60, file_bytes=1 << 20))
     assert len(ended.stdout) == 1 << 20
-    grow = f"exec {sys.executable} -S -c 'bytes(1 << 30)'"
+    grow = f"exec {shlex.quote(sys.executable)} -S -c 'bytes(1 << 30)'"
     readable = (sys.prefix, sys.base_prefix)
     assert run(grow, tmp_path, readable=readable).returncode == 0
     assert run(grow, tmp_path, ChildLimits(wall_s=60, memory=1 << 28), readable=readable).returncode == 1
