@@ -27,7 +27,7 @@ Environment variables:
 
     ORAGENT_CI_MISSING_PYTHON=allow  do not fail where one of the three Pythons is not on this machine
     ORAGENT_CI_MINUTES=40            limit of all passes together
-    ORAGENT_CI_FRESH_MINUTES=18      minutes after the start of all passes at which 'fresh' does not begin
+    ORAGENT_CI_FRESH_MINUTES=26      minutes after the start of all passes at which 'fresh' does not begin
     ORAGENT_CI_MUTANTS_MINUTES=28    minutes after the start of all passes at which 'mutants' does not begin
     ORAGENT_CI_SLOW_MINUTES=16       minutes after the start of all passes at which 'slow' begins no further file
     PYTEST_ADDOPTS                   is passed on to pytest, such as 'tests/cluster -x'
@@ -386,7 +386,7 @@ def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> N
         functions = sorted({name.partition("[")[0] for name in skipped})
         second.test(outcome, functions, *ALL_EXTRAS, **install_tools(folder))
     elif outcome.name == "fresh":
-        if is_late("ORAGENT_CI_FRESH_MINUTES", "18"):
+        if is_late("ORAGENT_CI_FRESH_MINUTES", "26"):
             outcome.left_out = ["fresh"]
         else:
             run_fresh(outcome, first)
