@@ -156,6 +156,8 @@ def test_packages_are_drawn_in_proportion_to_their_size(tmp_path: Path) -> None:
         (tmp_path / "oragent" / name / "m.py").write_text("#" * size)
         if name != "untested":
             (tmp_path / "tests" / name).mkdir(parents=True)
+    for folder in ("oragent", "tests"):
+        (tmp_path / folder / "__pycache__").mkdir()
     generator = random.Random(1)
     first = [draw_packages(tmp_path, generator)[0] for _ in range(2000)]
     assert set(first) == {"oragent/small", "oragent/large"}

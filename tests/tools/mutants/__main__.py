@@ -99,14 +99,17 @@ def choose_tests(root: Path, paths: Sequence[str]) -> list[str]:
 
 
 def draw_packages(root: Path, generator: random.Random) -> list[str]:
-    """Return the packages that have tests of their own, in a random order in which large ones tend to come first."""
+    """Return the packages that have tests of their own, in a random order in which large ones tend to come first.
+
+    Folders without source, such as ``__pycache__``, are no packages.
+    """
     sizes = {
         f"oragent/{folder.name}": sum(file.stat().st_size for file in folder.rglob("*.py"))
         for folder in sorted((root / "oragent").iterdir())
         if (root / "tests" / folder.name).is_dir()
     }
     # Exponential clocks whose rates are the sizes: who rings first is drawn in proportion to its size.
-    return sorted(sizes, key=lambda name: generator.expovariate(sizes[name]))
+    return sorted(filter(sizes.get, sizes), key=lambda name: generator.expovariate(sizes[name]))
 
 
 def run(
