@@ -1,8 +1,8 @@
 """Calibration of work parameters: how much work a program may do within the time limit of its function.
 
 A program may declare a parameter as its amount of work (``# param: ROUNDS work``), such as a number of iterations. Its
-time is measured on practice instances at two or three values. The model of the time is a constant, such as compilation,
-plus a multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit; the rest is
+time is measured on practice instances at a few values. The model of the time is a constant, such as compilation, plus a
+multiple of the value. The value is then set so that a scored evaluation takes `SHARE` of the limit; the rest is
 the margin for other instances and a busy machine. Compilation has a limit of its own (`oragent.harness.compiling`).
 """
 
@@ -19,9 +19,9 @@ SHARE = 0.9
 # No further value is measured if the share is in this range.
 CLOSE = (0.86, 0.94)
 # Maximum number of measured values, and maximum factor from one to the next.
-MAX_VALUES, MAX_STEP = 4, 8.0
-# Minimum factor between two values whose times give a line.
-MIN_APART = 1.3
+MAX_VALUES, MAX_STEP = 5, 8.0
+# Minimum factor between two values whose times give a line, and noise of a time as a share of it.
+MIN_APART, NOISE = 1.3, 0.04
 # Maximum factor from the largest measured value to the scored one.
 MAX_EXTRAPOLATION = 1.5
 # Target share for a program that ran out of time, and smallest factor by which its work is lowered.
@@ -127,24 +127,40 @@ def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | Non
 
 
 def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> float:
-    """Return the value for the target time, from the line through the two measured points that are next to it."""
+    """Return the value for the target time, from a line through the measured points."""
     measured = _measured(points)
     too_large = min((point.value for point in points if point.seconds is None), default=float("inf"))
     if not measured:
         return _fit(parameter, points[-1].value / MAX_STEP)
-    # The points nearest to the target by time.
-    nearest = sorted(measured, key=lambda pair: abs(pair[1] - SHARE * limit_s))
-    value, seconds = nearest[0]
-    # With one point, the time is assumed to be proportional to the value.
-    constant, slope = 0.0, seconds / value if value > 0 else 0.0
-    for second, second_s in [pair for pair in nearest[1:] if _is_apart(pair[0], value)][:1]:
-        slope = (seconds - second_s) / (value - second)
-        constant = seconds - slope * value
-    proposed = value * MAX_STEP if slope <= 0.0 else (SHARE * limit_s - constant) / slope
+    target_s = SHARE * limit_s
+    value = min(measured, key=lambda pair: abs(pair[1] - target_s))[0]
+    constant, slope = _fit_line(measured, target_s)
+    proposed = value * MAX_STEP if slope <= 0.0 else (target_s - constant) / slope
     proposed = min(max(proposed, value / MAX_STEP), value * MAX_STEP)
     if proposed >= too_large:
         proposed = (value + too_large) / 2
     return _fit(parameter, proposed)
+
+
+def _fit_line(measured: Sequence[tuple[float, float]], target_s: float) -> tuple[float, float]:
+    """Return constant and slope of the weighted least-squares line of times over values.
+
+    Times near the target count most, down to a distance that is within the noise. Values that are not apart give a
+    line through zero.
+    """
+    weights = [1.0 / max(abs(seconds - target_s), NOISE * target_s) ** 2 for _, seconds in measured]
+    total = sum(weights)
+    mean_value = sum(weight * value for weight, (value, _) in zip(weights, measured, strict=True)) / total
+    mean_seconds = sum(weight * seconds for weight, (_, seconds) in zip(weights, measured, strict=True)) / total
+    values = [value for value, _ in measured]
+    if not _is_apart(min(values), max(values)):
+        return 0.0, mean_seconds / mean_value if mean_value > 0 else 0.0
+    moments = [
+        (weight * (value - mean_value) * (seconds - mean_seconds), weight * (value - mean_value) ** 2)
+        for weight, (value, seconds) in zip(weights, measured, strict=True)
+    ]
+    slope = sum(mixed for mixed, _ in moments) / sum(square for _, square in moments)
+    return mean_seconds - slope * mean_value, slope
 
 
 def _estimate_value(value: float, seconds: float, points: Sequence[_Point], target_s: float) -> float:
