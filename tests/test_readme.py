@@ -7,12 +7,14 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -94,6 +96,43 @@ def test_the_blocks_of_a_page_are_made_from_the_recorded_run(page: str) -> None:
 def test_the_picture_is_drawn_from_the_recorded_run() -> None:
     with Image.open(first_run.PICTURE) as picture:
         assert picture.info["Description"] == first_run.digest(RECORDED)
+
+
+def shown_outputs(page: str) -> list[tuple[str, list[str]]]:
+    """Commands of a page with lines of their output, but for the recorded run."""
+    blocks = re.findall(r"^```text\n\$ (oragent .*)\n((?:.+\n)+)```$", (ROOT / page).read_text(), re.MULTILINE)
+    return [(line, shown.splitlines()) for line, shown in blocks if line != f"oragent {first_run.COMMAND}"]
+
+
+@pytest.mark.parametrize(("line", "shown"), shown_outputs("README.md"), ids=lambda value: value[:30])
+def test_the_lines_below_a_command_are_what_it_prints(line: str, shown: list[str], tmp_path: Path) -> None:
+    if "formulate" in line:
+        pytest.importorskip("pulp")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples")
+    words = [sys.executable, "-m", *shlex.split(line)]
+    variables = environment(COLUMNS="80", GIT_CEILING_DIRECTORIES=str(tmp_path.parent))
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True, env=variables)
+    process = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
+    printed = iter(process.stdout.splitlines())
+    assert len(shown) == 3
+    for expected in shown:
+        assert expected.rstrip() in (line.rstrip() for line in printed), expected
+
+
+def test_the_bakery_of_the_readme_earns_what_enumeration_says() -> None:
+    rye, wheat, spelt = np.ogrid[:81, :81, :81]
+    profit = 2.4 * rye + 1.9 * wheat + 3.1 * spelt
+    flour, oven = 0.6 * rye + 0.5 * wheat + 0.7 * spelt, 4 * rye + 3 * wheat + 6 * spelt
+
+    def best(flour_there: float, oven_there: float) -> float:
+        return float(np.max(np.where((flour <= flour_there + 1e-9) & (oven <= oven_there), profit, -np.inf)))
+
+    text = (ROOT / "README.md").read_text()
+    assert f"before {best(90, 600):g}, after {best(90, 660):g}, difference {best(90, 660) - best(90, 600):g}" in text
+    (prices,) = re.findall(r"^ flour +90 +(\S+) +(\S+)$", text, re.MULTILINE)
+    rises = best(91, 600) - best(90, 600), best(89, 600) - best(90, 600)
+    assert tuple(map(float, prices)) == pytest.approx(rises)
 
 
 @pytest.mark.slow
