@@ -38,7 +38,7 @@ COLUMN = re.compile(r"(?!(?:_?rowid_?|oid)$)[a-z_][a-z0-9_]*", re.IGNORECASE)
 TYPES: Mapping[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (float, int), "TEXT": (str,), "BLOB": (bytes, str)}
 META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 # Number of the format of the folders that this version reads and writes.
-FORMAT = 4
+FORMAT = 5
 NUMBER = re.compile(r"\d+")
 
 
@@ -108,7 +108,7 @@ class Database:
                 self._db.executescript(f"BEGIN IMMEDIATE; {META} {schema} {version} COMMIT;")
 
     def _check_format(self, written: str, kind: str | None) -> None:
-        """Compare the format and kind of the file, such as ``search 4``, with the expected ones."""
+        """Compare the format and kind of the file, such as ``search 5``, with the expected ones."""
         name, _, number = written.rpartition(" ")
         if number != str(FORMAT):
             raise StoreError(f"{self.path}: {other_format(number)}; start a new {self._noun}")
