@@ -36,6 +36,7 @@ COMPOSERS = {"cli", "api", "discovered", "__main__", "__init__"}
 EVALUATION = {"harness", "domains", "solvers"}  # what an eval.py may import
 SEARCHING = {"report", "evals", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
+    "cmaes",
     "numba",
     "scipy",
     "genai_prices",

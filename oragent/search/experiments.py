@@ -11,9 +11,10 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
@@ -22,8 +23,11 @@ from oragent.evaluation import Evaluation, capabilities
 from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.programs.number_arguments import pass_numbers
 from oragent.programs.parameters import ProgramParameter, read_parameters, read_value, write_values
-from oragent.search.cma_es import CmaEs
 
+if TYPE_CHECKING:
+    from cmaes import CMA
+
+Vector = NDArray[np.float64]
 TRAIN, PRACTICE = "train", capabilities.PRACTICE
 # Default CPU seconds of a probe or sweep.
 CPU_S = 60.0
@@ -489,7 +493,7 @@ class _Sweep:
     async def evolve(self, ranges: Sequence[ProgramParameter], settings: int, seed: int) -> None:
         start = np.array([find_position(axis.value, axis.low, axis.high, axis.is_logarithmic) for axis in ranges])
         size, sign = 4 + int(3 * math.log(len(ranges))), self._direction.sign
-        search = CmaEs(start, SPREAD, size, seed)
+        search = start_cma_es(start, SPREAD, size, seed)
         for generation in range(0, settings, size):
             places = [search.ask() for _ in range(size)]
             points = [
@@ -500,7 +504,7 @@ class _Sweep:
             if len(rows) < size or None in rows:
                 break
             losses = [math.inf if row is None or row.score is None else -sign * row.score for row in rows]
-            search.tell(places, losses)
+            search.tell([*zip(places, losses, strict=True)])
 
     def result(self) -> SweepResult:
         used = round(self._limit_s - self._remaining_s, 4)
@@ -518,6 +522,22 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     seconds = sum(times) if times else None
     is_out_of_time = any(size.status is Status.TIMEOUT for size in result.sizes)
     return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places, is_out_of_time)
+
+
+def start_cma_es(start: Vector, spread: float, size: int, seed: int) -> "CMA":
+    """Return a CMA-ES in the unit cube (Hansen 2016, arXiv:1604.00772).
+
+    Args:
+        start: First mean, ``(d,)`` in the unit cube up to rounding errors.
+        spread: First step size, as a share of the cube's side.
+        size: Number of points in a generation, at least 2.
+        seed: Seed of the draws.
+    """
+    # Imported here because it is slow to import.
+    from cmaes import CMA
+
+    bounds = np.tile([0.0, 1.0], (len(start), 1))
+    return CMA(np.clip(start, 0.0, 1.0), spread, bounds, seed=seed, population_size=size)
 
 
 def find_position(value: float, low: float, high: float, is_logarithmic: bool) -> float:

@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from oragent.search.cma_es import CmaEs
+from oragent.search.experiments import start_cma_es
 
 
 def minimise(loss, start: np.ndarray, seed: int, generations: int, size: int = 8) -> np.ndarray:
-    search = CmaEs(start, 0.2, size, seed)
+    search = start_cma_es(start, 0.2, size, seed)
     best = start
     for _ in range(generations):
         points = [search.ask() for _ in range(size)]
         assert all(np.all((point >= 0) & (point <= 1)) for point in points)
-        search.tell(points, [loss(point) for point in points])
+        search.tell([(point, loss(point)) for point in points])
         best = min([best, *points], key=loss)
     return best
 
@@ -42,9 +42,9 @@ def test_rotated_valley_is_followed() -> None:
 
 
 def test_failed_points_and_equal_losses_keep_the_search_going() -> None:
-    search = CmaEs(np.full(4, 0.5), 0.1, 6, 0)
+    search = start_cma_es(np.full(4, 0.5), 0.1, 6, 0)
     for losses in ([math.inf] * 6, [1.0] * 6, [1.0, math.inf, 2.0, math.inf, 0.0, 3.0]) * 20:
-        search.tell([search.ask() for _ in range(6)], losses)
+        search.tell([(search.ask(), loss) for loss in losses])
     assert np.all(np.isfinite(search.ask()))
 
 

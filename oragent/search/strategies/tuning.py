@@ -1,7 +1,5 @@
 """Tuning of constants by CMA-ES, in reserved rounds of any strategy, or by differential evolution.
 
-CMA-ES is in `oragent.search.cma_es`.
-
 Reserved rounds: TIDE (arXiv:2601.21239) tunes the constants of every candidate. Here, one round in each period tunes
 the best elite that is not tuned yet, within a share of the budget; the other rounds of the strategy do not change.
 CMA-ES starts at the present values. If the share does not allow a tuning yet, or no elite is left to tune, the reserved
@@ -27,8 +25,7 @@ from oragent._base.errors import BudgetExhausted
 from oragent._base.protocol import Status
 from oragent._base.racing import read_race_estimate
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.cma_es import CmaEs, Vector
-from oragent.search.experiments import find_position, value_at
+from oragent.search.experiments import Vector, find_position, start_cma_es, value_at
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.constants import Constant, Range, find_constants, with_values
 from oragent.search.strategy import Round
@@ -121,7 +118,7 @@ class _Optimiser:
     def __init__(self, ranges: Sequence[Range], seed: int, spread: float, generation: int) -> None:
         start = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
         self._ranges = ranges
-        self._search = CmaEs(start, spread, generation, seed)
+        self._search = start_cma_es(start, spread, generation, seed)
         self.at_once = generation
         self._asked: list[Vector] = []
         self._told: list[tuple[Vector, float]] = []
@@ -137,7 +134,7 @@ class _Optimiser:
         """Record the fitness of a proposal, None for a failed program; a full generation updates the distribution."""
         self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
         if len(self._told) == self.at_once:
-            self._search.tell([point for point, _ in self._told], [loss for _, loss in self._told])
+            self._search.tell(self._told)
             self._told = []
 
 
