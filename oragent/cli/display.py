@@ -137,7 +137,7 @@ class Scene:
         number, failed = sum(self.ends.values()), sum(number for _, number in failures)
         kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})" if failures else ""
         screened = f", {self.ends[Status.SCREENED]} screened" if self.ends[Status.SCREENED] else ""
-        further = f", {self.further} more in rounds that go on" if self.further else ""
+        further = f", {self.further} more in unfinished rounds" if self.further else ""
         return f"{format_count(number, 'candidate')}, {failed or 'none'} failed{kinds}{screened}{further}"
 
     @property
@@ -360,7 +360,7 @@ class Display:
         if self._ahead is None or self._ahead[0] != leader.score:
             self._ahead = leader.score, now
         gained = measure_gain(self._direction, self._seed, leader.score).sentence
-        return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], "not committed")
+        return Best(leader.score, gained, f"{leader.id}, its round is unfinished", now - self._ahead[1], "provisional")
 
     def _print(self, text: str, head: str = "") -> None:
         self._console.print(f"{head}{escape(one_line(text, 2000))}", highlight=False, soft_wrap=True)

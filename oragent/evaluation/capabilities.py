@@ -55,7 +55,7 @@ LACKS = {
     FLOOR: "every evaluation goes on to its end",
     RACE: "every evaluation goes on to its end",
     FINAL: "there are no instances for a final round",
-    OBSERVER: "it has no hooks, and nobody can watch it work",
+    OBSERVER: "it reports no progress (no hooks for an observer)",
     PROTOCOL: "its instances are the same in all studies that it knows",
     BESIDE: "there is nothing that draws",
     DRAW: "there is nothing that draws",

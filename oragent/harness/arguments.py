@@ -252,7 +252,7 @@ def parse_arguments(
     given = _parse_plainly(words, options)
     if given is None:
         if not hooks and any(word.startswith("--observer") for word in words):
-            parser().error("this evaluator has no hooks, so nobody can watch it: leave --observer out")
+            parser().error("this evaluator reports no progress (it has no hooks for an observer): leave --observer out")
         given = vars(parser().parse_args(argv))
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
     seeds = [path for name in SEEDS if (path := Path(here, name)).is_file()]

@@ -35,7 +35,13 @@ SEED = Seed(Evaluation(Status.OK, 2.0), Evaluation(Status.OK, 2.0))
 @pytest.mark.parametrize(
     ("declared", "offers", "called", "level", "words"),
     [
-        ("", "", "", Level.OK, "none: this evaluator has no --observer: it has no hooks, and nobody can watch it"),
+        (
+            "",
+            "",
+            "",
+            Level.OK,
+            "none: this evaluator has no --observer: it reports no progress (no hooks for an observer)",
+        ),
         ("hooks: {step: x}\n", "", "", Level.FAILURE, "give harness.run(..., hooks=...)"),
         ("", OFFERED, "", Level.WARNING, "says nothing under hooks, so no model knows of it"),
         ("hooks: {step: x}\n", OFFERED, "called step 7\ncalled end 1\n", Level.OK, "step (7 times on train)"),

@@ -165,7 +165,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
     with display.watch_engine(cast("Any", Opening())):
-        assert display.make_scene().tried_text == "1 candidate, none failed, 13 more in rounds that go on"
+        assert display.make_scene().tried_text == "1 candidate, none failed, 13 more in unfinished rounds"
     assert display.make_scene().tried_text == "1 candidate, none failed"
 
 
@@ -256,5 +256,5 @@ def test_a_best_whose_round_goes_on_is_shown() -> None:
     with display.watch_engine(cast("Any", Searching())):
         line = str(display.make_scene())
         shown = " ".join(drawn(display.make_scene(), 80))
-    assert f"best {better.score:.6g} (not committed), " in line
+    assert f"best {better.score:.6g} (provisional), " in line
     assert "1 min 15 s of sweeps" in shown

@@ -50,9 +50,9 @@ Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], Se
 WORDS = {
     "strategy.window": "rounds in flight",
     "strategy.blocks": "building blocks shown",
-    "strategy.features": "meanings of features told",
-    "strategy.standing": "where the search stands told",
-    "strategy.history": "how programs came about told",
+    "strategy.features": "meanings of features in prompts",
+    "strategy.standing": "state of the search in prompts",
+    "strategy.history": "origins of programs in prompts",
     "strategy.tuning": "share of evaluations for tuning",
     "archive.islands": "islands",
 }

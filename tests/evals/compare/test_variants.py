@@ -117,7 +117,7 @@ def test_all_strategies_that_are_compared_have_the_same_hints_window_and_islands
     assert found == {(2, 4, "all", True)}
     assert (
         describe_equal_settings(plan)
-        == "rounds in flight: 2, building blocks shown: all, meanings of features told: yes, where the search stands told: yes, how programs came about told: yes, share of evaluations for tuning: 0.0, islands: 4"
+        == "rounds in flight: 2, building blocks shown: all, meanings of features in prompts: yes, state of the search in prompts: yes, origins of programs in prompts: yes, share of evaluations for tuning: 0.0, islands: 4"
     )
     assert [key for key, *_ in differing_settings(plan).rows] == ["strategy.name"]
 
@@ -133,8 +133,8 @@ def test_what_a_person_or_a_variant_sets_holds_and_the_difference_is_shown(toy: 
     console = Console(record=True, width=100)
     announce_settings(plan, console)
     told = console.export_text()
-    same = "the same for all: rounds in flight: 1, meanings of features told: yes, where the search stands told: yes, "
-    assert f"{same}how programs came about told: yes, share of evaluations for tuning: 0.0, islands: 4" in " ".join(
+    same = "the same for all: rounds in flight: 1, meanings of features in prompts: yes, state of the search in prompts: yes, "
+    assert f"{same}origins of programs in prompts: yes, share of evaluations for tuning: 0.0, islands: 4" in " ".join(
         told.split()
     )
     assert "strategy.blocks" in told
