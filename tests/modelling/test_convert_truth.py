@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from oragent.modelling.convert import SOURCES, write_source
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.features import Indicator, ModelFeatures
 from oragent.modelling.data.flat_model import Relation
 from oragent.modelling.data.indexed import IndexedModel
+from tests.modelling.shops import Shop
 from tests.modelling.test_convert import PACKAGES
 
 PRICE, USE, TOP = [3.0, 5.0, 4.0], [2.0, 3.0, 1.0], [2.5, 3.0, 1.0]
@@ -104,18 +106,61 @@ def can_write(case: Case, form: str) -> bool:
     return form == "gurobipy" or not case.indicator
 
 
+def drawn_shop(seed: int) -> Shop:
+    """A shop with small whole figures, half of them 1 or -1, and a point."""
+    random = np.random.default_rng(seed)
+    high = np.array([2.5, 3.0, 2.0, 1.0, 1.0])
+    matrix = random.choice([-2.0, -1.0, -1.0, 0.0, 1.0, 1.0, 2.5], (4, 5))
+    relations = np.array([-1, -1, 1, 0])
+    return Shop(
+        sign=int(random.choice([-1, 1])),
+        cost=random.choice([-3.0, -1.0, -1.0, 1.0, 1.0, 2.0], 5),
+        low=np.zeros(5),
+        high=high,
+        matrix=matrix,
+        relations=relations,
+        rhs=matrix @ np.floor(random.uniform(0, high + 1)).clip(0, high) - 0.5 * np.abs(relations) * relations,
+        integer=np.array([False, False, True, True, True]),
+        constant=float(random.choice([-2.5, 0.0, 4.0])),
+        waste=np.ones(5),
+    )
+
+
+SHOPS = [drawn_shop(seed) for seed in range(8)]
+# Signs of many variables without index sets, whose sums take several lines.
+SIGNS = np.array([1.0, -1.0, -1.0, 2.0, -2.0, -1.0, 1.0, -3.0, -1.0, 1.0])
+
+
+def build_line(sense: str) -> IndexedModel:
+    """Ten variables from -1 to 2, whose signed sum is at least -4, and whose costs are the signs in reverse."""
+    builder = IndexedModelBuilder("line")
+    columns = [int(builder.add_variables(f"quantity_of_article_{at}", low=-1, high=2)[0]) for at in range(len(SIGNS))]
+    builder.add_rows("row", relation=">=", columns=columns, values=SIGNS, rhs=-4.0)
+    builder.set_objective("total", sense, columns, SIGNS[::-1], constant=-1.0)
+    return builder.build()
+
+
+def best_of_line(sense: str) -> float:
+    """The same by SciPy."""
+    sign = 1 if sense == "minimize" else -1
+    result = scipy.optimize.linprog(sign * SIGNS[::-1], -SIGNS[None, :], [4.0], bounds=[(-1, 2)] * len(SIGNS))
+    return sign * float(result.fun) - 1.0
+
+
 @pytest.mark.parametrize("form", SOURCES)
 def test_a_written_source_has_the_best_value_of_all_points(form: str, tmp_path: Path) -> None:
     pytest.importorskip(PACKAGES[form])
-    cases = [case for case in CASES if can_write(case, form)]
-    sources = json.dumps([write_source(build(case), form) for case in cases])
+    truths = [(build(case), enumerate_best(case)) for case in CASES if can_write(case, form)]
+    truths += [(shop.model().with_first_stage(), shop.optimum()) for shop in SHOPS]
+    truths += [(build_line(sense), best_of_line(sense)) for sense in ("minimize", "maximize")]
+    sources = json.dumps([write_source(model, form) for model, _ in truths])
     ended = subprocess.run(
         [sys.executable, "-c", DRIVER], cwd=tmp_path, input=sources, capture_output=True, text=True, timeout=120
     )
     assert ended.returncode == 0, ended.stderr
     lines = [line.split() for line in ended.stdout.splitlines() if line.startswith(" ")]
-    values = dict(zip(cases, [float(line[0]) for line in lines if len(line) == 1], strict=True))
-    assert values == pytest.approx({case: enumerate_best(case) for case in cases})
+    values = [float(line[0]) for line in lines if len(line) == 1]
+    assert values == pytest.approx([truth for _, truth in truths])
 
 
 def test_without_the_sign_of_one_figure_the_best_value_is_another() -> None:
