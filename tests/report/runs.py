@@ -115,7 +115,7 @@ def reply(store: Store, number: int, call: int | str = 0, **given: Any) -> None:
 
 def _place(archive: Archive, name: str, candidate: Candidate, everywhere: bool) -> str:
     found = candidate.evaluation
-    if found.score is None:
+    if found.score is None or candidate.is_probe:
         return ""
     elite = Elite(id=name, source=candidate.source, score=found.score, features=found.features, metrics={})
     return max(archive.add(elite, island) for island in ([0, 1] if everywhere else [candidate.island])).name

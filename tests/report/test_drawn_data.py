@@ -204,27 +204,6 @@ def limits(
     return choose_limits(points, references, direction)
 
 
-def test_limits_mirror_with_the_direction_and_include_near_references_only() -> None:
-    scores, best = [10.0, 12.0, 11.0, 14.0, 2.0], [10.0, 12.0, 12.0, 14.0, 14.0]
-    low, high = limits(Direction.MAXIMIZE, best, scores, [])
-    assert low < 10.0 < 14.0 < high
-    # A candidate far below the seed is not shown, and the margins are small.
-    assert low > 8.0
-    assert high < 15.0
-    mirrored = limits(Direction.MINIMIZE, [-b for b in best], [-s for s in scores], [])
-    assert mirrored == pytest.approx((-high, -low))
-    near, far = limits(Direction.MAXIMIZE, best, scores, [15.5]), limits(Direction.MAXIMIZE, best, scores, [60.0])
-    assert near[0] <= low
-    assert near[1] > 15.5
-    assert far == pytest.approx((low, high))
-
-
-def test_limits_of_equal_scores_have_a_height() -> None:
-    for value in (0.0, 5.0, -5.0):
-        low, high = limits(Direction.MAXIMIZE, [value] * 3, [value] * 3, [])
-        assert low < value < high
-
-
 def test_the_path_of_a_figure_is_returned(tmp_path: Path) -> None:
     make_run(tmp_path, "minimize", count=8)
     assert write_figure(tmp_path, "lineage", "svg") == tmp_path / "figures" / "lineage.svg"

@@ -38,12 +38,6 @@ def test_every_kind_is_drawn_in_every_format(run: Path, kind: str, suffix: str) 
     assert path.read_bytes().startswith(HEADS[suffix])
 
 
-@pytest.mark.slow
-def test_the_same_run_gives_the_same_figure(run: Path, tmp_path: Path) -> None:
-    first, second = (write_figure(run, "convergence", "pdf", tmp_path / f"{name}.pdf") for name in "ab")
-    assert first.read_bytes() == second.read_bytes()
-
-
 def test_without_results_by_instance_pairs_are_one_line(tmp_path: Path) -> None:
     describe(tmp_path)
     write(tmp_path, searched(5))
