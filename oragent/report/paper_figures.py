@@ -290,7 +290,7 @@ def draw_paired(data: RunData) -> Figure:
     gains = instance_gains(data.about.direction, seed, best)
     if gains is None:
         raise StoreError(f"{data.folder} has no results by instance (metric by_instance), so pairs cannot be drawn")
-    values = np.sort(np.concatenate([np.asarray(size, dtype=float) for size in gains]))
+    values = np.sort(np.concatenate(gains))
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
     axes.bar(np.arange(1, len(values) + 1), values, width=0.9, color=np.where(values >= 0, BEST, FAILED))

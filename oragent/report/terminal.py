@@ -163,7 +163,7 @@ def show_run(data: RunData, console: Console) -> None:
     if data.failures:
         _show_heading(console, "Failures")
         console.print(_tabulate_failures(data))
-    if data.sets or describe_trust(data):
+    if describe_trust(data):
         _show_trust(data, console)
     _show_heading(console, "Time and cost")
     console.print(_tabulate_costs(data))

@@ -181,9 +181,8 @@ class Watched:
         """Return the candidates after a row. Equal requests at the same time are read once."""
         reader, tick = self.reader(name), current_tick()
         version = reader.version()
-        known_after, known_version, known_tick, part = self._parts.get(name, (-1, (), -1, {}))
-        if known_after == after and (known_version == version or known_tick == tick):
-            return part
+        if (cached := self._parts.get(name)) and cached[0] == after and (cached[1] == version or cached[2] == tick):
+            return cached[3]
         part = vars(reader.read_candidates(after))
         if len(part["round"]) <= SHARED_ROWS:
             self._parts[name] = after, version, tick, part
