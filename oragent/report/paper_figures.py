@@ -117,8 +117,9 @@ class Shades:
     @property
     def color_bar(self) -> ScalarMappable:
         """Return the data of the colour bar."""
-        scale = color_scale() if self.best > self.worst else color_scale().reversed()
-        return ScalarMappable(Normalize(min(self.best, self.worst), max(self.best, self.worst)), scale)
+        low, high = sorted((self.best, self.worst))
+        scale = color_scale() if self.best == high else color_scale().reversed()
+        return ScalarMappable(Normalize(low, high), scale)
 
 
 def draw_archive(data: RunData) -> Figure:

@@ -132,7 +132,7 @@ def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:
 
 
 def _make_failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:
-    message, alike = Counter(record.candidate.evaluation.message for record in group).most_common(1)[0]
+    message, alike = Counter(record.candidate.evaluation.message for record in group).most_common()[0]
     example = next(record.id for record in reversed(group) if record.candidate.evaluation.message == message)
     return FailureRow(status, len(group), len(group) / candidates, message, alike, example)
 

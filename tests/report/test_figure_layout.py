@@ -220,6 +220,32 @@ def test_limits_are_those_computed_by_hand(
     assert found == pytest.approx(expected if sign > 0 else (-expected[1], -expected[0]), rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize(
+    ("losses", "best", "worst"),
+    # Twice the distance of the median, at most the worst tenth; equal scores get a hundredth.
+    [([1, 2, 3, 4, 100], 1, 5), ([1, 3, 3, 3.5, 4], 1, 3.8), ([10, 10, 10], 10, 10.1), ([0, 0], 0, 1e-9)],
+)
+def test_the_colours_end_at_twice_the_distance_of_the_median(
+    direction: Direction, losses: list[float], best: float, worst: float, data: RunData
+) -> None:
+    sign = -direction.sign
+    elites = [
+        replace(
+            data.best,
+            candidate=replace(
+                data.best.candidate, evaluation=replace(data.best.candidate.evaluation, score=sign * loss)
+            ),
+        )
+        for loss in losses
+    ]
+    changed = replace(
+        data, islands=(tuple(elites[:1]), tuple(elites[1:])), about=replace(data.about, direction=direction)
+    )
+    bar = draw("archive", changed).axes[-1]
+    assert sorted(bar.get_ylim()) == pytest.approx(sorted((sign * best, sign * worst)))
+
+
 @pytest.mark.parametrize(("suffix", "head"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_a_figure_is_the_same_at_any_time_and_keeps_its_text(suffix: str, head: bytes, tmp_path: Path) -> None:
     make_run(tmp_path, "minimize", count=6)

@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Budget
+from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
+from oragent.report import run
 from oragent.report.run_configuration import About, read_about
+from oragent.search.archive import ArchivePolicy
 
 
 def read(folder: Path, **problem: object) -> About:
@@ -90,3 +93,26 @@ def test_a_budget_is_read_or_the_default(tmp_path: Path) -> None:
     ):
         path.write_text(yaml.safe_dump({"problem": {"name": "toy"}, "config": {"budget": budget}}))
         assert read_about(path).budget.evaluations == evaluations
+
+
+@pytest.mark.parametrize(
+    ("archive", "expected"),
+    [
+        ({}, {"islands": 1, "population": 20, "migration_period": 0, "reset_period": 0, "everywhere": True}),
+        (
+            {"islands": 3, "population": 7, "migration_period": 4, "reset_period": 5, "seed_islands": "one"},
+            {"islands": 3, "population": 7, "migration_period": 4, "reset_period": 5, "everywhere": False},
+        ),
+    ],
+)
+@pytest.mark.parametrize("direction", Direction)
+def test_an_archive_is_replayed_with_the_settings_of_the_run(
+    archive: dict, expected: dict, direction: Direction, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policies: list[ArchivePolicy] = []
+    monkeypatch.setattr(run, "replay_archive", lambda policy, records, rounds: policies.append(policy))
+    path = tmp_path / "config.yaml"
+    problem = {"name": "toy", "direction": str(direction)}
+    path.write_text(yaml.safe_dump({"problem": problem, "config": {"archive": archive, "seed": 11}}))
+    run.replay_run(read_about(path), [], 9, {4, 6})
+    assert vars(policies[0]) == expected | {"direction": direction, "seed": 11, "resets": {4, 6}, "grid": None}

@@ -1,10 +1,14 @@
 """Trackers: what they wrote without a network is read back with the libraries, and agrees with the run."""
 
+import hashlib
 import json
 import struct
+import sys
 import warnings
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +19,7 @@ from oragent.cli.app import app
 from oragent.report.run import load_run
 from oragent.report.tracking import event_adapter
 from oragent.report.tracking.event_adapter import TRACKERS, EventAdapter
+from oragent.report.tracking.run_tracker import TrackedRun
 from oragent.search.config import Config
 from oragent.search.events import EventKind, RunEvent
 
@@ -141,9 +146,73 @@ def test_opentelemetry_writes_spans(tmp_path: Path, monkeypatch) -> None:
     named = {span["name"]: span for span in spans}
     assert {"oragent run", "chat m", "evaluate program"} == set(named)
     run = named["oragent run"]
-    assert run["attributes"]["oragent.best"] == 8.0
-    assert named["chat m"]["attributes"]["gen_ai.usage.input_tokens"] == 100
+    expected = {
+        "oragent.best": 8.0, "oragent.problem": "toy", "oragent.folder": str(tmp_path), "oragent.money": 0.25,
+        "oragent.settings.budget.evaluations": "200", "oragent.failed": 1.0, "oragent.complete": True,
+        "oragent.end": "the budget of 3 evaluations is used up",
+    }  # fmt: skip
+    assert expected.items() <= run["attributes"].items()
+    assert run["resource"]["attributes"]["service.name"] == "oragent"
+    assert [(event["name"], event["attributes"]["oragent.score"]) for event in run["events"]] == [
+        ("best", 10.0),
+        ("best", 8.0),
+    ]
+    assert named["chat m"]["attributes"] == {
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.output_tokens": 50, "oragent.role": "code", "oragent.money": 0.25,
+    }  # fmt: skip
     assert all(span["parent_id"] == run["context"]["span_id"] for span in spans if span is not run)
+    # A call ends when its reply comes, and took a second; a program is a point in time.
+    lengths = {
+        name: (datetime.fromisoformat(span["end_time"]) - datetime.fromisoformat(span["start_time"])).total_seconds()
+        for name, span in named.items()
+    }
+    assert (lengths["chat m"], lengths["evaluate program"]) == (1.0, 0.0)
+    assert [span["attributes"]["oragent.round"] for span in spans if span["name"] == "evaluate program"] == [1, 4, 6]
+
+
+class Library:
+    """Weights & Biases in place of the package: what it was called with."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.summary: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given, **named: self.calls.append((name, given, named)) or self
+
+
+@pytest.mark.parametrize("project", [None, "mine"])
+@pytest.mark.parametrize("complete", [True, False])
+def test_wandb_gets_a_run_that_can_be_continued(
+    project: str | None, complete: bool, tmp_path: Path, monkeypatch
+) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "wandb", library)
+    monkeypatch.delenv("WANDB_PROJECT", raising=False)
+    if project:
+        monkeypatch.setenv("WANDB_PROJECT", project)
+    tracker = event_adapter.open_tracker("wandb")
+    tracker.begin(TrackedRun(tmp_path, "toy", {"seed": "3"}))
+    tracker.log({"best": 2.0}, 7)
+    tracker.end("why", complete=complete)
+    settings, init, metric, log, finish = library.calls
+    assert init[2] == {
+        "project": project or "oragent", "name": f"toy/{tmp_path.name}", "resume": "allow", "dir": str(tmp_path),
+        "id": hashlib.sha256(str(tmp_path).encode()).hexdigest()[:16], "config": {"seed": "3"}, "settings": library,
+    }  # fmt: skip
+    assert settings[2] == {"silent": True, "console": "off", "disable_git": True, "save_code": False}
+    assert (metric[1], metric[2]) == (("*",), {"step_metric": "programs"})
+    assert log[1] == ({"best": 2.0, "programs": 7},)
+    assert (library.summary, finish[2]) == ({"end": "why"}, {"exit_code": 0 if complete else 1})
+
+
+def test_a_link_is_no_file_of_events(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").symlink_to(tmp_path / "other")
+    notes: list[str] = []
+    play(["jsonl"], tmp_path, notes.append)
+    assert len(notes) == 1
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_tracker_that_fails_is_left_out_and_the_run_goes_on(toy: Path, tmp_path: Path, monkeypatch) -> None:

@@ -4,6 +4,7 @@
 or unknown database gives one line of text.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +33,8 @@ from oragent.search.store import KIND, SCHEMA, is_running, read_features, read_p
 from oragent.search.user_commands import ASKED, FOLDER, list_open_prompts, list_waiting_acts, read_messages
 
 T = TypeVar("T")
+# Id of a candidate, of numbers that fit into 64 bits.
+CANDIDATE = re.compile(r"(\d{1,18})\.(\d{1,18})", re.ASCII)
 # Files with held-out scores.
 SETS = ("check.yaml", "test.yaml", "fresh.yaml")
 # CPU seconds of a query.
@@ -287,12 +290,12 @@ class RunReader:
 
     def read_candidate(self, name: str) -> dict[str, Any]:
         """Read all data of one candidate: program, metrics, log, prompt and reply."""
-        round_, _, number = name.partition(".")
-        if not (name.isascii() and round_.isdecimal() and number.isdecimal()):
+        match = CANDIDATE.fullmatch(name)
+        if match is None:
             raise StoreError(f"a candidate's id is round.number, not {escape_text(name)[:40]!r}")
         query = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint) WHERE round = ? AND number = ?"
         with self.opened() as database:
-            row = database.query_row(query, int(round_[:18]), int(number[:18]))
+            row = database.query_row(query, int(match[1]), int(match[2]))
             if row is None:
                 raise StoreError(f"no candidate {name} in {self.folder}")
             check = database.query_row(
@@ -441,7 +444,7 @@ def _find_replies(database: Database, rows: Sequence[Row]) -> list[tuple[str, st
     possible = [
         [] if row["call"] is None else list_possible_keys(row["round"], row["branch"], row["call"]) for row in rows
     ]
-    keys = sorted({key for each in possible for key in each})
+    keys = list({key for each in possible for key in each})
     models: dict[str, str] = {}
     for start in range(0, len(keys), MAX_VALUES):
         part = keys[start : start + MAX_VALUES]

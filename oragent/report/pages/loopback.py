@@ -60,7 +60,7 @@ def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[A
     except ImportError as problem:
         raise refuse_without_extra(problem) from None
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, True)
         try:
             listening.bind((HOST, port))
             # If the browser is faster than the server, its request waits.

@@ -70,6 +70,7 @@ def test_data_in_the_page_end_no_element(text: str) -> None:
     inside = page.split('id="data">')[1].split("</script>")[0]
     assert json.loads(inside) == {"text": text}
     assert json.loads(escape_json(text)) == text
+    assert escape_json({"é": [1, 2]}) == '{"é":[1,2]}'
 
 
 def test_types_of_the_script(tmp_path: Path) -> None:

@@ -219,6 +219,73 @@ def test_a_request_for_what_cannot_be_is_refused_in_one_line(app: Any, path: str
     assert "\n" not in answer.json["error"]
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/", "text/html"), ("/api/runs", "application/json"), ("/api/summary", "application/json"),
+        ("/api/elites", "application/json"), ("/api/ideas", "application/json"), ("/api/call", "application/json"),
+        ("/api/ranks", "application/json"), (f"/pages/{TOKEN}/talk/report.html", "text/html"),
+    ],
+)  # fmt: skip
+def test_every_answer_is_of_its_kind_and_is_stored_nowhere(app: Any, path: str, kind: str) -> None:
+    for token, status in ((TOKEN, 200), ("", 403)):
+        answer = get(app, path.replace(TOKEN, token or "x"), "run=tsp/a&key=0.0", x_token=token)
+        assert answer.status == status
+        assert answer.headers["content-type"].split(";")[0] == (kind if token else "application/json")
+        expected = {
+            "cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff",
+            "x-frame-options": "SAMEORIGIN" if token and "/pages/" in path else "DENY",
+            "cross-origin-resource-policy": "same-origin",
+        }  # fmt: skip
+        assert expected.items() <= answer.headers.items()
+
+
+def test_runs_tell_their_root_and_whether_they_can_be_steered(root: Path) -> None:
+    for steer, expected in ((None, False), (lambda folder, act: "", True)):
+        runs = get(make_application(Watched(root), TOKEN, steer), "/api/runs")
+        assert (runs.json["root"], runs.json["steering"]) == (str(root), expected)
+        assert ", " not in runs.text
+        assert ": " not in runs.text
+
+
+def test_names_of_any_script_are_sent_as_they_are(root: Path) -> None:
+    (root / "é").mkdir()
+    (root / "é/converse.json").write_text("{}")
+    assert "é" in get(make_application(Watched(root), TOKEN), "/api/runs").text
+
+
+@pytest.mark.parametrize(
+    ("after", "rows"), [("0", 12), ("11", 1), ("9" * 15, 0), ("9" * 16, 12), ("-1", 12), ("x", 12), ("", 12)]
+)
+def test_rows_begin_after_a_number(app: Any, after: str, rows: int) -> None:
+    assert len(get(app, "/api/candidates", f"run=tsp/a&after={after}").json["round"]) == rows
+
+
+def test_an_act_has_a_largest_size(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[dict[str, Any]] = []
+    app = make_application(Watched(root), TOKEN, lambda folder, act: taken.append(act) or f"{folder.name}\x1b")
+    body = b'{"act": "stop"}'
+    monkeypatch.setattr("oragent.report.live.server.MAX_BODY", len(body))
+    answer = get(app, "/api/steer", "run=tsp/a", body=body, origin="http://127.0.0.1:80")
+    assert (answer.status, answer.json, taken) == (200, {"line": "a\\u001b"}, [{"act": "stop"}])
+    assert answer.headers["cache-control"] == "no-store"
+    monkeypatch.setattr("oragent.report.live.server.MAX_BODY", len(body) - 1)
+    assert get(app, "/api/steer", "run=tsp/a", body=body, origin="http://127.0.0.1:80").status == 413
+    assert len(taken) == 1
+
+
+def test_ranks_are_those_of_the_runs_that_are_named(app: Any) -> None:
+    ranks = get(app, "/api/ranks", "runs=tsp/a%0Atsp/b%0A").json
+    assert (list(ranks["ranks"]), ranks["blocks"]) == (["gp"], 1)
+    assert get(app, "/api/ranks").json["blocks"] == 0
+
+
+def test_a_theme_is_set_once(app: Any, root: Path) -> None:
+    (root / "talk/report.html").write_text("<html><body><html")
+    for theme, expected in (("light", '<html data-theme="light"><body><html'), ("x", "<html><body><html")):
+        assert get(app, f"/pages/{TOKEN}/talk/report.html", f"theme={theme}", x_token="").text == expected
+
+
 def test_numbers_of_other_scripts_are_none(app: Any) -> None:
     assert get(app, "/api/candidates", "run=tsp/a&after=%C2%B2").json["round"]
 

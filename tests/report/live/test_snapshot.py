@@ -33,7 +33,8 @@ def test_each_candidate_is_read_as_it_was_stored(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "1", "1.", ".1", "a.b", "1.0.0", "1.-1", "²0.0", "1.²", "-1.0", "1.0 ", "999.0", "0.7"]
+    "name",
+    ["", "1", "1.", ".1", "a.b", "1.0.0", "1.-1", "²0.0", "1.²", "-1.0", "1.0 ", "999.0", "0.7", "9" * 30 + ".0"],
 )
 def test_what_names_no_candidate_is_refused(name: str, run: Path) -> None:
     with pytest.raises(StoreError):
