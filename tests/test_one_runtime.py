@@ -43,10 +43,10 @@ def ask(system: str, *words: str) -> str:
     """Have a system ask its model from the command line; what it prints."""
     commands = {
         "formulate": ["formulate", "problem.md", "--outputs", "out", *words],
-        "converse": ["converse", "sfusd", "--agent", "T-P-P", "--outputs", "out", *words],
+        "converse": ["converse", "workshop", "--agent", "T-P-P", "--outputs", "out", *words],
         "workspace": ["workspace", "build", "bakery", *words],
     }
-    done = CliRunner().invoke(app, commands[system], input="Make Ortega later.\nAnd Balboa.\nAnd Lowell.\nquit\n")
+    done = CliRunner().invoke(app, commands[system], input="Make more tables.\nAnd chairs.\nAnd both.\nquit\n")
     assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
     return " ".join(done.output.split())
 
@@ -97,7 +97,7 @@ def test_a_role_that_is_none_is_named_in_one_line(work: Path, system: str) -> No
         app,
         {
             "formulate": ["formulate", "problem.md", "--model", "m", f"models.{role}s.name=x"],
-            "converse": ["converse", "sfusd", "--agent", "T-P-P", "--model", "m", f"models.{role}s.name=x"],
+            "converse": ["converse", "workshop", "--agent", "T-P-P", "--model", "m", f"models.{role}s.name=x"],
             "workspace": ["workspace", "build", "bakery", "--model", "m", f"models.{role}s.name=x"],
         }[system],
     )

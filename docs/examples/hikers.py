@@ -6,14 +6,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from oragent.converse.decision import Goal, Judged
-from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.solving import StateSolver
-from oragent.converse.state import Restriction, RestrictionKind
 from oragent.modelling import Milp, Objective, Relation, Row, Sense, Variable
 from oragent_benchmarks.converse.command import ConverseBenchRequest, run_bench
+from oragent_benchmarks.converse.decision import Goal, Judged
 from oragent_benchmarks.converse.paradigms import negotiate
+from oragent_benchmarks.converse.problems.formulated import FormulatedProblem
+from oragent_benchmarks.converse.solving import StateSolver
 from oragent_benchmarks.converse.stakeholders import PersonaTexts, Profile, Wish
+from oragent_benchmarks.converse.state import Restriction, RestrictionKind
 
 ITEMS = {"tent": (4, 10), "stove": (3, 7), "rope": (2, 4), "book": (1, 1)}  # kilograms, points
 

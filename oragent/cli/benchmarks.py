@@ -12,6 +12,11 @@ from oragent._base.errors import ConfigError
 GROUP, PACKAGE = "oragent.benchmarks", "oragent_benchmarks"
 
 
+def moved_error(old: str, new: str) -> ConfigError:
+    """Return the error for a command that is one of the benchmarks now."""
+    return ConfigError(f"'oragent {old}' is in the benchmarks now (pip install ./benchmarks): oragent {new}")
+
+
 @cache
 def import_benchmarks(module: str) -> Any:
     """Import a module of the benchmarks, such as ``cli.app``.

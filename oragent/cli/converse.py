@@ -1,4 +1,4 @@
-"""Optimisation by conversation: ``converse`` and ``bench converse``."""
+"""Optimisation by conversation: ``converse``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
-from oragent.cli.benchmarks import import_benchmarks
+from oragent.cli.benchmarks import moved_error
 from oragent.cli.options import (
     ConfirmSolver,
     ModelFile,
@@ -19,19 +19,18 @@ from oragent.cli.options import (
 )
 from oragent.llm.model_settings import RuntimeWords
 
-# Problem whose utilities are published.
-UTILITIES_OF = "sfusd"
+# Names of districts, whose models the benchmarks write.
+SCHOOLS = ("sfusd", "district:")
 
 
 def converse(
     problem: Annotated[
         str,
         typer.Argument(
-            metavar="PROBLEM",
-            help="sfusd, district:N:TIMES[:SEED], a model's file or folder, a "
-            "conversation's folder; or 'utilities' to write a set of them.",
+            metavar="MODEL",
+            help="A model's file or folder, a conversation's folder to continue it, or workshop, an example.",
         ),
-    ],
+    ] = "",
     settings: ModelWords = None,
     config: ModelFile = None,
     agent: Annotated[
@@ -45,9 +44,6 @@ def converse(
     solver: SolverName = "highs",
     confirm: ConfirmSolver = "",
     threads: SolveThreads = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of utilities.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File for utilities.")] = None,
-    functions: Annotated[int, typer.Option(min=0, help="Number of random utilities to draw instead.")] = 0,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/converse"),
@@ -55,16 +51,18 @@ def converse(
     """Explore an optimisation model by conversation; a solver proves the answers."""
     from oragent.converse.command import MODEL_ROLES, go_on, trusted_session
     from oragent.converse.conversation_request import ConversationRequest
-    from oragent.converse.models.model_files import begin_conversation
+    from oragent.converse.models.model_files import EXAMPLE, EXPECTED, begin_conversation
     from oragent.converse.models.page_server import serve
     from oragent.modelling.solving.back_ends import find_solver
 
-    if problem == "utilities":
-        utilities = import_benchmarks("converse.evaluable_problems").utilities
-        if out is None:
-            raise ConfigError("name a file for the utilities with --out")
-        raise typer.Exit(utilities(UTILITIES_OF, out, seed, functions, console))
+    if not problem:
+        raise ConfigError(f"name a model: expected {EXPECTED}, such as: oragent converse {EXAMPLE}")
     folder = Path(problem)
+    if problem == "utilities":
+        raise moved_error("converse utilities", "bench utilities")
+    if problem.startswith(SCHOOLS) and not folder.exists():
+        bench = f"bench district {problem[:80]} --out schools.json, then oragent converse schools.json"
+        raise moved_error(f"converse {problem[:80]}", bench)
     runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
     if kind_of_folder(folder) is not FolderKind.CONVERSATION:
         runtime_settings, trust = runtime.read_runtime(MODEL_ROLES), True

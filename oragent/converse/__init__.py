@@ -1,7 +1,6 @@
-"""Interactive optimisation: a decision problem explored by conversation, and the scoring of such conversations.
+"""Conversations about an optimisation model.
 
-After Drossman, Jacquillat and Martin 2026 (arXiv:2604.02666). The package can be called: ``oragent.converse(model)`` is
-``oragent.converse.api.converse``.
+The package can be called: ``oragent.converse(model)`` is ``oragent.converse.api.converse``.
 """
 
 from oragent._base.callable_package import make_callable

@@ -18,14 +18,14 @@ sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402
 
-from oragent.converse.problems.district import SFUSD  # noqa: E402
-from oragent.converse.problems.exact import enumerate_schedules  # noqa: E402
-from oragent.converse.problems.schools import sfusd  # noqa: E402
-from oragent.converse.solving import StateSolver, begin, by_milp  # noqa: E402
-from oragent.converse.state import Restriction, RestrictionKind  # noqa: E402
-from oragent.converse.tools import Toolbox  # noqa: E402
 from oragent.llm.model import ToolCall  # noqa: E402
 from oragent_benchmarks.converse.command import ConverseBenchRequest, run_bench  # noqa: E402
+from oragent_benchmarks.converse.problems.district import SFUSD  # noqa: E402
+from oragent_benchmarks.converse.problems.exact import enumerate_schedules  # noqa: E402
+from oragent_benchmarks.converse.problems.schools import sfusd  # noqa: E402
+from oragent_benchmarks.converse.solving import StateSolver, begin, by_milp  # noqa: E402
+from oragent_benchmarks.converse.state import Restriction, RestrictionKind  # noqa: E402
+from oragent_benchmarks.converse.tools import Toolbox  # noqa: E402
 
 ENUMERATION_S, CALL_MS, CONVERSATIONS_S, PAGE_MB = 0.2, 60.0, 180.0, 5.0
 CALLS, RULES = 60, 4

@@ -1,36 +1,23 @@
-"""What the page on conversations shows runs as it stands there, and it names what there is."""
+"""The page on conversations names what there is, and its example is the model of the package."""
 
 import re
 from pathlib import Path
 
-import pytest
-
 from oragent.converse.models.model_agents import COMMANDS
-from oragent_benchmarks.converse.agents.model_agents import AGENTS
-from oragent_benchmarks.converse.paradigms import Paradigm
+from oragent.converse.models.model_files import EXAMPLE, read_conversation_model
+from tests.converse.models.workshop import TRUTH
 
-PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="utf-8")
-PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-
-
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "hikers.py"  # runs in test_own_problem.py
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
-def test_a_program_of_the_page_runs(program: str) -> None:
-    exec(compile(program, "docs/converse.md", "exec"), {"__name__": "documented"})
-
-
-def test_a_problem_of_one_s_own_takes_forty_lines() -> None:
-    own = next(program for program in PROGRAMS if "class Hiker" in program)
-    assert len([line for line in own.splitlines() if line.strip()]) <= 40
-
-
-def test_every_agent_and_paradigm_is_named() -> None:
-    for name in (*AGENTS, *Paradigm):
-        assert name in PAGE
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "converse.md").read_text(encoding="utf-8")
 
 
 def test_the_page_names_the_commands_of_a_conversation() -> None:
     for command in ("whatif", "keep", "undo", *COMMANDS):
         assert f"`{command}" in PAGE
+
+
+def test_the_example_gives_the_figures_of_the_page() -> None:
+    assert read_conversation_model(EXAMPLE).shape == (3, 2)
+    shown = re.search(r"whatif carpentry = 50\n.*before (\d+), after (\d+)", PAGE, re.DOTALL)
+    assert shown is not None
+    assert [float(figure) for figure in shown.groups()] == [TRUTH[40], TRUTH[50]]

@@ -164,7 +164,7 @@ def try_core(program: Path, place: Path, version: str) -> None:
     tried("check mine --quick", " 0 failures")
     tried("run mine --config quick --evaluations 2 --workers 1 --outputs elsewhere", "2 evaluations")
     tried("solve model.lp --explain", "11")
-    tried("converse sfusd --agent rules", "2,453 students", typed="load <= 2500\nquit\n")
+    tried("converse workshop", "686", typed="whatif carpentry = 50\nquit\n")
     if lacks(program.parent / "python", "oragent_benchmarks"):
         tried("bench formulate --set families --model oracle", "pip install ./benchmarks", code=1)
     if lacks(program.parent / "python", "matplotlib"):

@@ -1,4 +1,4 @@
-"""Command ``bench converse``."""
+"""Commands ``bench converse``, ``bench district`` and ``bench utilities``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +16,13 @@ from oragent.cli.options import (
     ReplyTokens,
     bench_workers,
     console,
+    print_text,
     split_names,
 )
 from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
+from oragent.modelling.files.indexed_files import write_indexed
+from oragent_benchmarks.converse.problems.registry import NAMES, PUBLISHED
 
 # Options that do not change the plan of an evaluation. With these alone, the evaluation in --outputs continues. The
 # file of a user's problem is read again.
@@ -123,3 +126,26 @@ def bench_converse(
         confirm=make_confirm(yes=yes),
     )
     raise typer.Exit(run_bench(request, console))
+
+
+def write_utilities(
+    problem: Annotated[str, typer.Argument(help=f"{NAMES}; a district that can be enumerated.")] = PUBLISHED,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("utilities.json"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of utilities.")] = 0,
+    functions: Annotated[int, typer.Option(min=0, help="Number of random utilities to draw instead.")] = 0,
+) -> None:
+    """Write the utilities of simulated stakeholders, for --utilities of 'bench converse'."""
+    from oragent_benchmarks.converse.evaluable_problems import generate_utilities
+
+    generate_utilities(problem, out, seed, functions, console)
+
+
+def write_district(
+    problem: Annotated[str, typer.Argument(help=f"{NAMES}.")] = PUBLISHED,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("schools.json"),
+) -> None:
+    """Write the model of a school district, which 'oragent converse' explores."""
+    from oragent_benchmarks.converse.problems.registry import open_named_model
+
+    write_indexed(open_named_model(problem), out)
+    print_text(f"oragent converse {out}")

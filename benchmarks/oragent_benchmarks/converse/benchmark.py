@@ -17,11 +17,6 @@ from oragent._base.errors import ConfigError
 from oragent._base.files import file_stem
 from oragent._base.settings import STRICT
 from oragent._base.text_format import one_line
-from oragent.converse.decider import DecisionAgent
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.registry import is_named
-from oragent.converse.problems.registry import open_problem as problem_of
-from oragent.converse.solving import StateSolver
 from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
@@ -32,6 +27,8 @@ from oragent.sandbox.sandbox import Sandbox
 from oragent_benchmarks.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
 from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent_benchmarks.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
+from oragent_benchmarks.converse.decider import DecisionAgent
+from oragent_benchmarks.converse.decision import DecisionProblem
 from oragent_benchmarks.converse.evaluable_problems import read_utility_file, stakeholders_of, standing_in
 from oragent_benchmarks.converse.paradigms import (
     Asking,
@@ -40,7 +37,10 @@ from oragent_benchmarks.converse.paradigms import (
     find_rule,
     ranked_requests,
 )
+from oragent_benchmarks.converse.problems.registry import is_named
+from oragent_benchmarks.converse.problems.registry import open_problem as problem_of
 from oragent_benchmarks.converse.scoring import COUNTS, DECIDER, VARIED, Scored, audit_conversation
+from oragent_benchmarks.converse.solving import StateSolver
 from oragent_benchmarks.converse.stakeholders import Stakeholder, Stakeholders
 from oragent_benchmarks.converse.talking_decider import Feedback, Knowing, Persona, Style, Talking, Template
 

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.text_format import escape_text, one_line
-from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
@@ -23,6 +22,7 @@ from oragent_benchmarks.converse import tables
 from oragent_benchmarks.converse.agents.model_agents import expect_fitting_agent
 from oragent_benchmarks.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
 from oragent_benchmarks.converse.conversation import LIMIT, ConversationResult, Stopping
+from oragent_benchmarks.converse.decision import DecisionProblem, unknown_name_error
 from oragent_benchmarks.converse.evaluable_problems import (
     published_of,
     read_utility_file,

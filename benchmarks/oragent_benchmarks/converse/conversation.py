@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.decider import (
+from oragent_benchmarks.converse.decider import (
     END_WORD,
     Agent,
     AgentAnswer,
@@ -15,8 +15,8 @@ from oragent.converse.decider import (
     DecisionAgent,
     DecisionView,
 )
-from oragent.converse.decision import DecisionProblem, Judge, Judged
-from oragent.converse.state import RestrictionState
+from oragent_benchmarks.converse.decision import DecisionProblem, Judge, Judged
+from oragent_benchmarks.converse.state import RestrictionState
 
 # Default maximum number of messages of the decision agent.
 LIMIT = 20

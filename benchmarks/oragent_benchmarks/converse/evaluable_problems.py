@@ -13,12 +13,12 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.text_format import one_line
-from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.district import SFUSD
-from oragent.converse.problems.registry import open_problem as problem_of
-from oragent.converse.problems.schools import Schools
 from oragent.llm.callable import Scripted
+from oragent_benchmarks.converse.decision import DecisionProblem
 from oragent_benchmarks.converse.people.person import DROSSMAN, SchoolStakeholders
+from oragent_benchmarks.converse.problems.district import SFUSD
+from oragent_benchmarks.converse.problems.registry import open_problem as problem_of
+from oragent_benchmarks.converse.problems.schools import Schools
 from oragent_benchmarks.converse.stakeholders import Evaluable, Published, Stakeholder, Stakeholders, measure_diversity
 
 SCHEMA = 1
@@ -109,7 +109,7 @@ def write_utility_file(path: Path, problem: DecisionProblem, stakeholders: Itera
 def read_utility_file(path: Path, problem: DecisionProblem) -> UtilitySet:
     """Read utilities from a file of oragent, or from a plain list of records in the problem's format."""
     stakeholders = stakeholders_of(problem)
-    expected = "a file that `oragent converse utilities` wrote"
+    expected = "a file that `oragent bench utilities` wrote"
     loaded_tree = load_json(path, MAX_BYTES, "a file of utilities", expected)
     loaded, warnings = [], []
     for number, record in enumerate(_check_records(path, loaded_tree, problem.name), 1):
@@ -158,7 +158,7 @@ def _check_records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any
     return tree
 
 
-def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
+def generate_utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> None:
     """Generate utilities for a named problem, write them, and print the size of an evaluation with them."""
     problem = problem_of(spec)
     stakeholders = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
@@ -169,4 +169,3 @@ def utilities(spec: str, out: Path, seed: int, functions: int, console: Console)
         f"{diversity.utilities} utilities, {diversity.unique} with one maximiser, over {diversity.optima} different "
     )
     console.print(f"{summary}{problem.vocabulary.decision}s: {out}", highlight=False, soft_wrap=True, markup=False)
-    return 0

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, ProblemError
-from oragent.converse.decider import DeciderMessage, DecisionView
-from oragent.converse.decision import DecisionProblem, format_figure, unknown_name_error
-from oragent.converse.prompting import PARTS
-from oragent.converse.solving import StateSolver, begin
-from oragent.converse.state import Restriction, RestrictionKind
-from oragent.converse.tools import EXTENDED, PAPER
 from oragent_benchmarks.converse.agents.model_agents import AGENTS, ASKING
+from oragent_benchmarks.converse.decider import DeciderMessage, DecisionView
+from oragent_benchmarks.converse.decision import DecisionProblem, format_figure, unknown_name_error
+from oragent_benchmarks.converse.prompting import PARTS
+from oragent_benchmarks.converse.solving import StateSolver, begin
 from oragent_benchmarks.converse.stakeholders import Request, Stakeholder
+from oragent_benchmarks.converse.state import Restriction, RestrictionKind
+from oragent_benchmarks.converse.tools import EXTENDED, PAPER
 
 TOLERANCE = 1e-9
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from oragent._base import statistics
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import DecisionProblem
 from oragent_benchmarks.converse.conversation import ConversationEnd, ConversationResult
+from oragent_benchmarks.converse.decision import DecisionProblem
 
 MEASURED = ("score", "success", "turns", "calls")
 # Properties that both cases of a pair share.

@@ -9,10 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from oragent.converse.decision import Judge
-from oragent.converse.state import Restriction
 from oragent.llm.callable import ScriptedReply
 from oragent.llm.model import Request as LlmRequest
+from oragent_benchmarks.converse.decision import Judge
+from oragent_benchmarks.converse.state import Restriction
 
 # Role of a model that plays a stakeholder.
 DECIDER = "decider"

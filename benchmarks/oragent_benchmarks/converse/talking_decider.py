@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.decider import END_WORD, AgentEvent, DeciderMessage, DecisionView
-from oragent.converse.decision import DecisionProblem, Judged
-from oragent.converse.prompting import fill_template, quote_line
+from oragent.converse.prompting import quote_line
 from oragent.llm.dialogue import Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
+from oragent_benchmarks.converse.decider import END_WORD, AgentEvent, DeciderMessage, DecisionView
+from oragent_benchmarks.converse.decision import DecisionProblem, Judged
 from oragent_benchmarks.converse.evaluable_problems import stakeholders_of
+from oragent_benchmarks.converse.prompting import fill_template
 from oragent_benchmarks.converse.stakeholders import DECIDER, PersonaTexts, Stakeholder
 
 NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")

@@ -9,11 +9,11 @@ from typing import Any
 
 from jinja2 import Template
 
-from oragent.converse.decision import DecisionProblem, format_figure
-from oragent.converse.problems.reply_formats import read_tables, remove_escapes
 from oragent.report.pages.html import make_environment
 from oragent.report.pages.text import clip_text
 from oragent_benchmarks.converse.conversation import ConversationResult, Turn
+from oragent_benchmarks.converse.decision import DecisionProblem, format_figure
+from oragent_benchmarks.converse.problems.reply_formats import read_tables, remove_escapes
 
 HERE = Path(__file__).parent
 

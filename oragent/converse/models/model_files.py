@@ -14,11 +14,13 @@ from oragent.converse.conversation_request import (
     write_request,
 )
 from oragent.converse.models.model_conversation import MODEL_AGENTS, MODEL_FILE
-from oragent.converse.problems.registry import NAMES as PROBLEM_NAMES
-from oragent.converse.problems.registry import is_named, open_named_model
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.indexed_files import read_indexed, write_indexed
 
+# Name of the model that the package contains as an example.
+EXAMPLE = "workshop"
+# What can be explored.
+EXPECTED = f"a model's file, the folder of a formulation, or {EXAMPLE}, an example"
 # Names of model files in a folder.
 NAMES = ("model.json", "milp.json")
 # File with the replies of a formulation, its maximum size in bytes, and the maximum length of a unit.
@@ -26,23 +28,21 @@ REPLIES, MAX_REPLIES, MAX_UNIT_LENGTH = "pool.jsonl", 16 << 20, 40
 
 
 def read_conversation_model(argument: str) -> IndexedModel:
-    """Read the model of a file, of a folder, or of a named problem.
+    """Read the model of a file or of a folder, or the example of the package.
 
     Raises:
         OragentError: There is no model.
     """
-    if is_named(argument):
-        return open_named_model(argument)
     path = Path(argument)
+    if argument == EXAMPLE and not path.exists():
+        path = Path(__file__).with_name(f"{EXAMPLE}.lp")
     if path.is_dir():
         inside = next((path / name for name in NAMES if (path / name).is_file()), None)
         if inside is None:
             raise ProblemError(f"{argument[:200]}: no {' or '.join(NAMES)} in it; expected the folder of a formulation")
         path = inside
     elif not path.is_file():
-        raise ProblemError(
-            f"no problem {argument[:80]!r}: expected {PROBLEM_NAMES}, a model's file or the folder of a formulation"
-        )
+        raise ProblemError(f"no model {argument[:80]!r}: expected {EXPECTED}")
     model = read_indexed(path)
     goal = model.objectives[0]
     if len(model.objectives) == 1 and not goal.unit and (unit := _objective_unit(path.with_name(REPLIES))):

@@ -14,11 +14,9 @@ from rich.text import Text
 
 from oragent._base.terminal import print_line
 from oragent._base.text_format import escape_text
-from oragent.converse.decider import LEAVING
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import COMMANDS
 from oragent.converse.models.model_conversation import ModelConversation
-from oragent.converse.problems.reply_formats import read_tables
 from oragent.converse.terminal_text import show_table, wrap_line
 from oragent.llm.model import Model
 from oragent.modelling.data.display import plain
@@ -35,6 +33,8 @@ except ImportError:
     # Some platforms lack it.
     readline = None  # type: ignore[assignment]
 
+# Words that end the conversation.
+LEAVING = {"quit", "exit", "bye"}
 HISTORY = ".history"
 # Maximum numbers of history lines, and of completions of one word.
 MAX_HISTORY, MAX_COMPLETIONS = 1000, 100
@@ -91,11 +91,12 @@ def show_record(record: MessageRecord, console: Console) -> None:
         for result in record.results:
             print_result(result, console)
     for is_table, block in groupby(record.note.split("\n"), key=lambda line: line.startswith("|")):
-        if is_table:
-            for table in read_tables("\n".join(block)):
-                show_table(table.header, table.rows, console)
+        lines = [line for line in block if line.strip()]
+        if is_table and len(lines) > 1:
+            header, _, *rows = (tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in lines)
+            show_table(header, tuple(rows), console)
         else:
-            for line in filter(str.strip, block):
+            for line in lines:
                 print_line(console, wrap_line(escape_text(line), console.width))
 
 

@@ -12,8 +12,8 @@ from oragent.converse.models.line_schema import lines_schema, write_lines
 from oragent.converse.models.line_writer import read_lines
 from oragent.converse.models.workbench import Workbench
 from oragent.modelling.operations.syntax import parse_line
+from tests.benchmarks.converse.whatif.planners import MODELS
 from tests.converse.models.test_model_prompt import flat
-from tests.converse.whatif.planners import MODELS
 
 
 def sample(schema: dict[str, Any]) -> st.SearchStrategy[Any]:

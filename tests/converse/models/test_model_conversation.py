@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, OragentError
+from oragent.cli.app import app
 from oragent.converse.command import converse, go_on, page, show
 from oragent.converse.conversation_request import ConversationRequest, read_request
 from oragent.converse.models.model_agents import MAX_LINES, OperationTools
 from oragent.converse.models.model_conversation import ModelConversation
-from oragent.converse.models.model_files import begin_conversation, read_conversation_model
+from oragent.converse.models.model_files import EXAMPLE, begin_conversation, read_conversation_model
 from oragent.converse.models.terminal import complete
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.callable import wrap_function
@@ -194,18 +196,23 @@ def test_completion_offers_names_and_labels() -> None:
     assert complete(model, "value ship[Lyon, Paris, ", "wk1") == ["wk1"]
 
 
-def test_a_conversation_about_a_district(tmp_path: Path) -> None:
-    folder = begin_conversation(tmp_path, ConversationRequest("sfusd"))
-    opened = talk(
-        folder,
-        'whatif starts["Ortega (Jose) PK", "7:50 AM"] = 1',
-        "load <= 2500",
-    )
-    # 34.15 and 44.03: exact optima of all schedules
-    assert opened.records[0].results[0].objective.value == pytest.approx(34.15)
-    assert opened.records[1].results[0].objective.after.value == pytest.approx(44.03)
-    # 2453 students and 11.5 minutes
-    assert opened.records[2].results[0].objective.after.value == pytest.approx(24.53 + 11.5)
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("sfusd", "oragent bench district sfusd"),
+        ("district:5:3", "oragent bench district district:5:3"),
+        ("utilities", "oragent bench utilities"),
+        ("", f"oragent converse {EXAMPLE}"),
+    ],
+)
+def test_the_command_says_where_moved_names_are_and_what_a_model_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["converse", *filter(None, [name])])
+    assert isinstance(done.exception, ConfigError)
+    assert command in str(done.exception)
+    assert "\n" not in str(done.exception)
 
 
 def test_indexed_models_are_kept_whole(tmp_path: Path) -> None:

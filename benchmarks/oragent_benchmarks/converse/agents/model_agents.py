@@ -9,12 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decider import Agent, AgentAnswer, AgentEvent
-from oragent.converse.decision import DecisionProblem, unknown_name_error
-from oragent.converse.problems.registry import PUBLISHED
-from oragent.converse.prompting import MAX_CALLS, blank_prompt, program_prompt, tools_prompt
-from oragent.converse.solving import StateSolver
-from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.modelling.data.solution import Solution, SolveStatus
@@ -22,6 +16,12 @@ from oragent.modelling.solving.flat_solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent_benchmarks.converse.agents.rules import RulesAgent
 from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms, renamed_values, silent_errors
+from oragent_benchmarks.converse.decider import Agent, AgentAnswer, AgentEvent
+from oragent_benchmarks.converse.decision import DecisionProblem, unknown_name_error
+from oragent_benchmarks.converse.problems.registry import PUBLISHED
+from oragent_benchmarks.converse.prompting import MAX_CALLS, blank_prompt, program_prompt, tools_prompt
+from oragent_benchmarks.converse.solving import StateSolver
+from oragent_benchmarks.converse.tools import EXTENDED, PAPER, Toolbox
 
 ROLE = "agent"
 # Maximum number of rounds of tool calls in one turn.

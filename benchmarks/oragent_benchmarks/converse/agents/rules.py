@@ -4,16 +4,16 @@ import re
 from dataclasses import dataclass, field
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.converse.decider import AgentAnswer
-from oragent.converse.decision import Solved, format_figure, goal_named
-from oragent.converse.decision_changes import describe_changes, objectives_in_words
-from oragent.converse.solving import Clash, begin
-from oragent.converse.state import Restriction, RestrictionKind
-from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent_benchmarks.converse.agents.rule_commands import HELP, RELATIONS, no_command_error, parse_figure
+from oragent_benchmarks.converse.decider import AgentAnswer
+from oragent_benchmarks.converse.decision import Solved, format_figure, goal_named
+from oragent_benchmarks.converse.decision_changes import describe_changes, objectives_in_words
+from oragent_benchmarks.converse.solving import Clash, begin
+from oragent_benchmarks.converse.state import Restriction, RestrictionKind
+from oragent_benchmarks.converse.tools import Toolbox
 
 BOUND = re.compile(r"(?i)(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)")
 ELSE = re.compile(r"\s+else\s+")

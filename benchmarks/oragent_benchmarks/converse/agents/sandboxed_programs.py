@@ -8,14 +8,14 @@ from pathlib import Path
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import ModellingError
 from oragent._base.text_format import escape_text, hide_addresses
-from oragent.converse.decision import DecisionProblem, format_figure
-from oragent.converse.problems.programs import ProgramForm
 from oragent.modelling.convert.pulp_models import from_pulp_dict
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.converse.decision import DecisionProblem, format_figure
+from oragent_benchmarks.converse.problems.programs import ProgramForm
 
 FORMULATING = Path(__file__).with_name("formulating.py")
 # Maximum number of characters of output or of a traceback.

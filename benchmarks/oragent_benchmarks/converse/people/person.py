@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import Judged, format_figure
-from oragent.converse.problems.district import District, find_school, format_clock, quote_text, unknown_school
-from oragent.converse.problems.exact import Constraints, Exact, ScheduleOracle, Schedules, to_restrictions
-from oragent.converse.problems.school_texts import fill_text
-from oragent.converse.problems.schools import Schools
 from oragent.converse.prompting import quote_line
+from oragent_benchmarks.converse.decision import Judged, format_figure
 from oragent_benchmarks.converse.people.script import Script
 from oragent_benchmarks.converse.people.utilities import (
     ScheduleOutcome,
@@ -25,6 +21,16 @@ from oragent_benchmarks.converse.people.utilities import (
     rank_outcomes,
     solution_centric,
 )
+from oragent_benchmarks.converse.problems.district import (
+    District,
+    find_school,
+    format_clock,
+    quote_text,
+    unknown_school,
+)
+from oragent_benchmarks.converse.problems.exact import Constraints, Exact, ScheduleOracle, Schedules, to_restrictions
+from oragent_benchmarks.converse.problems.school_texts import fill_text
+from oragent_benchmarks.converse.problems.schools import Schools
 from oragent_benchmarks.converse.stakeholders import PersonaTexts, Profile, Published, Request, Wish
 
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")

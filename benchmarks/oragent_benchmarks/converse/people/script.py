@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from oragent.converse.problems.district import format_clock
-from oragent.converse.problems.exact import STUDENTS_A_UNIT, ScheduleObjective
-from oragent.converse.problems.programs import SCHOOLS_PROGRAM
-from oragent.converse.problems.reply_formats import read_tables
-from oragent.converse.problems.schools import Schools
 from oragent.llm.callable import ScriptedReply
 from oragent.llm.model import Message, Request, ToolCall
+from oragent_benchmarks.converse.problems.district import format_clock
+from oragent_benchmarks.converse.problems.exact import STUDENTS_A_UNIT, ScheduleObjective
+from oragent_benchmarks.converse.problems.programs import SCHOOLS_PROGRAM
+from oragent_benchmarks.converse.problems.reply_formats import read_tables
+from oragent_benchmarks.converse.problems.schools import Schools
 from oragent_benchmarks.converse.stakeholders import DECIDER
 
 WISH = re.compile(r"let (.+?) start (at [\d:]+ [AP]M|as early as possible|in the middle|as late as possible)")

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.district import District
-from oragent.converse.problems.exact import (
+from oragent_benchmarks.converse.problems.district import District
+from oragent_benchmarks.converse.problems.exact import (
     Constraints,
     Exact,
     FrontierPoint,
