@@ -5,9 +5,7 @@ import io
 import json
 import re
 import sqlite3
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -18,7 +16,7 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import TableError
 from oragent._base.spreadsheets import has_merged_cells, workbook_text
 from oragent._base.table_columns import read_columns
-from oragent._base.table_values import CSV_ENDINGS, REFUSED, Cell, Table
+from oragent._base.table_values import CSV_ENDINGS, Cell, Table
 
 ENCODINGS = ("utf-8-sig", "cp1252")
 MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -28,17 +26,9 @@ PARQUET_START = b"PAR1"
 MERGED_NOTE = "merged cells: the value is read in each of the cells"
 
 
-def read_stdin(form: str) -> int:
-    """Parse stdin by the ending of the file's name; print the tables as JSON, or an error as one line on stderr."""
-    answer = sys.stdout
-    try:
-        with redirect_stdout(sys.stderr):
-            tables = parse(sys.stdin.buffer.read(), form)
-    except TableError as problem:
-        print(problem, file=sys.stderr)
-        return REFUSED
-    json.dump([asdict(table) for table in tables], answer)
-    return 0
+def tables_as_json(content: bytes, form: str) -> str:
+    """Parse a file by the ending of its name; return the tables as JSON."""
+    return json.dumps([asdict(table) for table in parse(content, form)])
 
 
 def parse(content: bytes, form: str) -> Sequence[Table]:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt")
-# Exit code of a child process that refuses a file.
-REFUSED = 3
 
 Cell = str | int | float | bool | None
 

@@ -6,22 +6,15 @@ that can be read in two ways is refused.
 """
 
 import json
-import subprocess
 from pathlib import Path
 
 from oragent._base.errors import TableError
-from oragent._base.table_values import CSV_ENDINGS, REFUSED, Table
-from oragent._base.text_format import escape_text
-from oragent.sandbox.children import ChildLimits, run_python
+from oragent._base.table_values import CSV_ENDINGS, Table
+from oragent.sandbox.reading import read_in_child
 
 # Maximum bytes of a file.
 MAX_BYTES = 64 << 20
 ENDINGS = (*CSV_ENDINGS, ".xlsx", ".xlsm", ".parquet", ".sqlite", ".sqlite3", ".db")
-# CPU seconds of the child, plus one for each MiB.
-CPU_S = 10
-# Bytes of private memory of the child.
-MEMORY = 4 << 30
-CHILD = "import sys; from oragent._base.table_files import read_stdin; sys.exit(read_stdin(sys.argv[1]))"
 
 
 def read_tables(path: Path) -> tuple[Table, ...]:
@@ -42,21 +35,7 @@ def read_tables(path: Path) -> tuple[Table, ...]:
         raise TableError(f"{problem.strerror or problem}; expected a table") from None
     if len(content) > MAX_BYTES:
         raise TableError(f"more than {MAX_BYTES >> 20} MiB: leave out rows or columns")
-    return _parse_in_child(content, form)
-
-
-def _parse_in_child(content: bytes, form: str) -> tuple[Table, ...]:
-    seconds = CPU_S + (len(content) >> 20)
-    limits = ChildLimits(wall_s=10 * seconds, cpu_s=seconds, memory=MEMORY)
-    try:
-        completed = run_python(CHILD, [form], limits, content)
-    except subprocess.TimeoutExpired:
-        raise TableError("not read in time: the file is broken, or the machine is busy") from None
-    if completed.returncode == REFUSED:
-        raise TableError(escape_text(completed.stderr.decode(errors="replace").strip())[:500])
-    if completed.returncode:
-        raise TableError(f"cannot be read within {seconds} CPU seconds and {MEMORY >> 30} GiB: save a smaller table")
-    plain = json.loads(completed.stdout)
+    plain = json.loads(read_in_child("oragent._base.table_files:tables_as_json", content, form, TableError))
     return tuple(
         Table(
             table["name"],

@@ -8,19 +8,17 @@ import email.policy
 import importlib.util
 import io
 import re
-import subprocess
-import sys
 import zipfile
 from html import unescape
 
 from oragent._base.errors import WorkspaceError
-from oragent.sandbox.children import ChildLimits, run_python
+from oragent.sandbox.reading import read_in_child
 
 FORMATS = (".docx", ".pdf", ".eml")
 # Maximum bytes of the text of a document.
 MAX_TEXT = 8 << 20
-# Limits of the process that reads a PDF.
-LIMITS = ChildLimits(wall_s=120, cpu_s=20, memory=1 << 30)
+# CPU seconds and bytes of private memory of the process that reads a PDF.
+PDF_CPU_S, PDF_MEMORY = 20, 1 << 30
 BODY = "word/document.xml"
 TOKEN = re.compile(r"<w:t(?: [^>]*)?>(?P<text>[^<]*)</w:t>|(?P<tab><w:tab/>|</w:tc>)|(?P<line></w:p>|<w:br/>|</w:tr>)")
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
@@ -29,7 +27,6 @@ UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(style|script|head)\b.*?(?:</\1\s*>|\Z)
 LINE_END = re.compile(r"<br\b[^<>]*>|</(?:p|div|tr|li|h\d)\s*>", re.IGNORECASE)
 CELL_END = re.compile(r"</t[dh]\s*>", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
-CHILD = "from oragent.workspace.documents import print_pdf; print_pdf()"
 
 
 def document_text(content: bytes, suffix: str) -> str | None:
@@ -87,19 +84,17 @@ def _html_text(html: str) -> str:
 def _pdf_text(content: bytes) -> str:
     if importlib.util.find_spec("pypdf") is None:
         raise WorkspaceError("is a PDF: install pypdf ('pip install pypdf'), or save its text")
+    reader = "oragent.workspace.documents:pages_text"
     try:
-        ended = run_python(CHILD, [], LIMITS, content)
-    except subprocess.TimeoutExpired:
-        raise WorkspaceError(f"is a PDF that takes more than {LIMITS.wall_s:g} s to read; save its text") from None
-    if ended.returncode:
-        raise WorkspaceError("is a PDF that cannot be read; save its text")
-    return ended.stdout[:MAX_TEXT].decode("utf-8", "replace")
+        text = read_in_child(reader, content, ".pdf", WorkspaceError, cpu_s=PDF_CPU_S, memory=PDF_MEMORY)
+    except WorkspaceError as problem:
+        raise WorkspaceError(f"is a PDF that cannot be read ({problem}); save its text") from None
+    return text[:MAX_TEXT].decode("utf-8", "replace")
 
 
-def print_pdf() -> None:
-    """Print the text of the PDF on standard input, page by page."""
+def pages_text(content: bytes, form: str) -> str:
+    """Return the text of a PDF, page by page."""
     import pypdf
 
-    reader = pypdf.PdfReader(io.BytesIO(sys.stdin.buffer.read()))
-    for number, page in enumerate(reader.pages, 1):
-        sys.stdout.write(f"page {number}\n{page.extract_text()}\n")
+    pages = pypdf.PdfReader(io.BytesIO(content)).pages
+    return "".join(f"page {number}\n{page.extract_text()}\n" for number, page in enumerate(pages, 1))

@@ -4,12 +4,12 @@ import io
 import json
 import resource
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.sandbox import reading
 from oragent.workspace import data_edits, documents
 from oragent.workspace.cells import change_cells, read_change
 from oragent.workspace.citations import check_citations
@@ -75,11 +75,9 @@ def test_the_process_that_reads_a_pdf_has_limits_of_time_and_memory(
 ) -> None:
     """A reader that needs too much, and one that does not."""
     pytest.importorskip("pypdf")
-    assert documents.LIMITS.cpu_s is not None
-    assert documents.LIMITS.memory is not None
-    assert (documents.LIMITS.cpu_s <= 60, documents.LIMITS.memory <= 4 << 30) == (True, True)
-    monkeypatch.setattr(documents, "LIMITS", replace(documents.LIMITS, cpu_s=1, wall_s=60))
-    monkeypatch.setattr(documents, "CHILD", body)
+    assert (documents.PDF_CPU_S <= 60, documents.PDF_MEMORY <= 4 << 30) == (True, True)
+    monkeypatch.setattr(documents, "PDF_CPU_S", 1)
+    monkeypatch.setattr(reading, "CHILD", body)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     if is_read:
         assert decode_text(b"%PDF-1.4", "a.pdf") == "page 1\n"

@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import subprocess
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,18 +17,13 @@ from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.files.flat_json import from_dict, from_json, load_json, point_from_json, solution_dict, to_json
 from oragent.modelling.files.indexed_json import indexed_from_dict, is_version_2
-from oragent.modelling.files.reading_process import REFUSED
 from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.files.text_forms import FORMS, to_text
-from oragent.sandbox.children import ChildLimits, run_python
+from oragent.sandbox.reading import read_in_child
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
-CHILD = "import sys; from oragent.modelling.files.reading_process import read_stdin; sys.exit(read_stdin(sys.argv[1]))"
-# CPU seconds of a reading process, plus one second per megabyte.
-PATIENCE_S = 10.0
-# Memory limit of a reading process, in bytes.
-MEMORY = 4 << 30
+TEXT_READER = "oragent.modelling.files.text_forms:text_as_json"
 ENDINGS = (".csv", ".json", ".sol")
 PACKED = ".gz"
 # Window size that makes zlib expect a gzip header.
@@ -50,7 +44,9 @@ def read(path: Path) -> Milp:
         if form == "json":
             data = load_json(content, "a model")
             return to_milp(indexed_from_dict(data)) if is_version_2(data) else from_dict(data)
-        return _read_in_child(content, form)
+        return from_json(
+            read_in_child("oragent.modelling.files.text_forms:text_as_json", content, form, ModellingError)
+        )
 
 
 def read_point(path: Path) -> dict[str, float]:
@@ -129,21 +125,6 @@ def write(milp: Milp, path: Path) -> None:
         files.replace_file(path, gzip.compress(text.encode(), mtime=0))
     else:
         files.replace_file(path, text)
-
-
-def _read_in_child(content: bytes, form: str) -> Milp:
-    """Parse in a child process, which returns the model as JSON or a one-line error."""
-    seconds = PATIENCE_S + len(content) / (1 << 20)
-    limits = ChildLimits(wall_s=10 * seconds, cpu_s=seconds, memory=MEMORY)
-    try:
-        ended = run_python(CHILD, [form], limits, content)
-    except subprocess.TimeoutExpired:
-        raise ModellingError("not read in time: the file is broken, or the machine is busy") from None
-    if ended.returncode == REFUSED:
-        raise ModellingError(plain(ended.stderr.decode(errors="replace").strip(), 500))
-    if ended.returncode:
-        raise ModellingError(f"HiGHS's reader crashed (exit code {ended.returncode}): the file is broken")
-    return from_json(ended.stdout)
 
 
 def check_ending(path: Path) -> None:

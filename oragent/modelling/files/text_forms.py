@@ -51,6 +51,7 @@ from oragent.modelling.files.feature_text import (
     take_sections,
     with_sections,
 )
+from oragent.modelling.files.flat_json import to_json
 from oragent.modelling.files.lp_reader import UNNAMED, needs_own_reader, read_lp
 from oragent.modelling.solving.highs import as_highs_model, quiet_engine
 
@@ -149,6 +150,11 @@ def _safe_extra(extra: ExtraRows, safe: Milp, naming: SafeNaming) -> ExtraRows:
         named(extra.indicators, features.indicators),
         named(extra.goals, features.goals),
     )
+
+
+def text_as_json(content: bytes, form: str) -> str:
+    """Read a model as `from_text` does, and return it as JSON."""
+    return to_json(from_text(content.decode(), form))
 
 
 def from_text(text: str, form: str) -> Milp:
