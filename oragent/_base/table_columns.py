@@ -8,6 +8,7 @@ from oragent._base import table_dialects as dialects
 from oragent._base.errors import TableError
 from oragent._base.table_values import Cell, Table
 
+PERCENT = "%"
 MISSING = frozenset({"", "-", "–", "na", "n/a", "nan", "null", "none", "?", "k.a."})
 # Labels of a row of sums.
 TOTALS = frozenset({"total", "totals", "grand total", "sum", "summe", "gesamt", "somme", "totale", "suma", "合计"})
@@ -16,9 +17,12 @@ AFFIXED = re.compile(
     rf"(?P<before>{CURRENCY})?\s*(?P<number>[-+\u2212]?[\d.,'’\u00a0\u202f ]*\d)"
     rf"(?:\s*(?P<sign>%|{CURRENCY})|\s+(?P<unit>[^\W\d_][\w/²³]{{0,11}}))?"
 )
+# Cell of a line of units below the header: "t", "EUR/t", "[h]".
+BRACKETED = re.compile(r"\[[^\[\]]{0,20}\]|\([^()]{0,20}\)")
+UNIT = re.compile(rf"%|(?:{CURRENCY})(?:\s?/\s?\w{{1,12}})?|[^\W\d_][\w/²³·*. ]{{0,15}}")
 PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?", re.ASCII)
 LEADING_ZERO = re.compile(r"0\d+")
-# Minimum rows above a total, and minimum values of a column in which extremes are noted.
+# Minimum rows above a total without a label, and minimum values of a column in which extremes are noted.
 MIN_ROWS, MIN_VALUES = 3, 5
 # A value larger than this multiple of the median of the absolute values is noted.
 EXTREME = 1000.0
@@ -49,21 +53,38 @@ def read_columns(
         TableError: A column can be read in two ways.
     """
     heads = _distinct_heads(header, notes)
-    rows, percents = _strip_signs(heads, rows, lines, notes)
+    units_below = _find_units(heads, rows, lines, notes)
+    if units_below is not None:
+        rows, lines = rows[1:], lines[1:]
+    units = units_below or {}
+    rows, signs = _strip_signs(heads, rows, lines, notes)
+    for column, sign in signs.items():
+        if units.get(column, sign) != sign:
+            raise TableError(
+                f"column {heads[column]!r}: its unit is {units[column]!r}, its cells have {sign!r}; use one"
+            )
+    units |= signs
     flaws: list[str] = []
     default = "." if separator == "," else ""
     rows, _ = dialects.read_numbers(heads, rows, notes, flaws, lines, default)
     if flaws:
         raise TableError(flaws[0])
     columns = [
-        _type_column(head, [row[column] for row in rows], column in percents, notes)
+        _type_column(head, [row[column] for row in rows], units.get(column) == PERCENT, notes)
         for column, head in enumerate(heads)
     ]
     typed: list[tuple[Cell, ...]] = list(zip(*columns, strict=True)) if rows else []
     typed = _drop_total(typed, lines, notes)
     for column, head in enumerate(heads):
         _note_extremes(head, [row[column] for row in typed], lines, notes)
-    return Table(name, heads, tuple(typed), tuple(notes[:MAX_NOTES]))
+    return Table(
+        name,
+        heads,
+        tuple(typed),
+        tuple(notes[:MAX_NOTES]),
+        units=tuple(units.get(column, "") for column in range(len(heads))),
+        lines=tuple(lines[: len(typed)]),
+    )
 
 
 def _distinct_heads(header: Sequence[str], notes: list[str]) -> tuple[str, ...]:
@@ -82,11 +103,42 @@ def _distinct_heads(header: Sequence[str], notes: list[str]) -> tuple[str, ...]:
     return tuple(heads)
 
 
+def _find_units(
+    heads: Sequence[str], rows: list[tuple[str, ...]], lines: Sequence[int], notes: list[str]
+) -> dict[int, str] | None:
+    """Return the units in the first row by column; None if that row is not a line of units.
+
+    A line of units has a unit above numbers, or the headings that are merged with it. Its other cells are empty or in
+    brackets.
+    """
+    units: dict[int, str] = {}
+    repeats = False
+    for column, cell in enumerate(rows[0] if len(rows) > 1 else ()):
+        text = cell.strip()
+        below = [row[column].strip() for row in rows[1:] if row[column].strip().casefold() not in MISSING]
+        has_numbers = bool(below) and all(map(AFFIXED.fullmatch, below))
+        is_unit = BRACKETED.fullmatch(text) or (has_numbers and UNIT.fullmatch(text))
+        # A heading that is merged with the cell below it is repeated there.
+        repeats = repeats or (text == heads[column] and not text.isdecimal())
+        if text.casefold() in MISSING or text == heads[column]:
+            continue
+        if not is_unit:
+            return None
+        if has_numbers:
+            units[column] = text.strip("[]() ")
+    if units:
+        texts = ", ".join(f"{heads[column]} in {unit}" for column, unit in units.items())
+        notes.append(f"line {lines[0]} below the header holds units: {texts}")
+    if PERCENT in units.values():
+        notes.append("percent are read as fractions, 5 % as 0.05")
+    return units if units or repeats else None
+
+
 def _strip_signs(
     heads: Sequence[str], rows: list[tuple[str, ...]], lines: Sequence[int], notes: list[str]
-) -> tuple[list[tuple[str, ...]], set[int]]:
-    """Remove a currency sign, percent sign or unit that all numbers of a column have."""
-    percents: set[int] = set()
+) -> tuple[list[tuple[str, ...]], dict[int, str]]:
+    """Remove a currency sign, percent sign or unit that all numbers of a column have; return them by column."""
+    units: dict[int, str] = {}
     changed: dict[int, list[str]] = {}
     for column, head in enumerate(heads):
         cells = [row[column].strip() for row in rows]
@@ -105,17 +157,17 @@ def _strip_signs(
             raise TableError(f"line {line}: column {head!r} mixes {first or 'plain numbers'!r} and {second!r}; use one")
         (sign,) = used
         changed[column] = numbers
-        if sign == "%":
-            percents.add(column)
+        units[column] = sign
+        if sign == PERCENT:
             notes.append(f"column {head!r}: percent are read as fractions, 5 % as 0.05")
         else:
             notes.append(f"column {head!r}: numbers are in {sign}")
     if not changed:
-        return rows, percents
+        return rows, units
     return [
         tuple(changed[column][at] if column in changed else cell for column, cell in enumerate(row))
         for at, row in enumerate(rows)
-    ], percents
+    ], units
 
 
 def _type_column(head: str, cells: Sequence[str], is_percent: bool, notes: list[str]) -> list[Cell]:
@@ -149,14 +201,14 @@ def _number(text: str) -> int | float:
 
 def _drop_total(rows: list[tuple[Cell, ...]], lines: Sequence[int], notes: list[str]) -> list[tuple[Cell, ...]]:
     """Drop a last row that contains the sums of the rows above it."""
-    if len(rows) <= MIN_ROWS:
+    if len(rows) < 2:
         return rows
     *above, last = rows
     numbers = [column for column, cell in enumerate(last) if _is_number(cell)]
     labels = [cell for cell in last if isinstance(cell, str) and cell.casefold() not in MISSING]
     usual = max(sum(isinstance(cell, str) and cell.casefold() not in MISSING for cell in row) for row in above)
     is_labelled = any(label.strip(" :").casefold() in TOTALS for label in labels)
-    if not numbers or not (is_labelled or len(labels) < usual):
+    if not numbers or not (is_labelled or (len(labels) < usual and len(above) >= MIN_ROWS)):
         return rows
     sums_hold = all(_is_sum(last[column], [row[column] for row in above]) for column in numbers)
     if sums_hold and any(last[column] for column in numbers):

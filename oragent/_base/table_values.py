@@ -17,6 +17,8 @@ class Table:
         rows: Cells by row, each as long as the header; None for a missing number.
         notes: Steps by which the table was read, one sentence each.
         key: Columns of the primary key of a database; empty if there is none.
+        units: Unit of the numbers of each column, empty without one; "%" for percent, which are read as fractions.
+        lines: Line of each row in the file; empty for a file without lines.
     """
 
     name: str
@@ -24,3 +26,5 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError, TableError
+from oragent._base.table_values import Table
 from oragent._base.text_format import escape_text
 from oragent.sandbox.table_reader import ENDINGS, read_tables
 
@@ -58,10 +59,20 @@ class DataFile:
     Attributes:
         values: Parameters by name. A table is a list with one object for each row.
         notes: Steps of reading the tables, each with the name of its table.
+        tables: The tables as read, by name; empty for JSON.
     """
 
     values: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    @property
+    def units(self) -> dict[str, dict[str, str]]:
+        """Units of the columns that have one, by table and column."""
+        return {
+            name: {head: unit for head, unit in zip(table.header, table.units, strict=False) if unit}
+            for name, table in self.tables.items()
+        }
 
 
 def read_data(path: Path) -> DataFile:
@@ -84,11 +95,11 @@ def read_data(path: Path) -> DataFile:
         raise ProblemError(f"{show_path(path)}: {problem}") from None
     values: dict[str, Any] = {}
     notes = []
-    for table in tables:
-        name = table.name or path.stem
+    by_name = {table.name or path.stem: table for table in tables}
+    for name, table in by_name.items():
         values[name] = [dict(zip(table.header, row, strict=True)) for row in table.rows]
         notes += [f"{escape_text(name)}: {escape_text(note)}" for note in table.notes]
-    return DataFile(values, tuple(notes))
+    return DataFile(values, tuple(notes), by_name)
 
 
 def describe_data(data: Mapping[str, Any], notes: Sequence[str] = ()) -> str:

@@ -110,6 +110,7 @@ def read_request(folder: Path) -> FormulationRequest:
             ),
             plain["background"],
             tuple(plain["notes"]),
+            plain.get("units", {}),
         )
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
         return FormulationRequest(
@@ -224,6 +225,7 @@ def _plain_request(request: FormulationRequest) -> dict[str, Any]:
         "name": request.problem.name,
         "background": request.problem.background,
         "notes": list(request.problem.notes),
+        "units": request.problem.units,
         "interface": asdict(request.problem.interface),
         "options": options,
         "runtime": dump_settings(request.runtime),

@@ -139,6 +139,7 @@ class ProblemText:
         data: Parameters by name, as plain lists, dicts, texts and numbers.
         background: Background knowledge for the reader of the text; may be empty.
         notes: Steps of reading the tables of the data.
+        units: Units of the columns of the tables, by table and column.
 
     Raises:
         ProblemError: The text is empty, or text or data exceed their limits.
@@ -150,6 +151,7 @@ class ProblemText:
     interface: ProgramInterface = DEFAULT
     background: str = ""
     notes: tuple[str, ...] = ()
+    units: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -178,13 +180,15 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
     """
     values: dict[str, Any] = {}
     notes: list[str] = []
+    units: dict[str, Mapping[str, str]] = {}
     for data_path in data:
         file = read_data(data_path)
         notes += file.notes
+        units |= file.units
         for name, value in file.values.items():
             if name in values:
                 raise ProblemError(f"{show_path(data_path)}: {name!r} is in another data file too: rename one of them")
             values[name] = value
     text = read_text(path, "a problem in words")
     description = DEFAULT if interface is None else read_interface(interface)
-    return ProblemText(path.stem, text, values, description, notes=tuple(notes))
+    return ProblemText(path.stem, text, values, description, notes=tuple(notes), units=units)

@@ -26,6 +26,7 @@ from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
+from oragent.formulate.table_fitting import TableReading, fit_table, fit_value, is_table
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import finished_results
 from oragent.llm.model_settings import RuntimeSettings
@@ -61,21 +62,13 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **chan
 
     Raises:
         ConfigError: No data file is given, or the formulation has no data of that name.
+        ProblemError: New data do not fit the reading of the earlier data.
         StoreError: The formulation has not finished or has no program.
     """
     request, old = read_request(folder), _read_old(folder)
-    data, notes = dict(request.problem.data), list[str]()
-    for path in paths:
-        file = read_data(path)
-        notes += file.notes
-        for name, value in file.values.items():
-            if name not in old.data:
-                names = ", ".join(old.data) or "none: the figures are in the text"
-                raise ConfigError(f"{show_path(path)}: the formulation has no data {name!r}; it has {names}")
-            data[name] = value
     if not paths:
         raise ConfigError("rerun needs new data: add --data FILE")
-    problem = replace(request.problem, data=data, notes=tuple(notes))
+    problem = _fit_data(request.problem, old.data, paths)
     changed: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     options = replace(request.options, metamorphic=False, review=False, **changed)
     new_request = FormulationRequest(problem, options, RuntimeSettings(), request.tolerance, "rerun")
@@ -93,6 +86,31 @@ def rerun_formulation(folder: Path, paths: Sequence[Path], outputs: Path, **chan
     moved = _compare_values(old, outcome.result)
     replace_file(opened[0] / "changes.csv", _changes_text(moved))
     return Rerun(opened[0], new_request, outcome, old, moved)
+
+
+def _fit_data(problem: ProblemText, data: Mapping[str, Any], paths: Sequence[Path]) -> ProblemText:
+    """Return the problem with the data of files, read as the earlier data were.
+
+    Args:
+        problem: Problem of the formulation.
+        data: Data that its program got.
+        paths: The new files.
+    """
+    values, notes = dict(problem.data), list[str]()
+    for path in paths:
+        file, where = read_data(path), show_path(path)
+        notes += file.notes
+        for name, value in file.values.items():
+            if name not in data:
+                names = ", ".join(data) or "none: the figures are in the text"
+                raise ConfigError(f"{where}: the formulation has no data {name!r}; it has {names}")
+            if is_table(data[name]) and (is_table(value) or name in file.tables):
+                reading = TableReading(data[name], problem.units.get(name, {}))
+                values[name], left_out = fit_table(where, name, reading, value, file.tables.get(name))
+                notes += left_out
+            else:
+                values[name] = fit_value(where, name, data[name], value)
+    return replace(problem, data=values, notes=tuple(notes))
 
 
 def _read_old(folder: Path) -> FormulationResult:

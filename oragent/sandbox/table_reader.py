@@ -38,11 +38,13 @@ def read_tables(path: Path) -> tuple[Table, ...]:
     plain = json.loads(read_in_child("oragent._base.table_files:tables_as_json", content, form, TableError))
     return tuple(
         Table(
-            table["name"],
-            tuple(table["header"]),
-            tuple(map(tuple, table["rows"])),
-            tuple(table["notes"]),
-            tuple(table["key"]),
+            name=table["name"],
+            header=tuple(table["header"]),
+            rows=tuple(map(tuple, table["rows"])),
+            notes=tuple(table["notes"]),
+            key=tuple(table["key"]),
+            units=tuple(table["units"]),
+            lines=tuple(table["lines"]),
         )
         for table in plain
     )

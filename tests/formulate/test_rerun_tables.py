@@ -1,0 +1,261 @@
+"""Changed tables of a finished formulation: the right plan by linear programming, or a refusal that names the cell."""
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from scipy.optimize import linprog
+
+from oragent._base.errors import ProblemError
+from oragent.formulate.command import formulate_file
+from oragent.formulate.data import read_data
+from oragent.formulate.options import FormulateCommand
+from oragent.formulate.rerun import rerun_formulation
+from oragent.formulate.table_fitting import TableReading, fit_table, fit_value
+from oragent.formulate.verdicts import Verdict
+from oragent.llm.callable import Scripted
+
+TEXT = """A dairy makes cheese in each month of the table. A month makes at most 120 kg. Cheese may be stored for later
+months at 0.50 EUR per kg and month. The demand of each month is met. Costs of making and storing are as low as possible.
+"""
+PROGRAM = """
+import pulp
+
+def solve(data):
+    rows = sorted(data["months"], key=lambda row: row["ready"])
+    problem = pulp.LpProblem("dairy", pulp.LpMinimize)
+    names = [row["month"] for row in rows]
+    make = pulp.LpVariable.dicts("make", names, lowBound=0, upBound=120)
+    store = pulp.LpVariable.dicts("store", names, lowBound=0)
+    problem += pulp.lpSum(row["cost"] * make[row["month"]] + 0.5 * store[row["month"]] for row in rows)
+    before = 0
+    for row in rows:
+        name = row["month"]
+        problem += before + make[name] - store[name] == row["demand"], f"balance_{name}"
+        before = store[name]
+    problem.solve()
+    return {"objective_value": pulp.value(problem.objective), "optimized_vars": {"make": make, "store": store}}
+"""
+CHECKER = """
+def checks(values, data):
+    make, store, before, cost = values["make"], values["store"], 0, 0
+    for row in sorted(data["months"], key=lambda row: row["ready"]):
+        name = row["month"]
+        yield f"most {name}", make[name], "<=", 120, "A month makes at most 120 kg"
+        yield f"demand {name}", before + make[name] - store[name], "==", row["demand"], "The demand of each month is met"
+        before = store[name]
+        cost = cost + row["cost"] * make[name] + 0.5 * store[name]
+    yield "cost", cost, "minimize", 0, "as low as possible"
+"""
+HEADER = ["month", "ready", "demand", "cost"]
+ROWS = [
+    ["Jan", "2026-01-31", 60, 4.5],
+    ["Feb", "2026-02-28", 90, 5.25],
+    ["Mar", "2026-03-31", 170, 6.0],
+    ["Apr", "2026-04-30", 100, 4.75],
+]
+MORE = [*ROWS, ["May", "2026-05-31", 110, 5.5]]
+Table = list[list[object]]
+
+
+def csv_text(rows: Table, separator: str = ",", mark: str = ".") -> bytes:
+    lines = (
+        separator.join(str(cell).replace(".", mark) if isinstance(cell, float) else str(cell) for cell in row)
+        for row in rows
+    )
+    return ("\n".join(lines) + "\n").encode()
+
+
+def workbook(rows: Table, *merged: str) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append([None if cell == "" else cell for cell in row])
+    for cells in merged:
+        book.active.merge_cells(cells)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def best_cost(rows: Table) -> float:
+    """Least cost by linear programming in amounts made and stored."""
+    count = len(rows)
+    balance = [[float(at == row) for at in range(count)] + [(at == row - 1) - float(at == row) for at in range(count)]
+               for row in range(count)]  # fmt: skip
+    prices = [float(row[3]) for row in rows] + [0.5] * count
+    bounds = [(0, 120)] * count + [(0, None)] * count
+    return linprog(prices, A_eq=balance, b_eq=[row[2] for row in rows], bounds=bounds).fun
+
+
+def total(rows: Table) -> list[object]:
+    return ["TOTAL", "", sum(row[2] for row in rows), sum(row[3] for row in rows)]
+
+
+def reordered(rows: Table) -> Table:
+    return [[row[at] for at in (3, 0, 2, 1)] for row in rows]
+
+
+def changed(at: int, column: int, cell: object, rows: Table = MORE) -> Table:
+    """The table with another cell, at a line of the file."""
+    table = [HEADER, *(list(row) for row in rows)]
+    table[at - 1][column] = cell
+    return table
+
+
+@pytest.fixture(scope="module")
+def dairy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the finished formulation."""
+    folder = tmp_path_factory.mktemp("dairy")
+    (folder / "dairy.md").write_text(TEXT)
+    (folder / "months.csv").write_bytes(csv_text([HEADER, *ROWS]))
+
+    def reply(request, number: int) -> str:
+        return f"```python\n{CHECKER if request.role == 'counterfactual' else PROGRAM}\n```"
+
+    command = FormulateCommand(
+        folder / "dairy.md", folder / "out", (folder / "months.csv",), options={"metamorphic": False}
+    )
+    assert formulate_file(command, Console(file=io.StringIO()), Scripted(reply)) == 0
+    (finished,) = (folder / "out" / "dairy").iterdir()
+    return finished
+
+
+RIGHT: dict[str, tuple[str, Callable[[], bytes], Table]] = {
+    "new rows": ("csv", lambda: csv_text([HEADER, *MORE]), MORE),
+    "row of totals": ("csv", lambda: csv_text([HEADER, *MORE, total(MORE)]), MORE),
+    "total of two rows": ("csv", lambda: csv_text([HEADER, *ROWS[:2], total(ROWS[:2])]), ROWS[:2]),
+    "reordered": ("csv", lambda: csv_text(reordered([HEADER, *MORE])), MORE),
+    "remarks": ("csv", lambda: csv_text([[*HEADER, "remark"], *([*row, f"by hand {row[0]}"] for row in MORE)]), MORE),
+    "decimal commas": ("csv", lambda: csv_text([HEADER, *MORE], ";", ","), MORE),
+    "merged title": ("xlsx", lambda: workbook([["Plan 2026", "", "", ""], HEADER, *MORE], "A1:D1"), MORE),
+    "merged header": ("xlsx", lambda: workbook([HEADER, HEADER, *MORE], "A1:A2", "B1:B2", "C1:C2", "D1:D2"), MORE),
+}
+
+
+FAST = ("row of totals", "merged header")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in RIGHT])
+def test_the_plan_of_a_changed_table_is_the_best_one(dairy: Path, tmp_path: Path, name: str) -> None:
+    form, content, rows = RIGHT[name]
+    path = tmp_path / f"months.{form}"
+    path.write_bytes(content())
+    rerun = rerun_formulation(dairy, [path], tmp_path / "out")
+    assert rerun.outcome.result is not None
+    assert rerun.outcome.result.judgement.verdict is Verdict.CHECKED
+    assert rerun.outcome.result.objective == pytest.approx(best_cost(rows))
+
+
+REFUSED: dict[str, tuple[str, Callable[[], bytes], int | None, str]] = {
+    "total that is no sum": ("csv", lambda: csv_text([HEADER, *MORE, ["TOTAL", "", 530, 5.2]]), 7, "month"),
+    "renamed column": ("csv", lambda: csv_text([[*HEADER[:2], "need", "cost"], *MORE]), None, "demand"),
+    "figures of another year": ("csv", lambda: csv_text([[*HEADER, "demand 2027"], *([*row, 7] for row in MORE)]), 2, "demand 2027"),
+    "other dates": ("csv", lambda: csv_text(changed(4, 1, "31.03.2026")), 4, "ready"),
+    "empty cell": ("csv", lambda: csv_text(changed(5, 2, "")), 5, "demand"),
+    "empty label": ("csv", lambda: csv_text(changed(5, 0, "")), 5, "month"),
+    "duplicated key": ("csv", lambda: csv_text(changed(6, 0, "Jan")), 6, "month"),
+    "text in a number column": ("csv", lambda: csv_text(changed(3, 2, "about 90")), 3, "demand"),
+    "percent": ("csv", lambda: csv_text([HEADER, *([*row[:3], f"{row[3]} %"] for row in MORE)]), None, "cost"),
+    "other group of columns": ("xlsx", lambda: workbook(
+        [["month", "ready", "north", ""], ["", "", "demand", "cost"], *MORE], "A1:A2", "B1:B2", "C1:D1"), None, "demand"),
+    "unit that was not there": ("csv", lambda: csv_text([HEADER, ["", "", "t", "EUR/t"], *MORE]), None, "demand"),
+    "unit below a merged header": (
+        "xlsx", lambda: workbook([HEADER, ["", "", "t", "EUR/t"], *MORE], "A1:A2", "B1:B2"), None, "demand"),
+    "mean below": ("csv", lambda: csv_text([HEADER, *MORE, ["Average", "", 106, 5.2]]), 7, "month"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_table_that_does_not_fit_is_refused_with_the_cell(dairy: Path, tmp_path: Path, name: str) -> None:
+    form, content, line, column = REFUSED[name]
+    path = tmp_path / f"months.{form}"
+    path.write_bytes(content())
+    with pytest.raises(ProblemError) as caught:
+        rerun_formulation(dairy, [path], tmp_path / "out")
+    text = str(caught.value)
+    match = re.search(r"months\.\w+(?:, line (\d+))?, column '([^']*)'", text)
+    assert match is not None, text
+    assert (match[1] and int(match[1]), match[2]) == (line, column)
+    assert "\n" not in text
+    assert not (tmp_path / "out").exists()
+
+
+def fit(folder: Path, old: str, new: str) -> list[dict[str, object]]:
+    """Rows of a new file, fitted to the reading of an old one."""
+    files = []
+    for name, text in (("old", old), ("new", new)):
+        (folder / name).mkdir()
+        (folder / name / "t.csv").write_text(text)
+        files.append(read_data(folder / name / "t.csv"))
+    reading = TableReading(files[0].values["t"], files[0].units["t"])
+    return fit_table("t.csv", "t", reading, files[1].values["t"], files[1].tables["t"])[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rows"),
+    [
+        ("a,b\nx,1\ny,2\n", "b,a\n3,z\n", [{"a": "z", "b": 3}]),
+        # identifiers stay texts, and a gap stays a gap
+        ("a,b\nS,1\nM,2\n", "a,b\n36,1\n38,2\n", [{"a": "36", "b": 1}, {"a": "38", "b": 2}]),
+        ("a,b\nx,1\ny,\n", "a,b\nz,\n,3\n", None),
+        ("a,b\nx,1\ny,\n", "a,b\nz,\nw,3\n", [{"a": "z", "b": None}, {"a": "w", "b": 3}]),
+        ("a,b\nx,5 %\ny,7 %\n", "a,b\nx,6 %\n", [{"a": "x", "b": 0.06}]),
+        ("a,b\nx,5 %\ny,7 %\n", "a,b\nx,6\n", None),
+        ("a,b\nx,5 kg\ny,7 kg\n", "a,b\nx,6\n", [{"a": "x", "b": 6}]),
+        ("a,b\nx,5 kg\ny,7 kg\n", "a,b\nx,6 g\n", None),
+        ("a,b\nx,5 €\ny,7 €\n", "a,b\nx,6 EUR\n", [{"a": "x", "b": 6}]),
+        ("a,b\n,kg\nx,5\ny,7\n", "a,b\n[-],[kg]\nx,6\ny,7\n", [{"a": "x", "b": 6}, {"a": "y", "b": 7}]),
+        ("a,b\n,%\nx,5\ny,7\n", "a,b\nx,6 %\n", [{"a": "x", "b": 0.06}]),
+        ("a,b\n,kg\nx,5\ny,7\n", "a,b\n[-],[t]\nx,5\ny,7\n", None),
+        # a row named like a total that was there before
+        ("a,b\nx,1\nTotal,7\n", "a,b\nx,1\nTotal,9\n", [{"a": "x", "b": 1}, {"a": "Total", "b": 9}]),
+        ("a,b\nx,950\ny,2300\n", "a,b\nx,1.950\ny,2.300\n", None),
+        ("a,b\nx,950\ny,2300\n", "a,b\nx,950.5\ny,2300\n", [{"a": "x", "b": 950.5}, {"a": "y", "b": 2300}]),
+        # the key is the pair
+        ("f,t,c\nx,y,1\nx,z,1\ny,z,1\n", "f,t,c\nx,y,1\ny,y,2\n", [{"f": "x", "t": "y", "c": 1}, {"f": "y", "t": "y", "c": 2}]),
+        ("f,t,c\nx,y,1\nx,z,1\ny,z,1\n", "f,t,c\nx,y,1\nx,y,2\n", None),
+        ("a,b\nx,08:00\ny,09:30\n", "a,b\nx,10:15\n", [{"a": "x", "b": "10:15"}]),
+        ("a,b\nx,08:00\ny,09:30\n", "a,b\nx,10\n", None),
+        ("a,Mon,Tue\nx,yes,no\ny,no,no\n", "a,Mon,Tue,Wed\nx,yes,no,yes\n", None),
+    ],
+)  # fmt: skip
+def test_types_units_and_keys_of_the_earlier_reading(tmp_path: Path, old: str, new: str, rows: list | None) -> None:
+    if rows is None:
+        with pytest.raises(ProblemError):
+            fit(tmp_path, old, new)
+    else:
+        assert fit(tmp_path, old, new) == rows
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        (3, 4.5, True),
+        (3, "4", False),
+        (3, None, False),
+        ({"x": 1, "y": 2}, {"x": 1, "z": 3}, True),
+        ({"x": 1, "y": 2}, {"x": 1, "z": "3"}, False),
+        ([1, 2], [1, 2, 3.5], True),
+        ([1, 2], [1, None], False),
+        ([1, 2], {"a": 1}, False),
+        ({"x": {"a": 1, "b": "t"}}, {"x": {"a": 2, "b": "u"}}, True),
+        ({"x": {"a": 1, "b": "t"}}, {"x": {"a": "2", "b": "u"}}, False),
+    ],
+)
+def test_values_of_json_keep_their_kind(old: object, new: object, fits: bool) -> None:
+    if fits:
+        assert fit_value("f.json", "v", old, new) == new
+    else:
+        with pytest.raises(ProblemError):
+            fit_value("f.json", "v", old, new)
+
+
+def test_rows_of_json_are_named_by_their_number() -> None:
+    reading = TableReading([{"a": "x", "b": 1}, {"a": "y", "b": 2}], {})
+    assert fit_table("f.json", "t", reading, [{"b": 3, "a": "z"}], None) == ([{"a": "z", "b": 3}], [])
+    with pytest.raises(ProblemError, match="row 2 of 't', column 'b'"):
+        fit_table("f.json", "t", reading, [{"a": "z", "b": 3}, {"a": "w"}], None)
