@@ -183,6 +183,9 @@ COMMANDS = (
         "settings", OTHERS, "machine", "settings", "Print every setting with its default, as a file for --config."
     ),
     CommandEntry(
+        "prompts", OTHERS, "machine", "prompts", "List the prompts of searches, print one, or copy all to change them."
+    ),
+    CommandEntry(
         "study",
         OTHERS,
         "experiments",

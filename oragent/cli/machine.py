@@ -1,9 +1,11 @@
-"""Commands about this machine and this installation: ``doctor`` and ``settings``."""
+"""Commands about this machine and this installation: ``doctor``, ``settings`` and ``prompts``."""
 
 import asyncio
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
 from typing import Annotated
 
 import typer
@@ -13,6 +15,8 @@ from rich.table import Table
 
 from oragent._base import package_data
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
+from oragent._base.errors import ConfigError
+from oragent._base.prompt_templates import SUFFIX, split_style
 from oragent._base.publishing import publish_result
 from oragent._base.settings import dump_settings
 from oragent.cli.options import console, print_text
@@ -24,6 +28,7 @@ from oragent.evaluation.problem import Problem, evaluation_root, find_problem, f
 from oragent.sandbox.confined_command import can_restrict_ports, explain_unconfined
 from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
 from oragent.search.config import read_config
+from oragent.search.run_context import PROMPTS
 
 # A problem of the package without further requirements, which is evaluated as a test.
 PROBLEM = "bpp_online"
@@ -168,3 +173,30 @@ def settings() -> None:
     """Print every setting with its default, as a file for --config."""
     publish_result(dump_settings(read_config(None)))
     print_text((package_data.shipped_root() / "configs" / "default.yaml").read_text(encoding="utf-8").rstrip())
+
+
+def prompts(
+    name: Annotated[str, typer.Argument(help="Prompt to print, such as reevo_mutation (default: list all).")] = "",
+    out: Annotated[Path | None, typer.Option(help="New folder for copies, to be named by prompts=DIR.")] = None,
+) -> None:
+    """List the prompts of searches, print one, or copy all to change them."""
+    names = PROMPTS.list_names()
+    if name and name not in names:
+        raise ConfigError(f"there is no prompt {name!r}: 'oragent prompts' lists all")
+    shown = [name] if name else names
+    texts = {each: PROMPTS.read(*split_style(each)).template for each in shown}
+    publish_result({"prompts": texts})
+    if out is not None:
+        try:
+            out.mkdir(parents=True)
+        except OSError as problem:
+            raise ConfigError(f"--out {out}: expected a new folder ({problem.strerror})") from None
+        for each, text in texts.items():
+            (out / f"{each}{SUFFIX}").write_text(text, encoding="utf-8")
+        console.print(f"copied {len(texts)} prompts to {escape(str(out))}", soft_wrap=True)
+    elif name:
+        print_text(texts[name].rstrip())
+    else:
+        for each in names:
+            fields = " ".join(f"${field}" for field in sorted(Template(texts[each]).get_identifiers()))
+            console.print(f"{each}  {fields}", highlight=False, soft_wrap=True)

@@ -135,6 +135,7 @@ class Config:
         device: Where networks compute: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``. A run keeps its device.
         protocol: Study whose instances are scored, such as ``oragent``; None: the evaluator's default.
         problem_size: Score this size only; None: all sizes.
+        prompts: Folder of prompts (``NAME.txt``) in place of those that ``oragent prompts`` lists; None: those.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
         archive: Settings of the archive.
@@ -156,6 +157,7 @@ class Config:
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     protocol: Annotated[str, MinLen(1)] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None
+    prompts: str | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)

@@ -18,6 +18,7 @@ from oragent import __version__
 from oragent._base import files, package_data
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.files import LockHeld, expect_no_links, hold_lock, network_file_system, refuse_link
+from oragent._base.prompt_templates import SUFFIX
 from oragent._base.racing import displayed_metrics
 from oragent._base.safe_load import load_yaml
 from oragent._base.settings import dump_settings
@@ -30,6 +31,7 @@ from oragent.search.candidate import Elite
 from oragent.search.checks import expect_trust, remember_demands
 from oragent.search.config import Config, build_config
 from oragent.search.network_storage import COPY_S, keep_copying, local_copy
+from oragent.search.run_context import PROMPTS
 from oragent.search.store import LOCK, Store, is_blank
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
@@ -40,6 +42,8 @@ HEAD_LINE = re.compile(r"(?:#|//) (?P<problem>[\w.-]{1,100}): ")
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
 # Name of the copy of a user's strategy file.
 STRATEGY_FILE = "strategy.py"
+# Name of the folder with copies of a user's prompts.
+PROMPTS_FOLDER = "prompts"
 CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "model", "models", "ensemble")
 
 
@@ -339,12 +343,22 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
 
 
 def _with_own_copy(config: Config, path: Path) -> Config:
-    if not config.strategy.file:
-        return config
-    copy = path / STRATEGY_FILE
-    if not copy.is_file():
-        files.replace_file(copy, files.read_argument(Path(config.strategy.file), "a strategy"))
-    return replace(config, strategy=replace(config.strategy, file=str(copy)))
+    """Return the configuration with the run's copies of a strategy and of prompts; missing copies are made."""
+    if config.strategy.file:
+        copy = path / STRATEGY_FILE
+        if not copy.is_file():
+            files.replace_file(copy, files.read_argument(Path(config.strategy.file), "a strategy"))
+        config = replace(config, strategy=replace(config.strategy, file=str(copy)))
+    if config.prompts:
+        copy = path / PROMPTS_FOLDER
+        if not copy.is_dir():
+            given = Path(config.prompts)
+            names = PROMPTS.read_own(given)
+            copy.mkdir()
+            for name in names:
+                files.replace_file(copy / f"{name}{SUFFIX}", files.read_argument(given / f"{name}{SUFFIX}", "a prompt"))
+        config = replace(config, prompts=str(copy))
+    return config
 
 
 def _make_unique_folder(parent: Path, stem: str) -> Path:
@@ -364,6 +378,8 @@ def _write_config(run: RunFolder) -> None:
     if settings["strategy"]["file"]:
         # The configuration has the name of the copy without a folder, because the folder may be moved.
         settings["strategy"]["file"] = STRATEGY_FILE
+    if settings["prompts"]:
+        settings["prompts"] = PROMPTS_FOLDER
     tree = {
         "format": FORMAT,
         "oragent": __version__,

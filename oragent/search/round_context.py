@@ -25,7 +25,7 @@ from oragent.search.evaluation_key import ended_race_text, screened_text
 from oragent.search.events import EventKind
 from oragent.search.journal import Moment
 from oragent.search.round_experiments import RoundExperiments
-from oragent.search.run_context import RunContext, choose_style
+from oragent.search.run_context import PROMPTS, RunContext, choose_style
 from oragent.search.scoring import Gate, ScoredProgram, Seen
 from oragent.search.store import RoundNote
 
@@ -164,6 +164,10 @@ class RoundContext:
         """Wording of the round's prompts: ``small`` or ``strong``."""
         shown = self.context.marks
         return choose_style(self.settings.model, shown[min(self.horizon + 1, len(shown) - 1)])
+
+    def fill_template(self, template: str, style: str = "", /, **values: object) -> str:
+        """Fill a template of the package or, in its place, of the user, by its name, as `PromptFolder.fill` does."""
+        return PROMPTS.fill(template, style, self.context.own_templates, **values)
 
     def temperature(self, role: str) -> float | None:
         """Return the sampling temperature of a role in the strategy's settings; None: the model's own."""

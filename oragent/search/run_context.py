@@ -4,10 +4,13 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, OragentError
+from oragent._base.prompt_templates import PromptFolder
 from oragent._base.protocol import Status
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
@@ -31,6 +34,8 @@ MIN_STYLE_PROGRAMS = 6
 USABLE, SCORED = 0.85, 0.6
 
 
+# Templates of the prompts of searches.
+PROMPTS = PromptFolder("oragent.search")
 T = TypeVar("T")
 
 
@@ -127,6 +132,11 @@ class RunContext:
     replace_model: Callable[[Model], Model] = lambda model: model
     # Function that is called with the kind, round and values of each event.
     emit: Callable[[EventKind, int, Mapping[str, object]], None] = lambda kind, number, data: None
+
+    @cached_property
+    def own_templates(self) -> Mapping[str, str]:
+        """Templates of prompts from the folder of the user, by name."""
+        return PROMPTS.read_own(Path(self.settings.prompts)) if self.settings.prompts else {}
 
     def problem_in(self, number: int) -> Problem:
         """Return the problem for the prompts of a round, with the hints that a user gave before the round began."""

@@ -3,7 +3,7 @@
 import pytest
 
 from oragent.search.candidate import Elite
-from oragent.search.prompting.prompt_templates import fill_template, system_prompt
+from oragent.search.prompting.prompt_templates import system_prompt
 from oragent.search.strategies.operators import MAX_THOUGHT_WORDS, read_prose, read_thought, write_prompt
 from tests.search.test_funsearch import opened, record
 
@@ -42,7 +42,7 @@ def test_every_operator_asks_for_the_signature_and_says_what_is_better(begun, op
         Elite(id="0.0", source="def guess(x):\n    return 1\n", score=9.0, features=None, metrics={"value": 1})
     ] * (operator != "i1")
     prompt = write_prompt(
-        run, fill_template(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."}
+        run, run.fill_template(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."}
     )
     assert "`def guess(x):`" in prompt
     assert "between braces" in prompt

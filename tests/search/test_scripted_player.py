@@ -10,7 +10,7 @@ import pytest
 from oragent._base.errors import ReplyError
 from oragent.llm.model import Message, Model, Reply, Request
 from oragent.programs.replies import extract_code, extract_json
-from oragent.search.prompting.prompt_templates import fill_template
+from oragent.search.run_context import PROMPTS
 from oragent.search.strategies.scripted import count_parts, make_player
 
 PARENT = "import numpy as np\n\n\ndef heuristics(distances):\n    return 0.5 / (distances + 1e-9) ** 2.0\n"
@@ -142,6 +142,6 @@ def test_programs_are_bred_by_what_is_given_with_what_the_prompt_quotes() -> Non
 @pytest.mark.parametrize("action", ["opening", "idea", "edit", "crossover", "restart"])
 @pytest.mark.parametrize(("amount", "count"), [("up to 4 programs", 4), ("one program", 1)])
 def test_it_writes_as_many_programs_as_a_prompt_wants(action: str, amount: str, count: int) -> None:
-    prompt = fill_template(f"or_agent_wave_{action}", "strong", amount=amount)
+    prompt = PROMPTS.fill(f"or_agent_wave_{action}", "strong", amount=amount)
     assert count_parts(f"{prompt}\n\nPROGRAM: its title, a few words") == count
     assert count_parts(prompt) == 0

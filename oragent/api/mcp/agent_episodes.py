@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from oragent._base.errors import OragentError, SearchFinished
 from oragent._base.files import replace_file
@@ -27,7 +28,7 @@ from oragent.search.config import Config
 from oragent.search.engine import Engine
 from oragent.search.events import EventKind, Progress, RunEvent
 from oragent.search.folder import RunFolder
-from oragent.search.prompting.prompt_templates import fill_template
+from oragent.search.run_context import PROMPTS
 from oragent.search.store import Store
 from oragent.search.strategies.agent import AGENT, EPISODE, CodingAgentSettings, EpisodeEnd, check_command, parse_end
 from oragent.search.strategies.agent import STRATEGY as AGENT_STRATEGY
@@ -184,8 +185,11 @@ class AgentEpisodes(SubmissionQueue):
         assert self._place is not None
         problem, bound = self._run.folder.problem, self._run.folder.config.budget.evaluations
         remaining = "as many as you need" if bound is None else str(max(0, bound - self._run.state.spent.evaluations))
-        return fill_template(
+        folder = self._run.folder.config.prompts
+        return PROMPTS.fill(
             AGENT,
+            "",
+            PROMPTS.read_own(Path(folder)) if folder else None,
             title=problem.about.title,
             description=problem.brief,
             signature=problem.signature.shown,

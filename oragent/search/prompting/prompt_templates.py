@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from oragent._base.prompt_templates import PromptFolder
 from oragent._base.protocol import COMPILE_S, Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.problem import LimitSettings, Problem
@@ -36,8 +35,6 @@ IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_
 # A size is shown as the slowest if it takes at least this share of the time.
 MIN_DOMINANT_SHARE = 0.5
 
-
-fill_template = PromptFolder("oragent.search").fill
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 # A program with this multiple of the seed's nodes counts as far from the seed.
 LEFT_BEHIND = 3.0
@@ -139,7 +136,7 @@ def bin_names(run: RoundContext) -> list[str]:
 
 def edits_request(run: RoundContext, base: str, first_line: str = "") -> str:
     """Ask for edits of a program that the prompt shows; the example edits its last line or another one."""
-    return "\n\n" + fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
+    return "\n\n" + run.fill_template("answer_edits", run.style, line=first_line or base.rstrip().split("\n")[-1])
 
 
 def bin_meanings(run: RoundContext) -> str:
@@ -159,7 +156,7 @@ def task_messages(run: RoundContext, text: str) -> list[Message]:
 def system_prompt(run: RoundContext) -> Message:
     """Return the message about the problem: description, direction, signature, arguments and time limits."""
     about = run.problem.about
-    text = fill_template(
+    text = run.fill_template(
         "task",
         description=run.problem.brief,
         better=about.direction.comparative,

@@ -25,7 +25,7 @@ from oragent.programs.blocks import fence_text, language_tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.programs import as_published
-from oragent.search.prompting.prompt_templates import edits_request, fill_template, program_request, task_messages
+from oragent.search.prompting.prompt_templates import edits_request, program_request, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import (
@@ -119,7 +119,7 @@ async def _write_draft(run: RoundContext, parents: Sequence[Committed]) -> tuple
     """
     shown = [Elite.of(parent) for parent in parents]
     prompt = write_prompt(
-        run, fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)
+        run, run.fill_template("ael_crossover", run.style), shown, "answer_thought", recall_thoughts(run, parents)
     )
     read, complain = partial(read_program, run, base=shown[-1].source), partial(repair_request, run)
     answer = await ask_and_read(run, "ael_crossover", task_messages(run, prompt), read, complain)
@@ -133,8 +133,8 @@ async def _mutate_program(run: RoundContext, source: str, words: str, ancestors:
     description = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{description}{fence_text(source.strip(), language_tag(source))}"
     changes = "" if as_published(run) else edits_request(run, source)
-    answer = fill_template("answer_thought", run.style, **program_request(run), edits=changes)
-    prompt = compose_prompt(run, fill_template("ael_mutation", run.style), [shown], answer)
+    answer = run.fill_template("answer_thought", run.style, **program_request(run), edits=changes)
+    prompt = compose_prompt(run, run.fill_template("ael_mutation", run.style), [shown], answer)
     candidate = await ask_for_program(run, "ael_mutation", task_messages(run, prompt), ancestors, base=source)
     thoughts = map(read_thought, (reply.text for reply in reversed(run.replies)))
     remember_thought(run, candidate, next(filter(None, thoughts), ""))

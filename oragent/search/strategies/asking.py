@@ -12,7 +12,7 @@ from oragent.programs.blocks import NEAREST
 from oragent.programs.inspection import fit_to_frame, inspect_program
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
-from oragent.search.prompting.prompt_templates import fill_template, program_request
+from oragent.search.prompting.prompt_templates import program_request
 from oragent.search.round_context import RoundContext
 from oragent.search.run_end import holds_code
 from oragent.search.scoring import Gate
@@ -81,7 +81,7 @@ async def ask_for_program(
 
 def repair_request(run: RoundContext, problem: str) -> str:
     """Write a prompt to repair a reply without a usable program. If edits did not match, quote the nearest lines."""
-    return fill_template(
+    return run.fill_template(
         "repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **program_request(run)
     )
 

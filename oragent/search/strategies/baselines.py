@@ -17,7 +17,7 @@ instead of a generation.
 
 from oragent.search.config import Blocks
 from oragent.search.genetics.variation import vary_unit
-from oragent.search.prompting.prompt_templates import fill_template, task_messages
+from oragent.search.prompting.prompt_templates import task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import draw_parents
 from oragent.search.strategies.asking import ask_for_program
@@ -37,7 +37,7 @@ async def improve_best(run: RoundContext) -> None:
     """Ask for a better version of the best program so far, and score it."""
     best = run.archive.best
     shown = [best] if best is not None else []
-    prompt = write_prompt(run, fill_template("hill_climb", run.style), shown, "answer_code")
+    prompt = write_prompt(run, run.fill_template("hill_climb", run.style), shown, "answer_code")
     await ask_for_program(run, "code", task_messages(run, prompt), shown)
 
 

@@ -32,7 +32,6 @@ from oragent.search.prompting.prompt_templates import (
     bin_names,
     blocks_hint,
     edits_request,
-    fill_template,
     program_request,
     task_messages,
 )
@@ -130,12 +129,12 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
         run,
         "",
         programs,
-        fill_template("answer_code", run.style, **request, edits=changes),
+        run.fill_template("answer_code", run.style, **request, edits=changes),
         changed=changed,
         shown=shown,
         telling=telling,
         hint=hint,
-        fill=partial(fill_template, "funsearch", run.style, scores=scores, **request, edits=changes),
+        fill=partial(run.fill_template, "funsearch", run.style, scores=scores, **request, edits=changes),
     )
 
 

@@ -42,7 +42,7 @@ from oragent.programs.inspection import parse_tree
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.programs import Told
-from oragent.search.prompting.prompt_templates import fill_template, task_messages
+from oragent.search.prompting.prompt_templates import task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import PART, ask_for_program
@@ -220,7 +220,7 @@ async def _write_seeds(run: RoundContext) -> None:
     for _ in range(run.own.seeds):
         failure = ""
         for _ in range(run.own.tries):
-            task = fill_template("levi_seed", run.style, failure=failure)
+            task = run.fill_template("levi_seed", run.style, failure=failure)
             messages = task_messages(run, write_prompt(run, task, seeds, "answer_code", paper=Told.SCORE, anew=True))
             candidate = await ask_for_program(run, "idea", messages, [])
             if candidate.score is not None:
@@ -294,7 +294,7 @@ async def _write_advice(run: RoundContext) -> None:
     lines += [f"- {message}" for message in dict.fromkeys(failures[-5:])]
     lines.append(f"The best of all has the score {best.score:.6g}; the latest have:")
     lines.append(", ".join(f"{record.score:.6g}" for record in latest if record.score is not None) or "none")
-    messages = task_messages(run, fill_template("levi_advice", run.style, statistics="\n".join(lines)))
+    messages = task_messages(run, run.fill_template("levi_advice", run.style, statistics="\n".join(lines)))
     if words := read_prose((await run.ask("reflect", messages)).text, WORDS):
         run.note(ADVICE, words)
 
@@ -308,7 +308,7 @@ async def _ask_for_child(
     **more: str,
 ) -> Candidate:
     shown = [Elite.of(record) for record in parents]
-    task, anew = fill_template(template, run.style, **more), template == "levi_shift"
+    task, anew = run.fill_template(template, run.style, **more), template == "levi_shift"
     messages = task_messages(run, write_prompt(run, task, shown, "answer_code", paper=Told.SCORE, anew=anew))
     return await ask_for_program(run, role, messages, shown, gate=gate)
 

@@ -34,7 +34,7 @@ from oragent.llm.dialogue import PromptPart, fit_prompt
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.programs import Told, show_program, shown_figures
-from oragent.search.prompting.prompt_templates import fill_template, prompt_tokens_left, task_messages
+from oragent.search.prompting.prompt_templates import prompt_tokens_left, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records, by_rank
 from oragent.search.strategies.operators import apply_operator, read_prose, remember_thought
@@ -213,7 +213,7 @@ def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, oper
 async def _ask_thought(run: RoundContext, candidate: Candidate) -> None:
     program = show_program("The program", Elite.of(candidate), detail=shown_figures(run, Told.NONE))
     prompt = fit_prompt(
-        lambda sections: fill_template("describe", programs=sections["programs"][0]),
+        lambda sections: run.fill_template("describe", programs=sections["programs"][0]),
         [PromptPart("programs", [program], keep=1)],
         prompt_tokens_left(run),
     )

@@ -24,7 +24,7 @@ from oragent.programs.blocks import drop_thoughts, fence_text, language_tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.programs import list_figures
-from oragent.search.prompting.prompt_templates import fill_template, program_request, task_messages
+from oragent.search.prompting.prompt_templates import program_request, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read, read_program, repair_request
 from oragent.search.strategies.operators import compose_prompt
@@ -90,19 +90,19 @@ async def hold_conversation(run: RoundContext) -> None:
         result = await _perform(run, talk, call, answer.reply.call)
         talk.messages += [
             Message("assistant", answer.reply.text),
-            Message("user", _write_result(talk, result, options.calls - number)),
+            Message("user", _write_result(run, talk, result, options.calls - number)),
         ]
 
 
 def write_request(run: RoundContext) -> str:
     """Write the request: the seed heuristic, the tools, and the form of a program."""
     options: OneShotSettings = run.own
-    task = fill_template("one_shot", calls=options.calls)
+    task = run.fill_template("one_shot", calls=options.calls)
     if not options.probes:
         task = "\n".join(line for line in task.splitlines() if "PROBE" not in line)
     seed = run.problem.seed.strip()
     programs = [f"The present program:\n{fence_text(seed, language_tag(seed))}"]
-    answer = fill_template("answer_code", run.style, **program_request(run), edits="")
+    answer = run.fill_template("answer_code", run.style, **program_request(run), edits="")
     return compose_prompt(run, task, programs, answer)
 
 
@@ -146,9 +146,9 @@ def _score(candidate: Candidate) -> float:
     return candidate.score
 
 
-def _write_result(talk: ToolDialogue, result: str, left: int) -> str:
+def _write_result(run: RoundContext, talk: ToolDialogue, result: str, left: int) -> str:
     best = "none" if talk.best is None else f"{_score(talk.best):.6g}"
-    return fill_template("one_shot_result", result=result, best=best, left=left)
+    return run.fill_template("one_shot_result", result=result, best=best, left=left)
 
 
 STRATEGY = Strategy(

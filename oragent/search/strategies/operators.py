@@ -19,7 +19,6 @@ from oragent.search.prompting.prompt_templates import (
     bin_names,
     blocks_hint,
     edits_request,
-    fill_template,
     program_request,
     prompt_tokens_left,
     task_messages,
@@ -34,7 +33,6 @@ BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
 # Operators that ask for a program unlike the shown ones.
 ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}
-EVOLVE = partial(fill_template, "evolve")
 # Maximum number of words of a thought or advice in later prompts. Models may exceed the requested length.
 MAX_THOUGHT_WORDS = 80
 
@@ -57,7 +55,7 @@ async def apply_operator(
     """
     outline = "" if parents else fence_text(run.problem.outline, language_tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
-    task = fill_template(operator, run.style, outline=outline, **(more or {}))
+    task = run.fill_template(operator, run.style, outline=outline, **(more or {}))
     prompt = write_prompt(
         run, task, shown, "answer_thought", recall_thoughts(run, parents), paper, anew=operator in ANEW
     )
@@ -105,7 +103,7 @@ def write_prompt(
     ]
     heading = f"{_programs_heading(run, figures)}\n\n" if shown else ""
     changes = "" if anew or changed is None or as_published(run) else edits_request(run, changed.source)
-    wording = fill_template(answer, run.style, **program_request(run), edits=changes)
+    wording = run.fill_template(answer, run.style, **program_request(run), edits=changes)
     return compose_prompt(
         run, task, programs, wording, changed=changed, shown=shown, heading=heading, telling=telling, hint=hint
     )
@@ -122,16 +120,16 @@ def compose_prompt(
     heading: str = "",
     telling: str = "",
     hint: str = "",
-    fill: Callable[..., str] = EVOLVE,
+    fill: Callable[..., str] | None = None,
 ) -> str:
     """Compose a prompt that asks for a program and fits into the model's context.
 
     The last program is never dropped. ``changed`` is the program to change; the prompt describes its history and
     archive cell if the settings ask for that. ``heading`` precedes the programs, ``telling`` follows them.
     """
-    live = bool(run.settings.strategy.live)
+    live, compose = bool(run.settings.strategy.live), fill or partial(run.fill_template, "evolve")
     return fit_prompt(
-        lambda sections: fill(
+        lambda sections: compose(
             knowledge="".join(sections["what is known about the problem"]),
             programs=heading + "\n\n".join(sections["programs"]) + telling + "".join(sections["the best program"]),
             blocks="".join(sections["a hint"]),
@@ -157,7 +155,7 @@ async def ask_reflector(
 ) -> str:
     """Ask the reflector for advice of at most ``longest`` words. Names of the parts are those in the template."""
     prompt = fit_prompt(
-        lambda sections: fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
+        lambda sections: run.fill_template(template, **{name: "\n".join(pieces) for name, pieces in sections.items()}),
         parts,
         prompt_tokens_left(run),
     )

@@ -30,7 +30,7 @@ from oragent.llm.dialogue import PromptPart
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting.programs import Told, show_program, shown_figures
-from oragent.search.prompting.prompt_templates import fill_template, task_messages
+from oragent.search.prompting.prompt_templates import task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.selection import best_records
 from oragent.search.strategies.asking import ask_for_program, first_population, raised_temperature
@@ -83,7 +83,7 @@ async def write_initial(run: RoundContext) -> None:
     """Ask for a better program than the seed."""
     seed = Elite.of(run.history[0])
     await generate_program(
-        run, "initial", fill_template("reevo_initial"), [seed], raised_temperature(run, BOLDER), anew=True
+        run, "initial", run.fill_template("reevo_initial"), [seed], raised_temperature(run, BOLDER), anew=True
     )
 
 
@@ -99,7 +99,7 @@ async def cross_programs(run: RoundContext, generation: int) -> None:
     programs = [show_program("First", worse, detail=figures) + "\n", show_program("Second", better, detail=figures)]
     hint = await _ask_advice(run, "reevo_short", [PromptPart("programs", programs, keep=2)])
     run.note(HINT, hint)
-    await generate_program(run, "crossover", fill_template("reevo_crossover", reflection=hint), [worse, better])
+    await generate_program(run, "crossover", run.fill_template("reevo_crossover", reflection=hint), [worse, better])
 
 
 async def mutate_best(run: RoundContext) -> None:
@@ -113,7 +113,7 @@ async def mutate_best(run: RoundContext) -> None:
         run.note(JOINED, str(run.horizon))
     (champion,) = best_records(run.scored, run.fitness, 1)
     for _ in range(run.own.mutations):
-        task = fill_template("reevo_mutation", reflection=advice)
+        task = run.fill_template("reevo_mutation", reflection=advice)
         await generate_program(run, "mutation", task, [Elite.of(champion)])
 
 
@@ -137,12 +137,12 @@ async def generate_program(
     anew: bool = False,
 ) -> None:
     """Ask the generator for a program and score it."""
-    prompt = f"{fill_template('reevo_generator')}\n\n{write_prompt(run, task, parents, 'answer_code', anew=anew)}"
+    prompt = f"{run.fill_template('reevo_generator')}\n\n{write_prompt(run, task, parents, 'answer_code', anew=anew)}"
     await ask_for_program(run, operator, task_messages(run, prompt), parents, temperature=temperature)
 
 
 async def _ask_advice(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
-    return await ask_reflector(run, template, parts, f"{fill_template('reevo_reflector')}\n\n")
+    return await ask_reflector(run, template, parts, f"{run.fill_template('reevo_reflector')}\n\n")
 
 
 def _parent_generation(run: RoundContext, generation: int) -> list[Committed]:

@@ -41,7 +41,6 @@ from oragent.search.prompting.prompt_templates import (
     bin_meanings,
     blocks_hint,
     describe_places,
-    fill_template,
     finished_share,
     program_request,
     task_messages,
@@ -371,7 +370,7 @@ async def _repair_drafts(
         for at in broken
     ]
     program = "(none)" if base is None else fence_text(base.strip(), language_tag(base))
-    text = fill_template("or_agent_wave_repair", run.style, parts="\n\n".join(parts), program=program)
+    text = run.fill_template("or_agent_wave_repair", run.style, parts="\n\n".join(parts), program=program)
     try:
         reply = await run.ask("repair", task_messages(run, text), run.temperature("code"))
         repaired = [draft for draft in await asyncio.to_thread(read, reply.text) if draft.source]
@@ -469,7 +468,7 @@ def write_prompt(
     last = parents[-1] if parents else None
     # Only Python programs have parameters.
     has_numbers = run.problem.signature.language == "python" and run.experiments.cpu_s_left >= MIN_S
-    form = fill_template(
+    form = run.fill_template(
         "or_agent_wave_form",
         run.style,
         # The task section has the whole signature.
@@ -481,7 +480,7 @@ def write_prompt(
     )
     shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run)) if parents else ""
     bins = bin_meanings(run).strip()
-    return fill_template(
+    return run.fill_template(
         "or_agent_wave",
         run.style,
         standing=_describe_standing(run, last),
@@ -492,7 +491,7 @@ def write_prompt(
         programs=prompt_sections.with_blank_line(shown),
         history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
         measured=prompt_sections.with_blank_line(measured),
-        task=fill_template(
+        task=run.fill_template(
             f"or_agent_wave_{action}", run.style, amount="one program" if count == 1 else f"up to {count} programs"
         ),
         # A strong model needs no building blocks.
@@ -521,9 +520,9 @@ def _describe_standing(run: RoundContext, last: Elite | None) -> str:
 
 def _numbers_request(run: RoundContext) -> str:
     """Ask for ranges of numbers, and for a work parameter if it can be set to fit the time limit."""
-    text = fill_template("or_agent_wave_numbers", left=sweep_seconds(run), instances=experiment_words(run))
+    text = run.fill_template("or_agent_wave_numbers", left=sweep_seconds(run), instances=experiment_words(run))
     if run.experiments.instances.mode == PRACTICE and run.problem.heuristic_s(run.settings.limits) is not None:
-        text += "\n" + fill_template("or_agent_wave_work", share=f"{100 * SHARE:.0f}")
+        text += "\n" + run.fill_template("or_agent_wave_work", share=f"{100 * SHARE:.0f}")
     return f"\n{text}"
 
 
@@ -531,16 +530,18 @@ def _probe_request(run: RoundContext) -> str:
     """Describe a probe: it is measured on practice instances, or prints on a few training instances."""
     arrays = _describe_arrays(run)
     if run.experiments.instances.mode == PRACTICE:
-        return fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run)) + arrays
+        return run.fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run)) + arrays
     sizes = run.problem.about.sizes.get("train", ())
-    return fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "") + arrays
+    return (
+        run.fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "") + arrays
+    )
 
 
 def _describe_arrays(run: RoundContext) -> str:
     """Describe how a probe keeps arrays, and list those of the run, for a strong model; otherwise empty."""
     if run.style != "strong" or not run.experiments.keeps_arrays:
         return ""
-    text = "\n" + fill_template("or_agent_wave_arrays", run.style, most=f"{MAX_BYTES:,}")
+    text = "\n" + run.fill_template("or_agent_wave_arrays", run.style, most=f"{MAX_BYTES:,}")
     kept = run.experiments.list_arrays().values()
     if kept:
         text += " Kept so far:\n" + "\n".join(f"- {note.call}, by a probe of round {note.round}" for note in kept)
@@ -556,7 +557,7 @@ def _helpers_request(run: RoundContext) -> str:
         calls.append(f"- `{list_helpers(source, ())[name]}`")
     if not calls:
         return ""
-    return "\n\n" + fill_template("or_agent_wave_helpers", run.style, functions="\n".join(calls[:MAX_HELPERS]))
+    return "\n\n" + run.fill_template("or_agent_wave_helpers", run.style, functions="\n".join(calls[:MAX_HELPERS]))
 
 
 def _edits_request(run: RoundContext, base: Elite | None) -> str:
@@ -564,7 +565,7 @@ def _edits_request(run: RoundContext, base: Elite | None) -> str:
         return ""
     functions = FUNCTIONS if run.problem.signature.language == "python" else ""
     line = _shown_text(run, base).rstrip().split("\n")[-1]
-    return "\n\n" + fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
+    return "\n\n" + run.fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
 
 
 def _shown_text(run: RoundContext, elite: Elite) -> str:

@@ -15,7 +15,6 @@ from oragent.search.experiments import read_axes
 from oragent.search.prompting.prompt_templates import (
     describe_exceeded_limits,
     edits_request,
-    fill_template,
     program_request,
     task_messages,
 )
@@ -59,7 +58,7 @@ async def implement_idea(run: RoundContext, idea: Idea, start: Sequence[Elite], 
 def write_prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> str:
     """Write the prompt: the problem, the memory, the starting programs, and the idea."""
     programs = prompt_sections.programs_section(run, start, "change", partial(_shown_text, run))
-    return fill_template(
+    return run.fill_template(
         "or_agent_code",
         run.style,
         **_answer_format(run, _shown_text(run, start[-1])),
@@ -86,7 +85,7 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
         trouble += describe_exceeded_limits(run, failed.evaluation)
         values = {"program": fence_text(program, language_tag(program)), "trouble": trouble, "again": again}
         failing_line = prompt_sections.failing_line(failed.source, failed.evaluation)
-        text = fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
+        text = run.fill_template("or_agent_debug", run.style, **values, **_answer_format(run, program, failing_line))
         candidate = await ask_for_program(run, "debug", task_messages(run, text), [failed], run.temperature("code"))
         again = UNCHANGED if candidate.source.strip() == program else ""
     return candidate
@@ -104,7 +103,7 @@ def _answer_format(run: RoundContext, base: str, first_line: str = "") -> dict[s
     return {
         **program_request(run),
         "edits": changes,
-        "answer": fill_template("answer_code", run.style, **program_request(run), edits=changes),
+        "answer": run.fill_template("answer_code", run.style, **program_request(run), edits=changes),
     }
 
 

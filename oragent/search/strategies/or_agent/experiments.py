@@ -13,7 +13,7 @@ from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.coarse_times import describe_seconds, round_down
 from oragent.search.experiments import MIN_S, PRACTICE, SweepRow
 from oragent.search.prompting.programs import describe_lineage
-from oragent.search.prompting.prompt_templates import bin_meanings, fill_template, program_request, task_messages
+from oragent.search.prompting.prompt_templates import bin_meanings, program_request, task_messages
 from oragent.search.prompting.search_summary import LESSON, describe_champion, set_title, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
@@ -145,7 +145,7 @@ def _repair_request(run: RoundContext, problem: str, base: str) -> str:
     """
     style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
     shape = _program_format(base)
-    return fill_template("or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=shape)
+    return run.fill_template("or_agent_experiment_repair", style, **program_request(run), problem=problem, shape=shape)
 
 
 def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], remaining: int) -> str:
@@ -159,7 +159,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
         program = prompt_sections.program_section(run, "The program", best)
     else:
         program = prompt_sections.failing_section(run, session.latest)
-    return fill_template(
+    return run.fill_template(
         "or_agent_experiment",
         run.style,
         **program_request(run),
@@ -187,11 +187,11 @@ def _reply_format(run: RoundContext, session: ExperimentSession) -> str:
     base = session.base.source
     # The reply contains the lesson of the last experiment, unless a separate call asks for it.
     owes_lesson = session.steps and not own_calls(run) and session.steps[-1].kind not in MEASURING
-    return fill_template(
+    return run.fill_template(
         "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
         run.style,
         **program_request(run),
-        lesson=f"{fill_template('or_agent_experiment_lesson')}\n" if owes_lesson else "",
+        lesson=f"{run.fill_template('or_agent_experiment_lesson')}\n" if owes_lesson else "",
         line=base.rstrip().split("\n")[-1],
         shape=_program_format(base),
     )
@@ -221,7 +221,9 @@ def _tuning_action(run: RoundContext, offered: Sequence[Constant]) -> str:
     first = Range.around(offered[0])
     shown = {"first": offered[0].label, "low": f"{first.low:g}", "high": f"{first.high:g}", "constants": lines}
     remaining = (run.case.allowance - run.used).evaluations
-    return fill_template("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, remaining), **shown) + "\n"
+    return (
+        run.fill_template("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, remaining), **shown) + "\n"
+    )
 
 
 def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
@@ -237,7 +239,7 @@ def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
         "low": f"{first.low:g}",
         "high": f"{first.high:g}",
     }
-    return fill_template("or_agent_experiment_sweep", **shown) + "\n"
+    return run.fill_template("or_agent_experiment_sweep", **shown) + "\n"
 
 
 def experiment_words(run: RoundContext) -> str:
@@ -270,7 +272,7 @@ def _observer_action(run: RoundContext) -> str:
     if not run.experiments.hooks or not run.own.instrument:
         return ""
     hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.experiments.hooks.items())
-    return fill_template("or_agent_experiment_instrument", hooks=hooks) + "\n"
+    return run.fill_template("or_agent_experiment_instrument", hooks=hooks) + "\n"
 
 
 async def _run_probe(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> None:

@@ -9,7 +9,7 @@ from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
 from oragent.search.prompting.programs import describe_lineage
-from oragent.search.prompting.prompt_templates import bin_meanings, blocks_hint, fill_template, task_messages
+from oragent.search.prompting.prompt_templates import bin_meanings, blocks_hint, task_messages
 from oragent.search.prompting.search_summary import describe_champion, summarise_search
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
@@ -64,7 +64,7 @@ async def _ask_for_ideas(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memo
     read = partial(read_ideas, count=count + (SURPLUS if run.own.idea_count == "budget" else 0))
 
     def complain(problem: str) -> str:
-        return fill_template("or_agent_idea_repair", problem=problem, count=count)
+        return run.fill_template("or_agent_idea_repair", problem=problem, count=count)
 
     answer = await ask_and_read(run, "idea", messages, read, complain, run.temperature("idea"), SCHEMA)
     return answer.value or []
@@ -74,7 +74,7 @@ def write_prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str,
     """Write the prompt: the problem, the starting programs, the whole tree, and the long-term memory."""
     style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)
-    return fill_template(
+    return run.fill_template(
         "or_agent_idea",
         style,
         memory=memory or "(nothing yet)",

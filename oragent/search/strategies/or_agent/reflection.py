@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from oragent.programs.blocks import drop_thoughts, fence_text
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting.programs import list_figures
-from oragent.search.prompting.prompt_templates import bin_names, fill_template, task_messages
+from oragent.search.prompting.prompt_templates import bin_names, task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.tree import (
@@ -64,14 +64,16 @@ async def ask_lesson(run: RoundContext, earlier: Elite | Candidate, candidate: C
         "result": result,
         "before": before,
     }
-    text = fill_template("or_agent_lesson", **values, words=LESSON)
+    text = run.fill_template("or_agent_lesson", **values, words=LESSON)
     return await _ask_prose(run, "reflect", text, LESSON)
 
 
 async def ask_report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
     """Ask for a summary of the experiments on one solution; ``start`` and ``end`` describe its scores."""
     values = {"title": idea.title, "idea": idea.text, "steps": prompt_sections.list_steps(steps), "words": REPORT}
-    return await _ask_prose(run, "reflect", fill_template("or_agent_report", **values, start=start, end=end), REPORT)
+    return await _ask_prose(
+        run, "reflect", run.fill_template("or_agent_report", **values, start=start, end=end), REPORT
+    )
 
 
 async def update_memory(run: RoundContext, *, elitist: bool) -> str:
@@ -154,12 +156,12 @@ async def rewrite_memory(run: RoundContext, memory: LessonMemory, beyond: Sequen
     for begin in range(0, len(memory.pending), MAX_REPORTS):
         reports = "\n".join(memory.pending[begin : begin + MAX_REPORTS])
         words = f"At most {limit} words, as a list" if limit else "As a list, as long as it takes"
-        prompt = fill_template("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
+        prompt = run.fill_template("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
         text = await _ask_prose(run, "lead", prompt, 4 * limit if limit else MAX_MEMORY_WORDS)
         if not text:
             return memory.text
     if limit and len(text.split()) > limit:
-        prompt = fill_template("or_agent_compress", memory=text, words=limit)
+        prompt = run.fill_template("or_agent_compress", memory=text, words=limit)
         text = _cut_words(await _ask_prose(run, "reflect", prompt, 4 * limit) or text, limit)
     taken = {number for number in (*memory.beyond, *beyond) if number > run.horizon}
     run.note(MEMORY, MemoryNote(text, run.horizon, tuple(sorted(taken))).dump())
