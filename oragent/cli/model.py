@@ -95,7 +95,7 @@ def solve(
         plan = solve_schedule_file(schedule, console)
         publish_result(plan_dict(plan))
         raise typer.Exit(SOLVED if plan.status.has_point else UNSOLVED)
-    request = SolveFileRequest(model, explain, inverse, out, limits.solver, limits.options(), limits.confirm)
+    request = SolveFileRequest(model, explain, inverse, out, limits)
     solution = solve_file(request, console)
     publish_result(solution_dict(solution))
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

@@ -13,9 +13,10 @@ import numpy as np
 
 from oragent.formulate.aims import staged_objectives
 from oragent.formulate.model_class import solve_model
+from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.operations.flat_conflicts import nearest
+from oragent.modelling.solving.infeasibility import find_nearest
 
 PERCENTS = (1, 10)
 MAX_GROUPS = 12
@@ -131,15 +132,15 @@ def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan 
     single = _without_goals(milp)
     if not single.is_linear:
         return None
-    near = nearest(single, limit_s=limit_s)
+    near = find_nearest(Arrays.from_milp(single), limit_s=limit_s)
     if near.total is None or not near.needed:
         return None
     shortages = tuple(
-        Shortage(row.name, row.meaning, str(row.relation), row.rhs, near.needed[row.name])
-        for row in milp.rows
-        if row.name in near.needed
+        Shortage(row.name, row.meaning, str(row.relation), row.rhs, near.needed[place])
+        for place, row in enumerate(milp.rows)
+        if place in near.needed
     )
-    rows = tuple(replace(row, rhs=near.needed.get(row.name, row.rhs)) for row in milp.rows)
+    rows = tuple(replace(row, rhs=near.needed.get(place, row.rhs)) for place, row in enumerate(milp.rows))
     solved = solve_model(replace(milp, rows=rows), limit_s)
     return IncompletePlan(shortages, solved if solved.status.has_point else None, near.status is SolveStatus.OPTIMAL)
 

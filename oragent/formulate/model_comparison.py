@@ -16,6 +16,7 @@ from oragent.formulate.aims import StatedAim, match_aims, staged_objectives
 from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, ProductTerms, solve_model
 from oragent.formulate.native_scheduling import solve_with_cp_sat
 from oragent.formulate.symbols import interpolate
+from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.display import number, plain, quoted
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow
 from oragent.modelling.data.flat_model import (
@@ -31,8 +32,8 @@ from oragent.modelling.data.flat_model import (
 )
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.data.value_tables import NOISE
-from oragent.modelling.operations.flat_conflicts import conflict
 from oragent.modelling.solving.flat_solving import breaches, ray
+from oragent.modelling.solving.infeasibility import find_conflict, part_names
 
 # Minimum improvement of an objective, relative to max(1, |objective|).
 BETTER = 1e-6
@@ -583,8 +584,10 @@ def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
 
 
 def _conflict_names(milp: Milp) -> tuple[str, ...]:
+    arrays = Arrays.from_milp(milp)
+    rows, columns = [row.name for row in milp.rows], [variable.name for variable in milp.variables]
     try:
-        return tuple(part.name for part in conflict(milp, 10.0).parts)
+        return part_names(arrays, find_conflict(arrays, 10.0).parts, rows, columns)
     except ModellingError:
         return ()
 

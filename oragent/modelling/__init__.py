@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from oragent.modelling.files.flat_json import to_json as to_json
     from oragent.modelling.files.model_files import read as read
     from oragent.modelling.files.model_files import write as write
-    from oragent.modelling.operations.flat_changes import ChangedPart as ChangedPart
-    from oragent.modelling.operations.flat_changes import ModelChange as ModelChange
-    from oragent.modelling.operations.flat_changes import apply_changes as apply_changes
-    from oragent.modelling.operations.flat_conflicts import InfeasibleSubset as InfeasibleSubset
-    from oragent.modelling.operations.flat_conflicts import Nearest as Nearest
-    from oragent.modelling.operations.flat_conflicts import conflict as conflict
-    from oragent.modelling.operations.flat_conflicts import nearest as nearest
-    from oragent.modelling.operations.flat_explanation import ModelRemark as ModelRemark
-    from oragent.modelling.operations.flat_explanation import Topic as Topic
-    from oragent.modelling.operations.flat_explanation import explain as explain
-    from oragent.modelling.operations.inverse_objectives import Inverse as Inverse
-    from oragent.modelling.operations.inverse_objectives import inverse as inverse
-    from oragent.modelling.operations.inverse_objectives import marginal as marginal
     from oragent.modelling.solving.flat_solving import Breach as Breach
     from oragent.modelling.solving.flat_solving import breaches as breaches
     from oragent.modelling.solving.flat_solving import ray as ray
@@ -53,15 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "TOLERANCES",
     "Breach",
-    "ChangedPart",
     "IndexedModel",
     "IndexedModelBuilder",
-    "InfeasibleSubset",
-    "Inverse",
     "Milp",
-    "ModelChange",
-    "ModelRemark",
-    "Nearest",
     "Objective",
     "Relation",
     "Row",
@@ -72,20 +53,13 @@ __all__ = [
     "SolveVerdict",
     "Source",
     "Tolerance",
-    "Topic",
     "ValueRange",
     "Variable",
     "VariableKind",
-    "apply_changes",
     "breaches",
-    "conflict",
-    "explain",
     "from_json",
     "from_pulp",
     "from_pulp_dict",
-    "inverse",
-    "marginal",
-    "nearest",
     "ray",
     "read",
     "solution_dict",
@@ -99,15 +73,9 @@ __all__ = [
 
 _MODULES = {
     "Breach": "oragent.modelling.solving.flat_solving",
-    "ChangedPart": "oragent.modelling.operations.flat_changes",
     "IndexedModel": "oragent.modelling.data.indexed",
     "IndexedModelBuilder": "oragent.modelling.data.builder",
-    "InfeasibleSubset": "oragent.modelling.operations.flat_conflicts",
-    "Inverse": "oragent.modelling.operations.inverse_objectives",
     "Milp": "oragent.modelling.data.flat_model",
-    "ModelChange": "oragent.modelling.operations.flat_changes",
-    "ModelRemark": "oragent.modelling.operations.flat_explanation",
-    "Nearest": "oragent.modelling.operations.flat_conflicts",
     "Objective": "oragent.modelling.data.flat_model",
     "Relation": "oragent.modelling.data.flat_model",
     "Row": "oragent.modelling.data.flat_model",
@@ -119,20 +87,13 @@ _MODULES = {
     "Source": "oragent.modelling.data.solution",
     "TOLERANCES": "oragent.modelling.data.solution",
     "Tolerance": "oragent.modelling.data.solution",
-    "Topic": "oragent.modelling.operations.flat_explanation",
     "ValueRange": "oragent.modelling.data.solution",
     "Variable": "oragent.modelling.data.flat_model",
     "VariableKind": "oragent.modelling.data.flat_model",
-    "apply_changes": "oragent.modelling.operations.flat_changes",
     "breaches": "oragent.modelling.solving.flat_solving",
-    "conflict": "oragent.modelling.operations.flat_conflicts",
-    "explain": "oragent.modelling.operations.flat_explanation",
     "from_json": "oragent.modelling.files.flat_json",
     "from_pulp": "oragent.modelling.convert.pulp_models",
     "from_pulp_dict": "oragent.modelling.convert.pulp_models",
-    "inverse": "oragent.modelling.operations.inverse_objectives",
-    "marginal": "oragent.modelling.operations.inverse_objectives",
-    "nearest": "oragent.modelling.operations.flat_conflicts",
     "ray": "oragent.modelling.solving.flat_solving",
     "read": "oragent.modelling.files.model_files",
     "solution_dict": "oragent.modelling.files.flat_json",

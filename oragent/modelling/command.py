@@ -10,27 +10,27 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.errors import ModellingError
 from oragent._base.terminal import print_line
-from oragent.modelling.data.display import number, plain, quoted, rounded, signed
+from oragent.modelling.data.display import number, plain, rounded, signed
 from oragent.modelling.data.flat_model import INFINITY, Milp
+from oragent.modelling.data.names import from_milp, read_corrections
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
-from oragent.modelling.files.model_files import check_ending, read_point, write_solution
+from oragent.modelling.files.model_files import check_ending, write_solution
 from oragent.modelling.opening import open_milp, print_note
-from oragent.modelling.operations.flat_explanation import ModelRemark
-from oragent.modelling.operations.flat_explanation import explain as explained
-from oragent.modelling.operations.inverse_objectives import Inverse, inverse
-from oragent.modelling.solving.back_ends import SolverOptions, find_solver
+from oragent.modelling.operations.checking import inverse
+from oragent.modelling.operations.explanation import explain
+from oragent.modelling.operations.outcomes import SolveLimits, compare_outcomes, solution_outcome
+from oragent.modelling.operations.printing import print_fields
+from oragent.modelling.operations.requests import InverseRequest
+from oragent.modelling.operations.result_tables import HEADER, HIDDEN
+from oragent.modelling.operations.state import ModelStudy
+from oragent.modelling.solving.back_ends import find_solver
 from oragent.modelling.solving.flat_solving import solve
 
-# Relative difference up to which the optima of two solvers agree.
-CONFIRMED = 1e-6
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
-# Maximum seconds of an explanation or inverse if no limit is given.
-EXPLAIN_S = 60.0
 # Spaces between two columns of a table.
 GUTTER = 3
-# Maximum number of variables, rows, or sentences per topic in the terminal. The page and the files contain all.
+# Maximum number of variables or rows in the terminal. The page and the files contain all.
 SHOWN_ROWS = 60
 
 
@@ -45,11 +45,7 @@ class SolveFileRequest:
     point: Path | None = None
     # File for the solution: ``.csv``, ``.json`` or ``.sol``.
     out: Path | None = None
-    # Name of a back end.
-    solver: str = "highs"
-    options: SolverOptions = field(default_factory=SolverOptions)
-    # Name of a second back end for comparison. Empty for none.
-    confirm: str = ""
+    limits: SolveLimits = field(default_factory=SolveLimits)
 
 
 def solve_file(request: SolveFileRequest, console: Console) -> Solution:
@@ -61,93 +57,33 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     """
     if request.out is not None:
         check_ending(request.out)
-    find_solver(request.solver).version()
-    if request.confirm:
-        find_solver(request.confirm).version()
-    milp, limit_s = open_milp(request.path, tell=print_note), request.options.seconds
-    change = None if request.point is None else _inverse_of_file(request, milp)
-    solution = solve(milp, solver=request.solver, options=request.options)
+    limits = request.limits
+    for name in filter(None, (limits.solver, limits.confirm)):
+        find_solver(name).version()
+    milp, options = open_milp(request.path, tell=print_note), limits.options()
+    change = None
+    if request.point is not None:
+        study = ModelStudy(from_milp(milp, read_corrections(request.path)), limits)
+        change = inverse(study, InverseRequest(file=str(request.point)))
+    solution = solve(milp, solver=limits.solver, options=options)
     if request.out is not None:
         write_solution(milp, solution, request.out)
     print_solution(milp, solution, console)
     if request.explain:
-        remarks = explained(milp, solution, limit_s or EXPLAIN_S, solver=request.solver, options=request.options)
-        _print_remarks(remarks, console)
+        model = from_milp(milp, read_corrections(request.path))
+        # The solution of several objectives is not that of the first one alone.
+        outcome = None if milp.features.goals else solution_outcome(solution)
+        print_fields(explain(model, limits, outcome), console)
     elif solution.status is SolveStatus.INFEASIBLE:
         print_line(console, EXPLAIN_CONFLICT)
-    if change is not None and request.point is not None:
-        _print_inverse(milp, change, request.point, console)
-    if request.confirm:
-        second = solve(milp, solver=request.confirm, options=request.options, duals=False)
-        print_line(console, f"confirmed: {compare_solutions(milp, solution, second)}")
+    if change is not None:
+        console.print(Text(f"\nwhat would make {plain(str(request.point), 200)} optimal", style="bold cyan"))
+        print_fields(change, console, HEADER | HIDDEN)
+    if limits.confirm:
+        second = solve(milp, solver=limits.confirm, options=options, duals=False)
+        agreement = compare_outcomes(solution_outcome(solution), solution_outcome(second))
+        print_line(console, f"confirmed: {agreement}")
     return solution
-
-
-def compare_solutions(milp: Milp, first: Solution, second: Solution) -> str:
-    """Return one line about the agreement of two solvers.
-
-    Raises:
-        ModellingError: The solvers contradict each other: one proves a fact that excludes the other's point or proof.
-    """
-    names = f"{first.solver} and {second.solver}"
-    proven = {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
-    if first.status in proven or second.status in proven:
-        if first.status is second.status:
-            return f"{names} both say {first.status}"
-        if SolveStatus.UNKNOWN in (first.status, second.status):
-            return f"undecided: one says {first.status}, the other {second.status}; allow more time"
-        raise ModellingError(f"{names} disagree: {first.status} and {second.status}; check the figures of the model")
-    spans = [_proven_span(milp, solution) for solution in (first, second)]
-    if any(span is None for span in spans):
-        return "undecided: a solver has no point; allow more time"
-    (low1, high1), (low2, high2) = spans  # type: ignore[misc]
-    room = CONFIRMED * max(1.0, abs(first.objective or 0.0))
-    if max(low1, low2) > min(high1, high2) + room:
-        raise ModellingError(
-            f"{names} disagree: {number(first.objective or 0.0)} ({first.status}) and "
-            f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
-        )
-    if first.status is second.status is SolveStatus.OPTIMAL:
-        return f"{names} have the same optimum, {rounded(first.objective or 0.0)}"
-    return f"{names} do not contradict each other, but not both proved an optimum; allow more time"
-
-
-def _proven_span(milp: Milp, solution: Solution) -> tuple[float, float] | None:
-    if solution.objective is None:
-        return None
-    worst = milp.sense.sign * INFINITY
-    bound = solution.objective if solution.status is SolveStatus.OPTIMAL else solution.bound
-    best = -worst if bound is None else bound
-    return min(solution.objective, best), max(solution.objective, best)
-
-
-def _inverse_of_file(request: SolveFileRequest, milp: Milp) -> Inverse:
-    """Return the change of the objective that makes the point of a file optimal.
-
-    ``ModellingError`` starts with the file's name.
-    """
-    assert request.point is not None
-    point = read_point(request.point)
-    limit_s = request.options.seconds or EXPLAIN_S
-    try:
-        return inverse(milp, point, limit_s, solver=request.solver, options=request.options)
-    except ModellingError as problem:
-        raise ModellingError(f"{plain(str(request.point), 200)}: {problem}") from None
-
-
-def _print_inverse(milp: Milp, change: Inverse, path: Path, console: Console) -> None:
-    console.print(Text(f"\nwhat would make {plain(str(path), 200)} optimal", style="bold cyan"))
-    if change.change is None:
-        console.print(Text("Not settled within the limit: allow more seconds with --time."))
-    elif not change.coefficients:
-        console.print(Text("Nothing: no point is better."))
-    else:
-        many = len(change.coefficients) > 1
-        total = f"{number(change.change)}{', in all' if many else ''}"
-        print_line(console, f"The least change of the objective: {total}.")
-        for name, new in list(change.coefficients.items())[:SHOWN_ROWS]:
-            old = milp.objective.terms.get(name, 0.0)
-            print_line(console, f"{quoted(name)}: {rounded(new)} in place of {number(old)}")
 
 
 def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
@@ -223,16 +159,6 @@ def _sensitivities(solution: Solution) -> list[Sensitivity]:
 def _price_heads(solution: Solution, what: str) -> list[str]:
     names = {Source.LP: what, Source.FIXED: f"{what}, integers fixed", Source.RELAXATION: f"{what}, relaxed"}
     return [names[source.source] for source in _sensitivities(solution)]
-
-
-def _print_remarks(remarks: Sequence[ModelRemark], console: Console) -> None:
-    for topic in dict.fromkeys(remark.topic for remark in remarks):
-        console.print(Text(f"\n{topic}", style="bold cyan"))
-        texts = [remark.text for remark in remarks if remark.topic is topic]
-        for text in texts[:SHOWN_ROWS]:
-            print_line(console, text)
-        if len(texts) > SHOWN_ROWS:
-            console.print(Text(f"and {len(texts) - SHOWN_ROWS} more", style="dim"))
 
 
 def _format_range(interval: ValueRange | None) -> str:

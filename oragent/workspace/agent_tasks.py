@@ -13,9 +13,10 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
-from oragent.modelling.data.display import number
+from oragent.modelling.data.display import number, quoted
+from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.operations.flat_explanation import explain
+from oragent.modelling.operations.explanation import explain_unbounded
 from oragent.modelling.references.figures import format_figure
 from oragent.programs.replies import extract_json
 from oragent.workspace.agent_sessions import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
@@ -377,9 +378,13 @@ def failure_request(ran: ProgramRun) -> str:
     mend = "Mend the program or, where the figures are wrong, say so. What was seen:"
     lines = ["# The last run failed", "", mend, "", describe_run(ran)]
     if last is not None and last.milp is not None and last.solution is not None and not last.has_point:
-        is_infeasible = last.solution.status is SolveStatus.INFEASIBLE
-        remarks = (f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])
-        lines += ["", *(describe_conflict(last.milp) if is_infeasible else remarks)]
+        status = last.solution.status
+        lines += ["", f"The model is {status}. {last.solution.note}".rstrip()]
+        if status is SolveStatus.INFEASIBLE:
+            lines += describe_conflict(last.milp)
+        elif status is SolveStatus.UNBOUNDED:
+            steps = explain_unbounded(from_milp(last.milp)).direction
+            lines += [f"- without end: {quoted(name)} by {number(step)}" for name, step in steps[:20]]
     return "\n".join(lines) + "\n"
 
 

@@ -2,16 +2,19 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
+from oragent.modelling.data.display import number, quoted, rounded
 from oragent.modelling.data.flat_model import Milp, Variable
+from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.operations.flat_explanation import Topic, explain_infeasible
+from oragent.modelling.operations.explanation import explain
+from oragent.modelling.operations.outcomes import Outcome, SolveLimits
+from oragent.modelling.references.figures import format_figure
 from oragent.workspace.reading import read_bytes, read_json, refuse_links, shorten_path
 from oragent.workspace.runner import ProgramRun
 
@@ -91,15 +94,26 @@ def _sort_columns(columns: Iterable[tuple[Variable, str]], milp: Milp) -> list[t
 
 def describe_conflict(milp: Milp) -> Iterator[str]:
     """Describe sufficient changes of right-hand sides, and the rows and bounds that conflict."""
-    until = time.monotonic() + CONFLICT_S
-    remarks = []
-    for remark in explain_infeasible(milp, CONFLICT_S):
-        remarks.append(remark)
-        if time.monotonic() > until:
-            break
-    remedy = [remark.text for remark in remarks if remark.topic is Topic.NEAREST]
-    parts = [remark.text for remark in remarks if remark.topic is not Topic.NEAREST]
-    for texts, word in ((remedy, "changes"), (parts, "parts of the conflict")):
+    limits = SolveLimits(seconds=CONFLICT_S)
+    explained = explain(from_milp(milp), limits, Outcome(SolveStatus.INFEASIBLE))
+    remedy, parts = [], []
+    if explained.least_total_change is not None:
+        least = "The least total change" if explained.proven else "A change, perhaps not the least,"
+        total = format_figure(explained.least_total_change)
+        remedy.append(f"{least} of right-hand sides that would do: {total} in all.")
+    remedy += [
+        f"{quoted(change.row)} would have to be {rounded(change.after)}, not {number(change.before)}."
+        for change in explained.changes
+    ]
+    remedy += [f"Alone, {quoted(each.row)} would have to be {rounded(each.after)}." for each in explained.each_alone]
+    if explained.conflict:
+        count = sum(family.members for family in explained.conflict)
+        sure = "without any one of them the rest can" if explained.irreducible else "one of them may be too many"
+        parts.append(f"{'This' if count == 1 else f'These {count}'} cannot hold together; {sure}.")
+    for family in explained.conflict:
+        more = f" and {family.members - len(family.names)} more" if family.members > len(family.names) else ""
+        parts.append(f"{family.part}: {', '.join(map(quoted, family.names))}{more}.")
+    for texts, word in ((remedy, "changes"), ([*parts, *explained.notes], "parts of the conflict")):
         yield from (f"- {text}" for text in texts[:MAX_PARTS])
         if len(texts) > MAX_PARTS:
             yield f"- and {len(texts) - MAX_PARTS} more {word}"

@@ -24,8 +24,10 @@ from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import from_milp
 from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.operations.flat_explanation import explain
+from oragent.modelling.operations.explanation import explain
+from oragent.modelling.operations.outcomes import solution_outcome
 from oragent.modelling.solving.array_solving import solve_arrays
 from oragent.modelling.solving.back_ends import SolverOptions
 from oragent.modelling.solving.flat_solving import solve
@@ -310,7 +312,7 @@ def measure_explanation() -> None:
         milp = named(transport(50, customers))
         solution = solve(milp)
         began = time.process_time()
-        explain(milp, solution)
+        explain(from_milp(milp), outcome=solution_outcome(solution))
         print(f"explain: {len(milp.variables):,} variables, {time.process_time() - began:.2f} CPU s", flush=True)
 
 

@@ -12,9 +12,11 @@ from oragent.formulate.explain import (
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import FormulationRunner
-from oragent.modelling.operations.flat_explanation import Topic, explain
-from oragent.modelling.operations.inverse_objectives import inverse
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.operations.explanation import explain
+from oragent.modelling.solving.flat_solving import point_vector
+from oragent.modelling.solving.inverse_costs import inverse_costs
 
 STEEL = {
     "products": ["bands", "coils", "plate"], "rate": [200, 140, 160], "profit": [25, 30, 29],
@@ -38,11 +40,11 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
     assert ran.objective == pytest.approx(194828.5714, abs=5e-5)
     assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
     assert ran.milp is not None
-    remarks = [one.text for one in explain(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
-    assert remarks == [
-        "'hours_a_week' binds (at most 40): each unit more changes the objective by +4,640 (better), from 38.2589 to "
-        "55.4464."
-    ]
+    (hours,) = [entry for entry in explain(from_milp(ran.milp)).ranges if entry.of == "right-hand side"]
+    assert hours.name == "hours_a_week"
+    assert (hours.low, hours.high) == (pytest.approx(38.2589, abs=1e-4), pytest.approx(55.4464, abs=1e-4))
+    assert hours.price is not None
+    assert hours.price.value == pytest.approx(4640)
 
 
 @pytest.mark.slow
@@ -55,9 +57,12 @@ def test_the_error_of_the_published_repair_names_its_line(runner: FormulationRun
 def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(runner: FormulationRunner) -> None:
     ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
-    found = inverse(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
-    assert found.coefficients == {"plate": pytest.approx(30 * 140 / 160)}  # no more an hour than coils earn
-    assert found.change == pytest.approx(29 - 30 * 140 / 160)
+    point = point_vector(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
+    costs = inverse_costs(Arrays.from_milp(ran.milp), point)
+    assert costs is not None
+    new = dict(zip([variable.name for variable in ran.milp.variables], costs.tolist(), strict=True))
+    # No more an hour than coils earn; the others stay.
+    assert new == {**ran.milp.objective.terms, "plate": pytest.approx(30 * 140 / 160)}
 
 
 def test_rows_get_the_sentences_that_the_formalization_gives(runner: FormulationRunner) -> None:

@@ -1,7 +1,8 @@
 """A conflict is infeasible, and each of its proper subsets is not."""
 
 import itertools
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.features import (
     Absolute,
     BinaryProduct,
@@ -23,12 +25,51 @@ from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Se
 from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession
-from oragent.modelling.operations.flat_conflicts import ModelPart, Side, conflict, nearest
-from oragent.modelling.operations.flat_explanation import Topic, explain
+from oragent.modelling.operations.explanation import explain
 from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.infeasibility import Side, find_conflict, find_nearest, part_names
 from tests.modelling.models import models, pharmacy, steel
 
 ROW, LOW, HIGH, FEATURE = Side
+
+
+@dataclass(frozen=True)
+class ModelPart:
+    side: Side
+    name: str
+
+
+@dataclass(frozen=True)
+class NamedConflict:
+    parts: tuple[ModelPart, ...]
+    irreducible: bool
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(part.name for part in self.parts if part.side is ROW)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    status: SolveStatus
+    total: float | None
+    needed: Mapping[str, float]
+
+
+def conflict(milp: Milp, limit_s: float = 60.0) -> NamedConflict:
+    arrays = Arrays.from_milp(milp)
+    found = find_conflict(arrays, limit_s)
+    names = part_names(
+        arrays, found.parts, [row.name for row in milp.rows], [variable.name for variable in milp.variables]
+    )
+    parts = tuple(ModelPart(part.side, name) for part, name in zip(found.parts, names, strict=True))
+    return NamedConflict(parts, found.irreducible)
+
+
+def nearest(milp: Milp, rows: list[str] | None = None) -> Nearest:
+    places = None if rows is None else [[row.name for row in milp.rows].index(name) for name in rows]
+    found = find_nearest(Arrays.from_milp(milp), places)
+    return Nearest(found.status, found.total, {milp.rows[row].name: rhs for row, rhs in found.needed.items()})
 
 
 def everything(milp: Milp) -> set[ModelPart]:
@@ -125,8 +166,8 @@ def test_only_the_rows_named_give_way() -> None:
     bands = nearest(tight, ["least bands"])
     assert bands.needed == {"least bands": pytest.approx(200 * (12 - 500 / 140 - 750 / 160))}
     assert nearest(tight, ["most bands"]).status is SolveStatus.INFEASIBLE
-    with pytest.raises(ModellingError, match="the model has no row 'salt'"):
-        nearest(tight, ["salt"])
+    with pytest.raises(ModellingError, match="salt"):
+        ModelSession(from_milp(tight)).ask("repair salt")
 
 
 @pytest.mark.slow
@@ -278,10 +319,10 @@ def test_an_explanation_names_the_part_and_a_right_hand_side_that_would_do() -> 
         Sense.MINIMIZE,
         features=ModelFeatures(**{name: tuple(parts) for name, parts in features.items()}),
     )
-    remarks = explain(milp, solve(milp))
-    assert text in {remark.subject for remark in remarks if remark.topic is Topic.CONFLICT}
+    explained = explain(from_milp(milp))
+    assert [entry.names for entry in explained.conflict if entry.part == "parts"] == [(text,)]
     # 1 less for the row that asks for 1, and 1 more for the row that allows 2, are as near.
-    assert {remark.subject for remark in remarks if remark.topic is Topic.NEAREST} - {""} == {"r0", "r1"}
+    assert {change.row for change in explained.each_alone} == {"r0", "r1"}
 
 
 def test_a_conflict_of_many_rows_takes_one_solve() -> None:

@@ -90,10 +90,8 @@ def test_inverse_and_explanations_of_a_file_use_them_too(spy: RecordingSolver, t
     session = ModelSession(model)
     point = session.study.point(session.study.present)
     (tmp_path / "point.json").write_text(json.dumps(dict(zip(model.column_names, point.tolist(), strict=True))))
-    options = SolverOptions(seconds=44.0, threads=2, seed=5)
-    request = SolveFileRequest(
-        tmp_path / "sites.json", explain=True, point=tmp_path / "point.json", solver="spy", options=options
-    )
+    limits = SolveLimits(solver="spy", seconds=44.0, threads=2, seed=5)
+    request = SolveFileRequest(tmp_path / "sites.json", explain=True, point=tmp_path / "point.json", limits=limits)
     solve_file(request, Terminal())
     assert len(spy.calls) >= 2
     assert {(call.threads, call.seed) for call in spy.calls} == {(2, 5)}

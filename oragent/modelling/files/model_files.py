@@ -40,7 +40,7 @@ def read(path: Path) -> Milp:
         ModellingError: The file is missing, empty, too large, binary, or not a model. The message starts with its name.
     """
     form, content = _form_of(path), read_bytes(path, "a model")
-    with _naming_file(path):
+    with naming_file(path):
         if form == "json":
             data = load_json(content, "a model")
             return to_milp(indexed_from_dict(data)) if is_version_2(data) else from_dict(data)
@@ -52,14 +52,14 @@ def read(path: Path) -> Milp:
 def read_point(path: Path) -> dict[str, float]:
     """Read the values of a point by variable from a ``.sol`` file, JSON numbers by name, or a ``solution.json``."""
     content = read_bytes(path, "a point")
-    with _naming_file(path):
+    with naming_file(path):
         if path.suffix.lower() == ".sol":
             return dict(read_sol(content.decode(errors="replace")).values)
         return point_from_json(content)
 
 
 @contextmanager
-def _naming_file(path: Path) -> Iterator[None]:
+def naming_file(path: Path | str) -> Iterator[None]:
     """Add the name of the file to the beginning of error messages."""
     try:
         yield
@@ -79,7 +79,7 @@ def _form_of(path: Path) -> str:
 
 def read_bytes(path: Path, what: str) -> bytes:
     """Read a text file of limited size. A missing, empty, too large or binary file raises ``ModellingError``."""
-    with _naming_file(path):
+    with naming_file(path):
         try:
             # Reading a pipe may never end.
             if path.exists() and not (path.is_file() or path.is_dir()):

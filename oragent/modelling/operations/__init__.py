@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from oragent._base.lazy_names import import_on_use
 
 if TYPE_CHECKING:
+    from oragent.modelling.operations.explanation import explain as explain
     from oragent.modelling.operations.outcomes import SolveLimits as SolveLimits
     from oragent.modelling.operations.registry import QUERIES as QUERIES
     from oragent.modelling.operations.registry import schemas as schemas
@@ -22,6 +23,7 @@ __all__ = [
     "Figure",
     "ModelSession",
     "SolveLimits",
+    "explain",
     "parse_line",
     "render",
     "schemas",
@@ -34,6 +36,7 @@ _MODULES = {
     "ModelSession": "oragent.modelling.operations.session",
     "QUERIES": "oragent.modelling.operations.registry",
     "SolveLimits": "oragent.modelling.operations.outcomes",
+    "explain": "oragent.modelling.operations.explanation",
     "parse_line": "oragent.modelling.operations.syntax",
     "render": "oragent.modelling.operations.rendering",
     "schemas": "oragent.modelling.operations.registry",

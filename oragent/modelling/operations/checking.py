@@ -7,18 +7,20 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
+from oragent.modelling.data.display import plain
 from oragent.modelling.data.flat_model import round_digits
 from oragent.modelling.data.indexed import Family, IndexedModel
 from oragent.modelling.data.names import to_milp
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.inverse_objectives import inverse as find_inverse
 from oragent.modelling.operations.outcomes import ScenarioModel
-from oragent.modelling.operations.points import read_solution
+from oragent.modelling.operations.points import point_of, read_solution
 from oragent.modelling.operations.pricing import optimum_change
 from oragent.modelling.operations.results import DiffEntry, DiffResult, Figure, InverseResult
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, objective_change, solved
+from oragent.modelling.solving.flat_solving import breaches
+from oragent.modelling.solving.inverse_costs import inverse_costs
 
 # Maximum number of breaches, coefficients or differences in one result.
 SHOWN = 100
@@ -29,21 +31,28 @@ MAX_SECONDS = 60.0
 
 def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     """Find the least change of costs that makes the solution of a file optimal."""
-    scenario = study.present
-    milp = to_milp(scenario.model.with_first_stage(), flat=False)
+    scenario, limits = study.present, study.limits
+    model, arrays = scenario.model, scenario.known.arrays
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
-    point = read_solution(scenario.model, path).values
-    limits = study.limits
-    solution = find_inverse(milp, point, limits.seconds or MAX_SECONDS, solver=limits.solver, options=limits.options())
-    unit = scenario.model.objective.unit
-    if solution.change is None:
+    claim = read_solution(model, path)
+    broken = breaches(to_milp(model.with_first_stage(), flat=False), claim.values)
+    if broken:
+        raise ModellingError(
+            f"{plain(str(path), 200)}: no objective makes the point optimal: it breaks {broken[0].sentence}; "
+            "use a feasible point"
+        )
+    seconds = limits.seconds or MAX_SECONDS
+    costs = inverse_costs(arrays, point_of(model, claim), seconds, limits.solver, limits.options())
+    if costs is None:
         raise ModellingError("not proven within the limit: allow a longer solve with --time")
+    steps = np.abs(costs - arrays.cost)
+    changed = np.flatnonzero(steps > 1e-9 * np.maximum(1.0, np.abs(arrays.cost)))
     return InverseResult(
         scenario=study.label(study.changes),
-        change=Figure.exact(solution.change, unit),
+        change=Figure.exact(float(steps[changed].sum()), model.objective.unit),
         coefficients=tuple(
-            (name, milp.objective.terms.get(name, 0.0), new)
-            for name, new in list(solution.coefficients.items())[:SHOWN]
+            (model.column_names[column], float(arrays.cost[column]), float(costs[column]))
+            for column in changed[:SHOWN].tolist()
         ),
     )
 

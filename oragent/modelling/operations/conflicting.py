@@ -11,19 +11,6 @@ from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.flat_conflicts import (
-    FEATURE_FIELDS,
-    ArrayConflict,
-    ArrayPart,
-    Side,
-    feature_text,
-    find_conflict,
-    find_nearest,
-    linear_conflict,
-    linear_relaxation,
-    list_features,
-    without_goals,
-)
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.rendering import number_text
 from oragent.modelling.operations.results import (
@@ -37,6 +24,19 @@ from oragent.modelling.operations.results import (
 from oragent.modelling.operations.slices import find_slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, solved
 from oragent.modelling.solving.back_ends import SolverOptions, find_solver
+from oragent.modelling.solving.infeasibility import (
+    FEATURE_FIELDS,
+    ArrayConflict,
+    ArrayPart,
+    Side,
+    feature_text,
+    find_conflict,
+    find_nearest,
+    linear_conflict,
+    linear_relaxation,
+    list_features,
+    without_goals,
+)
 
 # Maximum number of nonzero coefficients at which a comparison also searches for a conflict.
 MAX_CONFLICT_ENTRIES = 20_000

@@ -22,6 +22,7 @@ from oragent.modelling.operations.rows import (
 from oragent.modelling.operations.slices import Slice, find_one, find_slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference, solved
 from oragent.modelling.operations.syntax import parse_line
+from oragent.modelling.solving.array_solving import clean_duals
 from oragent.modelling.solving.highs import SolverClaim, run_highs
 from oragent.modelling.solving.optimal_face import OptimalFace, is_same
 
@@ -92,6 +93,42 @@ def _rhs_entries(scenario: ModelScenario, face: OptimalFace, name: str, row: int
                 high=_finite(high),
                 price=None if duals is None else Figure.exact(price, unit),
                 uniqueness=UNIQUE if slopes.is_unique else NOT_UNIQUE,
+            )
+        )
+    return entries
+
+
+def binding_ranges(study: ModelStudy) -> list[RangeEntry]:
+    """Return the right-hand sides for which the prices of the first binding rows hold; see ``ranges``."""
+    scenario = study.present
+    face, binds = _require_face(study, scenario), binding_rows(scenario, study.point(scenario))
+    rows = np.flatnonzero(binds)[:SHOWN_ROWS].tolist()
+    return [entry for row in rows for entry in _rhs_entries(scenario, face, scenario.model.row_names[row], row)]
+
+
+def bound_ranges(study: ModelStudy) -> list[RangeEntry]:
+    """Return the bounds for which the reduced costs of variables at a bound hold, the largest reduced costs first."""
+    scenario = study.present
+    face, unit = _require_face(study, scenario), scenario.model.objective.unit
+    assert face.duals is not None
+    _, reduced = clean_duals(face.arrays, face.duals)
+    low, high = face.arrays.low, face.arrays.high
+    columns = np.flatnonzero((reduced != 0) & (low < high))
+    entries = []
+    for column in columns[np.argsort(-np.abs(reduced[columns]), kind="stable")][:SHOWN_ROWS].tolist():
+        figure, uniqueness = dual_figure(float(reduced[column]), face.bound_slopes(column), unit)
+        interval = face.bound_interval(column, face.duals)
+        if interval is None:
+            raise _no_range(scenario.model.column_names[column])
+        entries.append(
+            RangeEntry(
+                name=scenario.model.column_names[column],
+                of="bound",
+                value=Figure.exact(float(face.point[column])),
+                low=_finite(interval[0]),
+                high=_finite(interval[1]),
+                price=figure,
+                uniqueness=uniqueness,
             )
         )
     return entries

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
-from oragent.modelling.data.display import number
+from oragent.modelling.data.display import number, rounded
 from oragent.modelling.data.flat_model import Sense
-from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.solution import Solution, SolveStatus, Source
 from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.back_ends import SolverOptions, SolverStatus, find_solver
 from oragent.modelling.solving.flat_solving import PROVEN, dual_bound, ray_of
@@ -129,6 +129,21 @@ def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -
     return Outcome(solution.status, solution.values, solution.objective, bound, solution.solver, ended_by)
 
 
+def solution_outcome(solution: Solution) -> Outcome:
+    """Return the outcome of a solved model with one objective."""
+    has_point, prices = solution.status.has_point, solution.sensitivity
+    bound = solution.bound if solution.bound is not None and math.isfinite(solution.bound) else None
+    return Outcome(
+        solution.status,
+        np.array(list(solution.values.values())) if has_point else None,
+        solution.objective,
+        bound,
+        solution.solver,
+        solution.limit,
+        np.array(list(prices.duals.values())) if prices is not None and prices.source is Source.LP else None,
+    )
+
+
 def compare_outcomes(first: Outcome, second: Outcome) -> str:
     """Return one line about the agreement of two solvers on one model.
 
@@ -152,7 +167,7 @@ def compare_outcomes(first: Outcome, second: Outcome) -> str:
             f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
         )
     if statuses == {SolveStatus.OPTIMAL}:
-        return f"{names} have the same optimum"
+        return f"{names} have the same optimum, {rounded(first.objective or 0.0)}"
     return f"undecided: {names} do not contradict each other, but not both proved an optimum"
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
-from oragent.modelling.data.display import plain, quoted
+from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.flat_json import load_json
-from oragent.modelling.files.model_files import read_bytes, read_point
-from oragent.modelling.files.sol_files import NUMBER
+from oragent.modelling.files.model_files import naming_file, read_bytes
+from oragent.modelling.files.sol_files import NUMBER, read_sol
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.references.reference_text import label_text, name_text
 
@@ -61,19 +61,20 @@ def read_solution(model: IndexedModel, path: Path) -> ClaimedSolution:
     Raises:
         ModellingError: The file contains no values, or a name that is not a variable.
     """
-    shown = plain(str(path), 200)
-    if path.suffix.lower() == ".csv":
-        claim = parse_csv(model, read_bytes(path, "values by variable").decode(errors="replace"), shown)
-    elif path.suffix.lower() == ".sol":
-        claim = _resolve(ColumnNames(model), read_point(path).items(), None)
-    else:
-        claim = parse_json(model, read_bytes(path, "a point"), shown)
-    if claim.unknown:
-        raise ModellingError(f"{shown}: {quoted(claim.unknown[0])} is not a variable of the model: rename or remove it")
+    content, ending = read_bytes(path, "values by variable"), path.suffix.lower()
+    with naming_file(path):
+        if ending == ".csv":
+            claim = parse_csv(model, content.decode(errors="replace"))
+        elif ending == ".sol":
+            claim = _resolve(ColumnNames(model), read_sol(content.decode(errors="replace")).values.items(), None)
+        else:
+            claim = parse_json(model, content)
+        if claim.unknown:
+            raise ModellingError(f"{quoted(claim.unknown[0])} is not a variable of the model: rename or remove it")
     return claim
 
 
-def parse_csv(model: IndexedModel, text: str, shown: str) -> ClaimedSolution:
+def parse_csv(model: IndexedModel, text: str) -> ClaimedSolution:
     """Parse lines of a name and a number. A first line without a number is a header."""
     pairs = []
     for number, line in enumerate(csv.reader(io.StringIO(text)), 1):
@@ -81,30 +82,30 @@ def parse_csv(model: IndexedModel, text: str, shown: str) -> ClaimedSolution:
             pairs.append((line[0], float(line[1])))
         except (IndexError, ValueError):
             if number > 1 and any(line):
-                raise ModellingError(f"{shown}, line {number}: expected a name and a number") from None
+                raise ModellingError(f"line {number}: expected a name and a number") from None
     if not pairs:
-        raise ModellingError(f"{shown}: no values; expected lines of a name and a number")
+        raise ModellingError("no values; expected lines of a name and a number")
     return _resolve(ColumnNames(model), pairs, None)
 
 
-def parse_json(model: IndexedModel, text: str | bytes, shown: str) -> ClaimedSolution:
+def parse_json(model: IndexedModel, text: str | bytes) -> ClaimedSolution:
     """Parse an object with a number by variable, or by family and labels.
 
     It may be in ``values`` of a ``solution.json``.
     """
-    data = load_json(text, f"{shown}: a point")
+    data = load_json(text, "a point")
     if not isinstance(data, dict):
-        raise ModellingError(f"{shown}: expected an object with a number by variable")
+        raise ModellingError("expected an object with a number by variable")
     objective = data.get("objective")
     values = data.get("values", data)
     if not isinstance(values, dict):
-        raise ModellingError(f"{shown}: expected an object with a number by variable")
+        raise ModellingError("expected an object with a number by variable")
     is_known = ColumnNames(model).find("objective") is not None
     if values is data and not is_known:
         values = {name: value for name, value in data.items() if name not in ("objective", "status")}
     pairs = list(_flatten(values))
     if not pairs:
-        raise ModellingError(f"{shown}: no values; expected an object with a number by variable")
+        raise ModellingError("no values; expected an object with a number by variable")
     claimed = None
     if isinstance(objective, int | float) and not isinstance(objective, bool):
         claimed = float(objective)
@@ -134,7 +135,7 @@ def parse_output(model: IndexedModel, text: str) -> ClaimedSolution | None:
     for first in range(len(lines) - 1, -1, -1):
         if lines[first].startswith("{"):
             try:
-                claim = parse_json(model, "\n".join(lines[first:]), "the output")
+                claim = parse_json(model, "\n".join(lines[first:]))
             except ModellingError:
                 break
             return claim if claim.values else None

@@ -9,7 +9,7 @@ from oragent.modelling.data.display import plain, quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import to_milp
 from oragent.modelling.files.flat_json import load_json
-from oragent.modelling.files.model_files import read_bytes
+from oragent.modelling.files.model_files import naming_file, read_bytes
 from oragent.modelling.opening import is_program, open_model
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.checking import diff_entries
@@ -170,11 +170,12 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
 def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> ClaimedSolution | None:
     """Return the values in a solution file of the program, or else in its output."""
     for name, content in sorted(captured.files.items()):
-        where, text = f"{shown}, {plain(name, 60)}", content.decode(errors="replace")
-        if name.endswith(".json"):
-            return parse_json(model, text, where)
-        if name.endswith(".csv"):
-            return parse_csv(model, text, where)
+        text = content.decode(errors="replace")
+        with naming_file(f"{shown}, {name}"):
+            if name.endswith(".json"):
+                return parse_json(model, text)
+            if name.endswith(".csv"):
+                return parse_csv(model, text)
     return parse_output(model, captured.stdout)
 
 

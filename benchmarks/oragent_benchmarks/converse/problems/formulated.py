@@ -4,7 +4,8 @@ It is also a base class for custom problems: pass a model and its objectives, an
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from oragent._base.errors import ConfigError, ModellingError
@@ -13,7 +14,6 @@ from oragent.converse.prompting import quote_line
 from oragent.modelling.data.display import number
 from oragent.modelling.data.flat_model import INFINITY, Milp, Relation, Row, Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.operations.flat_changes import limits_in_words
 from oragent.modelling.solving.flat_solving import breaches
 from oragent_benchmarks.converse.decision import (
     Goal,
@@ -214,7 +214,7 @@ class FormulatedProblem:
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
         rows = {row.name for row in self.base.rows}
         row_texts = [
-            f"{_escape_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
+            f"{_escape_cell(goal.word)} {format_figure(value)} (must be {_limits_in_words(*limits, format_figure)})"
             for goal, value in named
             if goal.name in rows and (limits := self.limits(goal.name))
         ]
@@ -314,11 +314,11 @@ def _describe_model(milp: Milp) -> Iterator[str]:
     yield f"Rows ({len(milp.rows)}):"
     for row in milp.rows[:MAX_DESCRIBED]:
         meaning = f" ({quote_line(row.meaning)})" if row.meaning else ""
-        yield f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(*row.limits)}{meaning}"
+        yield f"- {quote_line(row.name)}: {linear_words(row.terms)} {_limits_in_words(*row.limits)}{meaning}"
     yield f"Variables ({len(milp.variables)}):"
     for variable in milp.variables[:MAX_DESCRIBED]:
         whole = "whole number " if variable.is_integer else ""
-        kind = "0 or 1" if variable.is_binary else f"{whole}{limits_in_words(variable.low, variable.high)}"
+        kind = "0 or 1" if variable.is_binary else f"{whole}{_limits_in_words(variable.low, variable.high)}"
         unit = f", {quote_line(variable.unit)}" if variable.unit else ""
         meaning = f" ({quote_line(variable.meaning)})" if variable.meaning else ""
         yield f"- {quote_line(variable.name)}: {kind}{unit}{meaning}"
@@ -354,3 +354,16 @@ def _parse_number(text: str) -> float | None:
 
 def _escape_cell(text: str) -> str:
     return escape_cell(one_line(text, 80))
+
+
+def _limits_in_words(low: float, high: float, write: Callable[[float], str] = number) -> str:
+    """Write limits in words: ``<= 40``, ``= 3``, ``2 to 8`` or ``without limit``."""
+    if low == high:
+        return f"= {write(low)}"
+    if math.isfinite(low) and math.isfinite(high):
+        return f"{write(low)} to {write(high)}"
+    if math.isfinite(high):
+        return f"<= {write(high)}"
+    if math.isfinite(low):
+        return f">= {write(low)}"
+    return "without limit"

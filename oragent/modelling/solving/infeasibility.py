@@ -22,7 +22,7 @@ from oragent.modelling.data.features import (
     QuadraticRow,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import Milp, Sense
+from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, solve_arrays
 from oragent.modelling.solving.back_ends.protocol import Ability, Solver, SolverOptions, SolverStatus
@@ -96,30 +96,6 @@ class ArrayConflict:
         return [part.place for part in self.parts if part.side is side]
 
 
-@dataclass(frozen=True)
-class ModelPart:
-    """A row, a bound of a variable, or a feature."""
-
-    side: Side
-    # Name of the row or variable. For a feature, its text such as ``SOS set s0`` or ``x is 0 or at least 5``.
-    name: str
-
-
-@dataclass(frozen=True)
-class InfeasibleSubset:
-    """Parts of a model that no point satisfies together, given that integer variables are integer."""
-
-    # Rows, then bounds, then features, in the order of the model.
-    parts: tuple[ModelPart, ...]
-    # True if removing any part makes the rest feasible. False if a check reached its limit.
-    irreducible: bool
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """Names of the rows in the subset."""
-        return tuple(part.name for part in self.parts if part.side is Side.ROW)
-
-
 Feature = FeaturePart[int] | SemiContinuous[int]
 
 
@@ -139,32 +115,18 @@ def feature_text(arrays: Arrays, part: Feature, name_of: Callable[[int], str]) -
     return f"{TITLES[type(part)]} {part.name}"
 
 
-def conflict(
-    milp: Milp, limit_s: float = 60.0, *, solver: str = "highs", options: SolverOptions | None = None
-) -> InfeasibleSubset:
-    """Find an irreducible infeasible set of rows, bounds and features; see ``find_conflict``.
-
-    Args:
-        milp: An infeasible model.
-        limit_s: Seconds for all checks. Parts that are undecided by then remain in the set.
-        solver: Name of the back end of the checks.
-        options: Limits of one check; by default ``NODES`` and ``CHECK_S``.
-
-    Raises:
-        ModellingError: The model has a feasible point, or its infeasibility was not proven.
-    """
-    arrays = Arrays.from_milp(milp)
-    found = find_conflict(arrays, limit_s, solver=solver, options=options)
-    columns = [variable.name for variable in milp.variables]
+def part_names(
+    arrays: Arrays, parts: Sequence[ArrayPart], rows: Sequence[str], columns: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the name of the row or variable of each part; for a feature, what it demands."""
     features = list_features(arrays)
     names = {
-        Side.ROW: lambda place: milp.rows[place].name,
+        Side.ROW: rows.__getitem__,
         Side.LOW: columns.__getitem__,
         Side.HIGH: columns.__getitem__,
         Side.FEATURE: lambda place: feature_text(arrays, features[place], columns.__getitem__),
     }
-    parts = tuple(ModelPart(part.side, names[part.side](part.place)) for part in found.parts)
-    return InfeasibleSubset(parts, found.irreducible)
+    return tuple(names[part.side](part.place) for part in parts)
 
 
 def find_conflict(
@@ -406,54 +368,6 @@ class ArrayNearest:
     needed: Mapping[int, float] = field(default_factory=dict)
     # ``(n,)`` values of the point; None without a point.
     values: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """Point with the least total violation of rows, by name."""
-
-    # ``feasible`` if the total is not proven to be the least; ``infeasible`` if no change is enough.
-    status: SolveStatus
-    # Sum of all violations; None without a point.
-    total: float | None = None
-    # Right-hand sides that the violated rows need.
-    needed: Mapping[str, float] = field(default_factory=dict)
-    # Values of the point by variable.
-    values: Mapping[str, float] = field(default_factory=dict)
-
-
-def nearest(
-    milp: Milp,
-    rows: Sequence[str] | None = None,
-    limit_s: float | None = 60.0,
-    *,
-    solver: str = "highs",
-    options: SolverOptions | None = None,
-) -> Nearest:
-    """Find the least total change of right-hand sides that makes a model feasible; see ``find_nearest``.
-
-    Args:
-        milp: The model; its objective is ignored.
-        rows: Names of the rows that may be violated; None means all.
-        limit_s: Seconds; None means no limit.
-        solver: Name of the back end.
-        options: Further limits. Its ``seconds``, if given, replace ``limit_s``.
-
-    Raises:
-        ModellingError: A name is not the name of a row.
-    """
-    places = None
-    if rows is not None:
-        row_index = {row.name: index for index, row in enumerate(milp.rows)}
-        places = [row_index[milp.row(name).name] for name in rows]
-    found = find_nearest(Arrays.from_milp(milp), places, limit_s, solver=solver, options=options)
-    values = [] if found.values is None else found.values.tolist()
-    return Nearest(
-        found.status,
-        found.total,
-        {milp.rows[row].name: rhs for row, rhs in found.needed.items()},
-        dict(zip((variable.name for variable in milp.variables), values, strict=False)),
-    )
 
 
 def find_nearest(
