@@ -58,22 +58,6 @@ def bootstrap_mean(values: Sequence[float]) -> MeanInterval:
     return MeanInterval(float(sample.mean()), float(low), float(high))
 
 
-def success_share(successes: Sequence[bool]) -> MeanInterval:
-    """Return the share of successes with a bootstrap interval at 95 %.
-
-    If all outcomes are equal the bootstrap interval is a point. The exact binomial interval is returned instead
-    (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404): 0 to 0.168 for 0 of 20.
-    """
-    # Imported here because it is slow to import.
-    from scipy.stats import binomtest
-
-    interval = bootstrap_mean(list(map(float, successes)))
-    if interval.low < interval.high:
-        return interval
-    exact = binomtest(sum(successes), len(successes)).proportion_ci(1 - ALPHA, "exact")
-    return MeanInterval(interval.mean, float(exact.low), float(exact.high))
-
-
 def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alternative.TWO_SIDED) -> float | None:
     """Test whether paired differences are symmetric around zero: the sign-flip permutation test of their mean.
 
@@ -177,29 +161,6 @@ def _tail_share(sums: NDArray[np.float64], count: int, alternative: Alternative)
     else:
         extreme = rounded <= rounded[0]
     return float(np.mean(extreme))
-
-
-def mcnemar(
-    first: Sequence[bool], second: Sequence[bool], alternative: Alternative = Alternative.TWO_SIDED
-) -> float | None:
-    """Test whether two methods succeed equally often on the same cases: McNemar's test, exact.
-
-    McNemar 1947, doi:10.1007/BF02295996: cases on which both succeed or both fail are ignored. Under the null
-    hypothesis the counts of the others are binomial with probability one half.
-
-    Returns:
-        The p-value; None without a case, 1 if the two differ on no case.
-    """
-    # Imported here because it is slow to import.
-    from scipy.stats import binomtest
-
-    pairs = list(zip(map(bool, first), map(bool, second), strict=True))
-    if not pairs:
-        return None
-    won, lost = pairs.count((True, False)), pairs.count((False, True))
-    if won + lost:
-        return float(binomtest(won, won + lost, alternative=str(alternative)).pvalue)
-    return 1.0
 
 
 def least_p(pairs: int, alternative: Alternative = Alternative.TWO_SIDED) -> float:

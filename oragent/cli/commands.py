@@ -119,7 +119,6 @@ COMMANDS = (
         "memory",
         "Store, show and edit lessons by families of problems; --start memory begins a run with them.",
     ),
-    CommandEntry("figure", SEARCH, "runs", "figure", "Draw a figure of a run for a paper."),
     CommandEntry(
         "formulate",
         MODELS,
@@ -186,13 +185,6 @@ COMMANDS = (
         "prompts", OTHERS, "machine", "prompts", "List the prompts of searches, print one, or copy all to change them."
     ),
     CommandEntry(
-        "study",
-        OTHERS,
-        "experiments",
-        "study",
-        "Fill a table or figure of the study of OR-Agent. Repeat the command to continue.",
-    ),
-    CommandEntry(
         "train", OTHERS, "experiments", "train", "Train a network, continue a training, or export its weights."
     ),
     CommandEntry(
@@ -205,3 +197,6 @@ COMMANDS = (
     CommandEntry("bench", OTHERS, "benchmarks", "bench", "Measure systems on sets of problems."),
     CommandEntry("skills", OTHERS, "agents", "skills", "Instructions for coding agents."),
 )
+
+# Commands that are in the benchmarks now, with their names there.
+MOVED = {"figure": "bench figure", "study": "bench study"}

@@ -1,4 +1,4 @@
-"""Experiments and networks: ``probe``, ``sweep``, ``study`` and ``train``."""
+"""Experiments and networks: ``probe``, ``sweep`` and ``train``."""
 
 from dataclasses import asdict
 from importlib import import_module
@@ -21,15 +21,10 @@ from oragent.cli.options import (
     DEVICE_HELP,
     ProblemName,
     Root,
-    Settings,
-    Workers,
     console,
-    list_overrides,
     print_caution,
     print_text,
-    split_names,
 )
-from oragent.evals.requests import StudyRequest
 from oragent.evaluation.capabilities import require_all
 from oragent.evaluation.devices import AUTO
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
@@ -219,33 +214,6 @@ def _sweep_cells(row: SweepRow, names: list[str], *, is_present: bool) -> list[s
     seconds = "-" if row.seconds is None else f"{row.seconds:.3g}"
     remark = " ".join(["present"] * is_present + ["failed"] * bool(row.message))
     return [*(f"{row.values[name]:g}" for name in names), score, seconds, f"{row.cpu_s:.2f}", remark]
-
-
-def study(
-    name: Annotated[str, typer.Argument(help="table1, fig5, fig6, fig7, fig8, elitist, reflection, ideas or driving.")],
-    settings: Settings = None,
-    model: Annotated[
-        str | None, typer.Option(help="Model name; 'scripted' needs no server (models={idea: ...} for others).")
-    ] = None,
-    scale: Annotated[float, typer.Option(help="Share of the study's budget, 500 evaluations and model calls.")] = 1.0,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method on each problem; the study has one.")] = 1,
-    problems: Annotated[str | None, typer.Option(help="Problems, with commas between (default: all).")] = None,
-    workers: Workers = None,
-    root: Root = None,
-    outputs: Annotated[Path | None, typer.Option(help="Folder of the study (default: outputs/study/NAME).")] = None,
-) -> None:
-    """Fill a table or figure of the study of OR-Agent. Repeat the command to continue."""
-    from oragent.evals.compare.study import run
-
-    named = {"model.name": model, "workers": workers}
-    overrides = list_overrides(named)
-    base = find_project_root(root)
-    some = split_names(problems or "")
-    folder = outputs or base / "outputs" / "study" / name
-    request = StudyRequest(
-        name=name, scale=scale, seeds=seeds, problems=some, overrides=[*overrides, *(settings or [])], outputs=folder
-    )
-    raise typer.Exit(run(request, base, console))
 
 
 def run_training(request: TrainRequest, root: Path, *, export: bool) -> list[str]:

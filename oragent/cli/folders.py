@@ -54,7 +54,7 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
     """Continue the work of a folder. Return False for a search folder or an unknown folder."""
     match kind_of_folder(folder):
         case FolderKind.STUDY:
-            raise ConfigError(f"{folder} is a study: repeat its 'oragent study' command to continue")
+            raise ConfigError(f"{folder} is a study: repeat its 'oragent bench study' command to continue")
         case FolderKind.COMPARISON:
             from oragent.evals.compare.command import run
             from oragent.evals.requests import CompareRequest

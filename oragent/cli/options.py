@@ -40,12 +40,6 @@ Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while t
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
 ReplySeconds = Annotated[float | None, typer.Option("--timeout", min=1.0, help="Seconds for a reply (default: 120).")]
-Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds, from 0.")]
-LabelsReadable = Annotated[
-    bool | None, typer.Option("--labels-readable", help="Run even if programs could read the labels.")
-]
-BenchCalls = Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")]
-BenchFolder = Annotated[Path, typer.Option(help="Folder of the benchmark; given alone: continue it.")]
 DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
@@ -121,18 +115,6 @@ def _build_solve_limits(chosen: dict[str, Any]) -> object:
 
 # Decorator that adds the options of a solve; the command receives them as its argument ``limits``.
 with_solve_options = with_options("limits", SOLVE_OPTIONS, _build_solve_limits)
-
-
-def bench_workers(cases: str) -> Any:
-    """Return the option for the number of cases that run at the same time; 0 becomes a number here."""
-    text = f"{cases} at once; 0 is as many as there are cores."
-    return typer.Option(min=0, help=text, callback=_count_workers)
-
-
-def _count_workers(workers: int) -> int:
-    from oragent.sandbox.limits import count_processors
-
-    return workers or count_processors()
 
 
 def print_text(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Commands on runs: ``show``, ``report``, ``figure``, ``rescore``, ``watch``, ``steer``, and ``memory`` for lessons."""
+"""Commands on runs: ``show``, ``report``, ``rescore``, ``watch``, ``steer``, and ``memory`` for lessons."""
 
 import os
 import shlex
@@ -203,18 +203,6 @@ def _print_table(title: str, figures: Sequence[tuple[str, float, float]]) -> Non
     for name, seed, best in figures:
         table.add_row(escape(one_line(name, 60)), format_score(seed), format_score(best))
     console.print(table)
-
-
-def figure(
-    run: RunPath,
-    kind: Annotated[str, typer.Option(help="convergence, archive, lineage or paired.")] = "convergence",
-    suffix: Annotated[str, typer.Option("--format", help="pdf, svg or png.")] = "pdf",
-    out: Annotated[Path | None, typer.Option(help="File to write (default: figures/ in the run's folder).")] = None,
-) -> None:
-    """Draw a figure of a run for a paper."""
-    path = reports.write_figure(run, kind, suffix, out)
-    publish_result({"file": path})
-    print_text(f"figure: {path}")
 
 
 def watch(

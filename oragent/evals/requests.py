@@ -22,18 +22,3 @@ class CompareRequest:
     outputs: Path
     # Files or mappings of variants: strategies with their own settings.
     variants: Sequence[Path | Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True)
-class StudyRequest:
-    """Request for a table or figure of the study."""
-
-    name: str
-    # Share of the study's budget.
-    scale: float
-    # Number of runs of each contestant on each problem; the study has one.
-    seeds: int
-    # Selected problems of the study. Empty means all.
-    problems: Sequence[str]
-    overrides: Sequence[str]
-    outputs: Path

@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from oragent._base.terminal import Terminal  # noqa: E402
-from oragent.evals.bench.cases import UNBOUNDED  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
 from oragent.sandbox.sandbox import Sandbox  # noqa: E402
 from oragent.workspace.runner import ProgramRunner  # noqa: E402
+from oragent_benchmarks.cases import UNBOUNDED  # noqa: E402
 from oragent_benchmarks.workspace.command import WorkspaceBenchRequest, run_bench  # noqa: E402
 from oragent_benchmarks.workspace.importing import import_release, read_release  # noqa: E402
 from tests.workspace.release import synthetic  # noqa: E402

@@ -91,7 +91,7 @@ def test_no_workers_are_all_cores_and_fewer_are_refused_in_a_line(here, toy: Pat
     for words in (
         ["run"],
         ["compare"],
-        ["study"],
+        ["bench", "study"],
         ["bench", "formulate"],
         ["bench", "converse"],
         ["bench", "workspace"],

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from oragent._base.files import FolderKind, find_kind, kind_of_folder
 from oragent.cli.app import app
-from tests.evals.study.test_study import toys
+from tests.benchmarks.search.test_study import toys
 
 
 def run(*words: object) -> tuple[int, str]:
@@ -79,6 +79,7 @@ def test_a_study_is_filled_shown_and_names_the_way_to_resume_it(
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "table"
     words = (
+        "bench",
         "study",
         "elitist",
         "--problems",
@@ -94,7 +95,7 @@ def test_a_study_is_filled_shown_and_names_the_way_to_resume_it(
     assert code == 0, text
     assert run("show", folder)[0] == 0
     result = CliRunner().invoke(app, ["resume", str(folder)])
-    assert "give the same 'oragent study' command again" in str(result.exception)
+    assert "oragent bench study" in str(result.exception)
 
 
 @pytest.mark.slow

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evals.bench.cases import UNBOUNDED
 from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.result import execute_plan
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.sandbox.messages import Command
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.cases import UNBOUNDED
 from oragent_benchmarks.formulate.benchmark import TERMS, FormulateBenchmark, list_contestants
 from tests.formulate import pharmacy
 
@@ -77,7 +77,7 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
         commands.append(command)
         return run(self, command, **places)
 
-    monkeypatch.setattr("oragent.evals.bench.cases.open_models", models)
+    monkeypatch.setattr("oragent_benchmarks.cases.open_models", models)
     monkeypatch.setattr(Sandbox, "__call__", kept)
     plan = BenchPlan(TERMS, {"t": str(table)}, list_contestants([method], ["m"]), (0,), {})
     bench = FormulateBenchmark(plan)

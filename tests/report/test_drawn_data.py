@@ -13,11 +13,13 @@ from matplotlib.patches import Rectangle
 
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
-from oragent.report.pages.charts import BEST, FAILED, apply_style, color_scale
-from oragent.report.paper_figures import (
+from oragent.report.pages.charts import BEST, FAILED, apply_style
+from oragent.report.run import ProgressPoint, RunData, load_run
+from oragent_benchmarks.search.paper_figures import (
     KINDS,
     Shades,
     choose_limits,
+    color_scale,
     draw_archive,
     draw_convergence,
     draw_lineage,
@@ -25,7 +27,6 @@ from oragent.report.paper_figures import (
     map_islands,
     write_figure,
 )
-from oragent.report.run import ProgressPoint, RunData, load_run
 from tests.report.runs import FEATURES, describe, searched, write
 
 

@@ -21,7 +21,9 @@ from oragent.report.pages.charts import (
     render_figure,
     save_page,
 )
-from oragent.report.paper_figures import (
+from oragent.report.run import RunData
+from oragent.report.run_configuration import Axis
+from oragent_benchmarks.search.paper_figures import (
     KINDS,
     MAX_AXIS_BINS,
     MAX_PANELS,
@@ -30,8 +32,6 @@ from oragent.report.paper_figures import (
     map_islands,
     write_figure,
 )
-from oragent.report.run import RunData
-from oragent.report.run_configuration import Axis
 
 from .test_drawn_data import limits, make_run, rectangles
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
 from oragent.report.pages.charts import Drawing, fit_label, render_figure
-from oragent.report.paper_figures import choose_limits, draw_archive, map_islands
 from oragent.report.run import ProgressPoint, RunData, load_run
+from oragent_benchmarks.search.paper_figures import choose_limits, draw_archive, map_islands
 
 from . import runs
 from .runs import Made

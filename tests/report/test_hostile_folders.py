@@ -18,9 +18,9 @@ from oragent.evaluation import Evaluation
 from oragent.ledger import database as databases
 from oragent.report.held_out import hash_best, rescore_run
 from oragent.report.live.offline import write_report
-from oragent.report.paper_figures import write_figure
 from oragent.search.folder import RunFolder
 from oragent.search.starting import gather_start
+from oragent_benchmarks.search.paper_figures import write_figure
 from tests.hostile_yaml import TEXTS
 from tests.search.hostile_databases import ATTACKS, honest_run
 

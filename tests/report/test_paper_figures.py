@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.cli.app import app
-from oragent.report.paper_figures import FORMATS, KINDS, write_figure
+from oragent.cli.commands import MOVED
+from oragent_benchmarks.search.paper_figures import FORMATS, KINDS, write_figure
 from tests.report.runs import describe, searched, write
 
 HEADS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
@@ -53,6 +54,16 @@ def test_unknown_kinds_and_formats_are_one_line(run: Path, kind: str, suffix: st
 
 def test_the_command_line_draws_a_figure(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "a.svg"
-    ended = CliRunner().invoke(app, ["figure", str(run), "--kind", "lineage", "--format", "svg", "--out", str(out)])
+    ended = CliRunner().invoke(
+        app, ["bench", "figure", str(run), "--kind", "lineage", "--format", "svg", "--out", str(out)]
+    )
     assert ended.exit_code == 0, ended.output
     assert out.is_file()
+
+
+@pytest.mark.parametrize("command", MOVED)
+def test_a_moved_command_names_its_successor(command: str) -> None:
+    ended = CliRunner().invoke(app, [command, "x"])
+    assert isinstance(ended.exception, ConfigError)
+    assert f"oragent {MOVED[command]}" in str(ended.exception)
+    assert CliRunner().invoke(app, [*MOVED[command].split(), "--help"]).exit_code == 0

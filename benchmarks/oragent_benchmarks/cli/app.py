@@ -4,6 +4,7 @@ import typer
 
 from oragent_benchmarks.cli.converse import bench_converse, write_district, write_utilities
 from oragent_benchmarks.cli.formulate import bench_formulate
+from oragent_benchmarks.cli.search import figure, study
 from oragent_benchmarks.cli.skills import bench_skills
 from oragent_benchmarks.cli.workspace import bench_workspace
 
@@ -14,3 +15,5 @@ bench.command(name="district")(write_district)
 bench.command(name="utilities")(write_utilities)
 bench.command(name="workspace")(bench_workspace)
 bench.command(name="skills")(bench_skills)
+bench.command(name="study")(study)
+bench.command(name="figure")(figure)

@@ -7,21 +7,11 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
-from oragent.cli.options import (
-    BenchCalls,
-    BenchFolder,
-    ModelFile,
-    ModelWords,
-    ReplySeconds,
-    ReplyTokens,
-    bench_workers,
-    console,
-    print_text,
-    split_names,
-)
+from oragent.cli.options import ModelFile, ModelWords, ReplySeconds, ReplyTokens, console, print_text, split_names
 from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.files.indexed_files import write_indexed
+from oragent_benchmarks.cli.options import BenchCalls, BenchFolder, bench_workers
 from oragent_benchmarks.converse.problems.registry import NAMES, PUBLISHED
 
 # Options that do not change the plan of an evaluation. With these alone, the evaluation in --outputs continues. The

@@ -6,21 +6,10 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli.options import (
-    BenchCalls,
-    BenchFolder,
-    LabelsReadable,
-    ModelFile,
-    ModelWords,
-    ReplySeconds,
-    ReplyTokens,
-    Seeds,
-    bench_workers,
-    console,
-    split_names,
-)
+from oragent.cli.options import ModelFile, ModelWords, ReplySeconds, ReplyTokens, console, split_names
 from oragent.cli.spending import Yes, make_confirm
 from oragent.llm.model_settings import RuntimeWords
+from oragent_benchmarks.cli.options import BenchCalls, BenchFolder, LabelsReadable, Seeds, bench_workers
 from oragent_benchmarks.requests import FormulateBenchRequest
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from oragent.api.skills import list_skills
-from oragent.cli.options import BenchFolder, bench_workers, console, split_names
+from oragent.cli.options import console, split_names
+from oragent_benchmarks.cli.options import BenchFolder, bench_workers
 
 
 def bench_skills(

@@ -17,13 +17,13 @@ from oragent._base.errors import ConfigError
 from oragent._base.files import file_stem
 from oragent._base.settings import STRICT
 from oragent._base.text_format import one_line
-from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent_benchmarks.converse.agents.model_agents import ASKING, PROGRAMMING, Design, make_agent
 from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 from oragent_benchmarks.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.text_format import escape_text, one_line
-from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
+from oragent.evals.bench.driver import page_template
 from oragent.evals.bench.plan import BenchCell, BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.ledger.study import FinishedCase
@@ -33,6 +33,7 @@ from oragent_benchmarks.converse.paradigms import list_contestants
 from oragent_benchmarks.converse.stakeholders import Stakeholder
 from oragent_benchmarks.converse.talking_decider import Feedback, Knowing, Style, decider_prompt
 from oragent_benchmarks.converse.transcript import transcript_page
+from oragent_benchmarks.driver import BenchCommand, Line, save_text
 from oragent_benchmarks.requests import BenchRequest
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from oragent._base import statistics
 from oragent._base.errors import ConfigError
 from oragent_benchmarks.converse.conversation import ConversationEnd, ConversationResult
 from oragent_benchmarks.converse.decision import DecisionProblem
+from oragent_benchmarks.success_shares import mcnemar, success_share
 
 MEASURED = ("score", "success", "turns", "calls")
 # Properties that both cases of a pair share.
@@ -200,7 +201,7 @@ def summarize_groups(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[s
         key: GroupMeans(
             len(group),
             statistics.bootstrap_mean([case.score for case in group]),
-            statistics.success_share([case.success for case in group]),
+            success_share([case.success for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )
@@ -272,6 +273,6 @@ def _score_p(pairs: Sequence[Pair]) -> float | None:
 
 
 def _success_p(pairs: Sequence[Pair]) -> float | None:
-    return statistics.mcnemar(
+    return mcnemar(
         [ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], statistics.Alternative.GREATER
     )

@@ -6,9 +6,9 @@ from itertools import product
 from statistics import fmean
 
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.tables import TextTable
 from oragent.report.pages.text import format_money, format_share
+from oragent_benchmarks.cases import MeasuredCases
 from oragent_benchmarks.converse.benchmark import ConverseBenchmark, score_case
 from oragent_benchmarks.converse.conversation import ConversationEnd
 from oragent_benchmarks.converse.evaluable_problems import published_of

@@ -17,7 +17,6 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.direction import Direction
 from oragent._base.errors import ModellingError
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.formulate.formulation import FormulationResult, formulate_case
@@ -32,6 +31,7 @@ from oragent.llm.model import Model, estimate_tokens
 from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
 from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent_benchmarks.formulate.labelled import FAILED_RUNS, Labelled, ProblemSet, grade_result, slug
 from oragent_benchmarks.formulate.mock_models import expand_errors, open_stand_in
 from oragent_benchmarks.formulate.sets import read_set

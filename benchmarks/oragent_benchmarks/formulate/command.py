@@ -10,9 +10,7 @@ from rich.console import Console
 
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import ConfigError
-from oragent._base.statistics import success_share
-from oragent.evals.bench.cases import MeasuredCases, case_table, difference_table
-from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
+from oragent.evals.bench.driver import page_template
 from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
@@ -21,11 +19,14 @@ from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.text import format_money
+from oragent_benchmarks.cases import MeasuredCases, case_table, difference_table
+from oragent_benchmarks.driver import BenchCommand, Line, save_text
 from oragent_benchmarks.formulate import benchmark
 from oragent_benchmarks.formulate.labelled import ProblemSet, slug
 from oragent_benchmarks.formulate.mock_models import misread_cases
 from oragent_benchmarks.formulate.sets import FORMS
 from oragent_benchmarks.requests import FormulateBenchRequest
+from oragent_benchmarks.success_shares import success_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,13 +19,13 @@ from typing import Any
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.evals.bench.cases import CaseBenchmark, CaseSettings, Work
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
 from oragent.sandbox.confined_command import wrap_command
+from oragent_benchmarks.cases import CaseBenchmark, CaseSettings, Work
 from oragent_benchmarks.skills.tasks import TASKS, SkillTask, describe_answer
 
 TERMS = BenchTerms(

@@ -7,10 +7,10 @@ from pathlib import Path
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.cases import MeasuredCases
-from oragent.evals.bench.driver import BenchCommand, Line, save_text
 from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
+from oragent_benchmarks.cases import MeasuredCases
+from oragent_benchmarks.driver import BenchCommand, Line, save_text
 from oragent_benchmarks.requests import BenchRequest
 from oragent_benchmarks.skills.benchmark import TERMS, WITH, WITHOUT, SkillsBenchmark, find_agent
 from oragent_benchmarks.skills.tasks import TASKS

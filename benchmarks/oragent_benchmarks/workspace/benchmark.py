@@ -16,8 +16,6 @@ from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import WorkspaceError
 from oragent._base.settings import STRICT
-from oragent.evals.bench.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
-from oragent.evals.bench.driver import save_text
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.ledger.case import LedgerCase
@@ -29,6 +27,8 @@ from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import LIMITS
 from oragent.workspace.tools import ToolSession
+from oragent_benchmarks.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
+from oragent_benchmarks.driver import save_text
 from oragent_benchmarks.workspace import agents
 from oragent_benchmarks.workspace.grading import AttemptOutcome, Grade, Reference, grade_attempt
 from oragent_benchmarks.workspace.importing import LabelSet, read_labels

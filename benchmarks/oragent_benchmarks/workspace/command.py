@@ -8,12 +8,13 @@ from typing import Any
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.cases import case_table, difference_table
-from oragent.evals.bench.driver import BenchCommand, Line, page_template, save_text
+from oragent.evals.bench.driver import page_template
 from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.llm.model import Model
 from oragent.workspace.layout import Mode
+from oragent_benchmarks.cases import case_table, difference_table
+from oragent_benchmarks.driver import BenchCommand, Line, save_text
 from oragent_benchmarks.requests import BenchRequest
 from oragent_benchmarks.workspace import tables
 from oragent_benchmarks.workspace.benchmark import TERMS, WorkspaceBenchmark

@@ -7,12 +7,12 @@ from statistics import mean
 from typing import Any
 
 from oragent._base.statistics import MeanInterval, bootstrap_mean
-from oragent.evals.bench.cases import MeasuredCases
 from oragent.evals.bench.result import ModeScores
 from oragent.evals.bench.tables import TextTable
 from oragent.ledger.study import FinishedCase
 from oragent.report.pages.text import format_money
 from oragent.workspace.layout import Mode
+from oragent_benchmarks.cases import MeasuredCases
 from oragent_benchmarks.workspace.grading import AttemptOutcome
 
 PROGRAM_HEADS = ("at 1e-6", "backed")

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +15,6 @@ from oragent._base.files import make_plain_folder, replace_file
 from oragent._base.text_format import one_line
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), and additional greys.
@@ -25,7 +22,6 @@ BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"
 # Number of marks of a kind from which they are drawn as one picture, because an SVG would grow by a line for each.
 MANY = 600
 INK, MUTED, FAINT, EMPTY = "#26323B", "#66737D", "#E9EDF0", "#F2F4F6"
-SCALE_COLORS = ["#DCE9F3", "#8FBFDE", "#2F7FB8", "#0B3C66"]
 
 STYLE = {
     "font.family": "sans-serif",
@@ -86,14 +82,6 @@ def require_matplotlib() -> None:
     require_package("matplotlib", "figures", "a figure")
 
 
-@cache
-def color_scale() -> "LinearSegmentedColormap":
-    """Return the scale of scores, from light to dark."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("oragent", SCALE_COLORS)
-
-
 def apply_style(name: str) -> AbstractContextManager[None]:
     """Return a context for the project's style. Equal data give equal files, and ids of two figures differ by name."""
     require_matplotlib()
@@ -107,13 +95,6 @@ def new_figure(width: float, height: float) -> "Figure":
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def strip_axes(axes: "Axes") -> None:
-    """Remove the lines and ticks of an axis."""
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.tick_params(length=0)
 
 
 def fit_label(text: str, width: int = 40) -> str:

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oragent._base.statistics import EXACT, Alternative, mcnemar, sign_flip_test
+from oragent._base.statistics import EXACT, Alternative, sign_flip_test
+from oragent_benchmarks.success_shares import mcnemar
 
 
 def sign_flip_greater(sample: list[float]) -> float | None:

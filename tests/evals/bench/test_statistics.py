@@ -17,11 +17,10 @@ from oragent._base.statistics import (
     best_case,
     bootstrap_mean,
     least_p,
-    mcnemar,
     pairs_needed,
     sign_flip_test,
-    success_share,
 )
+from oragent_benchmarks.success_shares import mcnemar, success_share
 
 differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
 

@@ -1,4 +1,4 @@
-"""Study of OR-Agent (Liu et al. 2026, arXiv:2602.13769), one command ``oragent study`` per table or figure.
+"""Study of OR-Agent (Liu et al. 2026, arXiv:2602.13769), one command ``oragent bench study`` per table or figure.
 
 A layout sets problems, contestants and budget. The runs are those of a comparison, and a repeated command resumes them.
 The table has the form of the study's table, with the published figures next to the measured ones.
@@ -17,7 +17,7 @@ from rich.markup import escape
 from oragent._base import package_data, settings
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.publishing import publish_result
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, describe_table, rich_table, save_text
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, describe_table, rich_table
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import CellEnd
 from oragent.evals.bench.summary import BenchSummary, SummaryRow
@@ -25,10 +25,10 @@ from oragent.evals.bench.tables import TextTable
 from oragent.evals.compare.command import describe_comparison, run_searches, write_report
 from oragent.evals.compare.plan import MANIFEST, make_plan, read_variant
 from oragent.evals.compare.runner import SearchRunner, load_comparison
-from oragent.evals.requests import StudyRequest
 from oragent.report.pages import text as in_words
 from oragent.search.config import Config, build_config
 from oragent.search.events import OnEvent, ignore_event
+from oragent_benchmarks.driver import save_text
 
 # Number of evaluations and of model calls.
 BUDGET = 500
@@ -49,6 +49,21 @@ SECTIONS = ("strategy", "or_agent", "archive")
 OPENINGS = ("initial_ideas", "first", "initial")
 # Settings of half of the runs for the study's table, including its "fast" runs.
 FAST = {"children": 1, "depth": 1, "elitist_enlargement": 5.0, "experiments": 4, "fast_crossover": False}
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """Request for a table or figure of the study."""
+
+    name: str
+    # Share of the study's budget.
+    scale: float
+    # Number of runs of each contestant on each problem; the study has one.
+    seeds: int
+    # Selected problems of the study. Empty means all.
+    problems: Sequence[str]
+    overrides: Sequence[str]
+    outputs: Path
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
@@ -27,10 +28,8 @@ from oragent.report.pages.charts import (
     MUTED,
     OTHER,
     apply_style,
-    color_scale,
     fit_label,
     new_figure,
-    strip_axes,
 )
 from oragent.report.run import ProgressPoint, RunData, load_run
 from oragent.report.run_configuration import Axis
@@ -48,6 +47,20 @@ FORMATS = ("pdf", "svg", "png")
 WIDTH, HEIGHT = 5.0, 3.2
 DPI = 300
 MAX_TREE = 3000
+SCALE_COLORS = ["#DCE9F3", "#8FBFDE", "#2F7FB8", "#0B3C66"]
+
+
+@cache
+def color_scale() -> LinearSegmentedColormap:
+    """Return the scale of scores, from light to dark."""
+    return LinearSegmentedColormap.from_list("oragent", SCALE_COLORS)
+
+
+def strip_axes(axes: Axes) -> None:
+    """Remove the lines and ticks of an axis."""
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0)
 
 
 @dataclass(frozen=True)

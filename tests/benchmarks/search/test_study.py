@@ -13,23 +13,6 @@ from oragent.evals.bench.result import execute_plan
 from oragent.evals.compare.command import write_report
 from oragent.evals.compare.plan import MANIFEST, cell_config
 from oragent.evals.compare.runner import load_comparison
-from oragent.evals.compare.study import (
-    LAYOUTS,
-    METHODS,
-    PART_ONE,
-    PART_TWO,
-    PRINTED,
-    TWELVE,
-    StudyRunner,
-    average_shares,
-    join_tables,
-    list_contestants,
-    make_study_plan,
-    make_tables,
-    normalise_scores,
-    write_markdown,
-)
-from oragent.evals.requests import StudyRequest
 from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
@@ -39,6 +22,23 @@ from oragent.search.genetics.variation import breed_child
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import make_player
+from oragent_benchmarks.search.study import (
+    LAYOUTS,
+    METHODS,
+    PART_ONE,
+    PART_TWO,
+    PRINTED,
+    TWELVE,
+    StudyRequest,
+    StudyRunner,
+    average_shares,
+    join_tables,
+    list_contestants,
+    make_study_plan,
+    make_tables,
+    normalise_scores,
+    write_markdown,
+)
 from tests.cli.test_cli import oragent
 from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.search.test_engine import scored

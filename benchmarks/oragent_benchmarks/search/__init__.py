@@ -1,0 +1,1 @@
+"""Studies of the search, and figures of its runs for papers."""
