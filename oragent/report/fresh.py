@@ -89,10 +89,12 @@ class Sets:
         if chance is None:
             return f"{head}; without intervals, chance cannot be excluded"
         unpaired = "unpaired, because the evaluator prints no values of instances"
-        if min(chance, 1 - chance) >= ALPHA / 2:
-            return f"{head}: not shown to differ from the seed (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
-        better = "better" if chance < ALPHA / 2 else "WORSE"
-        return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
+        # Both sides.
+        p = 2 * min(chance, 1 - chance)
+        if p >= ALPHA:
+            return f"{head}: not shown to differ from the seed (p = {p:.2g}; {unpaired})"
+        better = "better" if self.direction.better(best.score, seed.score) else "WORSE"
+        return f"{head}: {better} than the seed, and not by chance (p = {p:.2g}; {unpaired})"
 
     def _compare_sets(self) -> list[str]:
         pairs = [("val", "test"), ("test", "fresh"), ("val", "fresh")]
@@ -192,12 +194,8 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
 def _read_failure(path: Path) -> str:
     """Return the reason why a program has no score on its fresh set; empty if none is recorded."""
     file = path / FILE
-    if not file.is_file():
-        return ""
-    figures = load_yaml(file)
-    if figures.get("program") != hash_best(path):
-        return ""
-    return str(figures.get(FAILED, ""))
+    figures = load_yaml(file) if file.is_file() else {}
+    return str(figures.get(FAILED, "")) if figures.get("program") == hash_best(path) else ""
 
 
 def collect_sets(

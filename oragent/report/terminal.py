@@ -29,6 +29,8 @@ REWRITTEN = 0.8
 MAX_ELITES = 10
 MAX_LINES = 120
 MAX_MEMORY = 20
+# Maximum number of characters of texts that are shown in one line.
+MAX_COMMAND, MAX_SENTENCE, MAX_MESSAGE, MAX_ORIGIN = 1000, 600, 160, 30
 STYLES = {"added": "green", "removed": "red", "gap": "cyan", "same": "default"}
 
 
@@ -175,11 +177,11 @@ def _show_headline(data: RunData, console: Console) -> None:
     console.print(Text(one_line(data.about.title), style="bold"))
     console.print(Text.assemble(f"{scores[0]} → ", (scores[1], "bold"), f"  {data.gain.sentence}; {hint}"))
     ended = f"ended: {one_line(data.end)}" if data.end else "not ended: interrupted, or still running"
-    console.print(Text(f"{ended}\nto go on: {one_line(data.resume_command, 1000)}", style="dim"))
+    console.print(Text(f"{ended}\nto go on: {one_line(data.resume_command, MAX_COMMAND)}", style="dim"))
 
 
 def _show_best(data: RunData, console: Console) -> None:
-    _show_heading(console, f"Best program, {data.best.id} by {one_line(data.best.candidate.origin, 40)}")
+    _show_heading(console, f"Best program, {data.best.id} by {one_line(data.best.candidate.origin, MAX_ORIGIN)}")
     source, left_out = clip_text(data.best.candidate.source, MAX_LINES)
     _show_code(console, Syntax("", "python", theme="ansi_dark", background_color="default").highlight(source))
     _show_left_out(console, left_out, "line")
@@ -235,7 +237,7 @@ def _show_trust(data: RunData, console: Console) -> None:
             table.add_row(name, str(seed), str(best))
         console.print(table)
     for sentence in describe_trust(data):
-        console.print(Text(one_line(sentence, 600)))
+        console.print(Text(one_line(sentence, MAX_SENTENCE)))
 
 
 def _tabulate_islands(data: RunData) -> Table:
@@ -253,7 +255,7 @@ def _tabulate_elites(data: RunData) -> Table:
     table = _make_table(*heads, ("made by", "l"))
     for row in rows:
         figures = (in_words.format_score(row.score), row.change, row.islands, row.cell, row.size)
-        table.add_row(row.id, *figures, Text(one_line(row.origin, 30)))
+        table.add_row(row.id, *figures, Text(one_line(row.origin, MAX_ORIGIN)))
     if left_out:
         table.caption = f"{in_words.format_count(left_out, 'more elite')} in the archive"
         table.caption_justify = "left"
@@ -263,7 +265,7 @@ def _tabulate_elites(data: RunData) -> Table:
 def _tabulate_failures(data: RunData) -> Table:
     table = _make_table(("status", "l"), ("number", "r"), ("share", "r"), ("most frequent message", "l"))
     for row in list_failures(data):
-        message, share = Text(one_line(row.message, 160)), in_words.format_percent(row.share)
+        message, share = Text(one_line(row.message, MAX_MESSAGE)), in_words.format_percent(row.share)
         table.add_row(str(row.status), str(row.number), share, message)
     return table
 
@@ -277,7 +279,7 @@ def _tabulate_costs(data: RunData) -> Table:
         for role, calls in data.spend.by_role.items():
             count = in_words.format_count(calls.number, "call")
             money = in_words.format_money(calls.cost, calls.unpriced)
-            table.add_row(Text(f"  as {one_line(role, 30)}"), f"{count}, {money}")
+            table.add_row(Text(f"  as {one_line(role, MAX_ORIGIN)}"), f"{count}, {money}")
     return table
 
 
