@@ -126,8 +126,10 @@ def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
         notes.append(f"{first} title line{'' if first == 1 else 's'} above the header left out: {title}")
         rows = rows[first:]
     last = len(rows)
-    while last > 2 and rows[last - 1].filled == 1 and len(rows[last - 1].cells) > 1 and _is_apart(rows, last - 1):
-        last -= 1
+    # In a table of one column, each row has a single cell.
+    if rows[0].filled > 1:
+        while last > 2 and rows[last - 1].filled == 1 < len(rows[last - 1].cells) and _is_apart(rows, last - 1):
+            last -= 1
     if last < len(rows):
         notes.append(f"text below the table left out, from line {rows[last].line} on")
         rows = rows[:last]
@@ -253,8 +255,8 @@ def _sample_rows(sample: str, separator: str, *, strict: bool = False) -> list[l
 
 
 def _is_apart(rows: Sequence[RawRow], index: int) -> bool:
-    """Return True if an empty line is between the last full row and this one."""
-    while index > 0 and rows[index].filled == 1:
+    """Return True if an empty line is between the last full row and this one; the header is full."""
+    while rows[index].filled == 1:
         if rows[index].after_gap:
             return True
         index -= 1
@@ -316,7 +318,7 @@ def _column_mark(cells: Sequence[tuple[str, int]]) -> tuple[str, int]:
             return ("mixed", max(commas, points))
         return ("", 0)
     if commas or points:
-        return ("," if commas else "."), commas or points
+        return ("," if commas else "."), 0
     if unclear and not texts:
         return ("unclear", unclear)
     return ("", 0)
