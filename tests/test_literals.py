@@ -2,6 +2,8 @@
 
 import ast
 import math
+import re
+import warnings
 
 import pytest
 from hypothesis import given
@@ -42,6 +44,49 @@ def test_what_is_read_is_what_python_reads(text: str) -> None:
         return
     if not any(name in text for name in ("nan", "inf", "np")):
         assert found == ast.literal_eval(text.strip())
+
+
+SMALL = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | st.sampled_from([0.5, -1e300, 2j, 1 - 2j, "a'b", b"\x00", ...]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=2) | st.tuples(inner) | st.tuples(inner, inner),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(SMALL, st.data())
+def test_a_literal_with_one_piece_changed_is_read_as_python_reads_it(value: object, data: st.DataObject) -> None:
+    pieces = [piece for piece in re.split(r"(\w+|\W)", repr(value).replace("Ellipsis", "...")) if piece]
+    place = data.draw(st.integers(0, len(pieces)))
+    kind = data.draw(st.sampled_from(["none", "drop", "double", "insert"]))
+    if kind == "insert":
+        pieces.insert(
+            place, data.draw(st.sampled_from([*"()[]{},:+-= \n", "\\\n", "# c\n", "True", "'x'", "1", "..."]))
+        )
+    elif kind != "none":
+        pieces[place : place + 1] = pieces[place : place + 1] * (2 if kind == "double" else 0)
+    text = "".join(pieces).strip()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            expected = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError):
+        with pytest.raises(ValueError):  # noqa: PT011
+            read_literal(text)
+    else:
+        assert (type(read_literal(text)), read_literal(text)) == (type(expected), expected)
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(MAX_DEPTH - 1, True), (MAX_DEPTH, False)])
+@pytest.mark.parametrize("brackets", ["[]", "()", "{}"])
+def test_the_depth_of_brackets_is_limited(depth: int, is_read: bool, brackets: str) -> None:
+    opening, closing = brackets[0] + ("1:" if brackets == "{}" else ""), brackets[1]
+    text = opening * depth + "1" + closing * depth
+    if is_read:
+        assert read_literal(text) == ast.literal_eval(text)
+    else:
+        with pytest.raises(ValueError):  # noqa: PT011
+            read_literal(text)
+    # Brackets beside each other are not deeper.
+    assert read_literal(f"[{'[[]],' * 100}]") == [[[]]] * 100
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_what_it_would_come_to_is_near_what_it_comes_to() -> None:
 
 @pytest.mark.parametrize("freedom", [3, 4, 6, 10, 30, 190])
 def test_the_quantiles_are_students(freedom: int) -> None:
-    assert racing._student_quantile(0.995, freedom) == pytest.approx(t.ppf(0.995, freedom), rel=0.01)
+    assert racing._student_quantile(0.995, freedom) == pytest.approx(t.ppf(0.995, freedom), rel=2 / freedom**4)
 
 
 @pytest.mark.slow
@@ -84,6 +84,91 @@ def test_few_differences_end_nobody_and_a_bar_of_other_instances_none_at_all() -
     assert terms.check_bar({"5000": [2.0] * 4}, {"5000": 6}) is None
     assert terms.check_bar({"20": [2.0] * 4}, {"20": 5}) is None
     assert terms.check_bar({"5000": [2.0] * 5}, {"5000": 5}) is None  # there is nothing left to save
+
+
+def stop_by_definition(
+    direction: Direction, bar: dict[str, list[float]], seen: dict[str, list[float]]
+) -> tuple[int, float] | None:
+    """Instances and estimate at which the paired t-test with the finite population correction ends an evaluation."""
+    gains = {size: direction.sign * (np.array(seen[size]) - bar[size][: len(seen[size])]) for size in bar}
+    freedom = sum(len(of) - 1 for of in gains.values())
+    if freedom < 3 or any(len(of) < min(2, len(bar[size])) for size, of in gains.items()):
+        return None
+    if all(len(of) == len(bar[size]) for size, of in gains.items()):
+        return None
+    variances = [
+        np.var(of, ddof=1) / len(of) * (1 - len(of) / len(bar[size])) if len(of) < len(bar[size]) else 0.0
+        for size, of in gains.items()
+    ]
+    gap = np.mean([of.mean() for of in gains.values()])
+    if gap + t.ppf(0.99, freedom) * np.sqrt(sum(variances)) / len(gains) >= 0:
+        return None
+    mean = np.mean([np.mean(values) for values in bar.values()])
+    return sum(map(len, gains.values())), mean + direction.sign * gap
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_an_evaluation_ends_where_the_test_by_its_definition_rejects(direction: Direction) -> None:
+    rng, ends = np.random.default_rng(4), 0
+    for _ in range(400):
+        planned = {size: int(rng.integers(1, 30)) for size in ("20", "50", "100")[: rng.integers(1, 4)]}
+        bar, own = drawn(rng, -direction.sign * rng.uniform(-0.1, 0.5), planned)
+        seen = {size: values[: rng.integers(1, len(values) + 1)] for size, values in own.items()}
+        expected = stop_by_definition(direction, bar, seen)
+        stop = RaceTerms(direction, bar).check_bar(seen, planned)
+        assert (stop is None) is (expected is None)
+        if stop is not None and expected is not None:
+            assert (stop.measured, stop.planned) == (expected[0], sum(planned.values()))
+            assert stop.estimated_score == pytest.approx(expected[1], abs=1e-6)
+            ends += 1
+    assert 50 < ends < 350
+
+
+@pytest.mark.parametrize(
+    ("planned", "probes", "steps"),
+    [
+        # Two of the smaller set at least, else as many in proportion, rounded up.
+        ({"a": 10, "b": 5}, 0, [(2, 2), (3, 2), (4, 2), (6, 3), (8, 4), (10, 5)]),
+        ({"a": 10, "b": 5}, 5, [(2, 2), (3, 2), (4, 2), (6, 3), (6, 5), (8, 5), (10, 5)]),
+        ({"a": 3, "b": 1}, 0, [(2, 1), (3, 1)]),
+        ({"a": 2}, 0, [(2,)]),
+        ({"a": 1}, 3, [(1,)]),
+        ({}, 0, []),
+    ],
+)
+def test_tests_are_made_after_these_instances(
+    planned: dict[str, int], probes: int, steps: list[tuple[int, ...]]
+) -> None:
+    assert [tuple(step.values()) for step in race_steps(planned, probes)] == steps
+
+
+@pytest.mark.parametrize(
+    ("probes", "step", "expected"), [(0, (9, 9), False), (3, (3, 2), True), (3, (2, 2), False), (3, (3, 1), False)]
+)
+def test_a_behaviour_is_known_when_all_hashed_instances_are_measured(
+    probes: int, step: tuple[int, int], expected: bool
+) -> None:
+    terms = RaceTerms(Direction.MINIMIZE, probes=probes)
+    assert terms.is_behaviour_known({"a": step[0], "b": step[1]}, {"a": 9, "b": 2}) is expected
+
+
+def test_terms_are_compact_and_the_same_for_equal_sets() -> None:
+    terms = RaceTerms(Direction.MAXIMIZE, {"20": [1.0]}, 2, frozenset(["b", "a", "c"]))
+    assert terms.dumps() == '{"direction":"maximize","bar":{"20":[1.0]},"probes":2,"twins":["a","b","c"]}'
+    assert RaceTerms.loads('{"direction": "minimize"}') == RaceTerms(Direction.MINIMIZE)
+    assert RaceTerms.loads('{"direction": "minimize", "probes": 0}').probes == 0
+
+
+def test_values_have_six_digits() -> None:
+    assert read_instance_values({BY_INSTANCE: {"20": [1.23456789, 2]}}) == {"20": [1.234568, 2.0]}
+
+
+def test_a_twin_is_not_tested_without_a_behaviour_and_a_bar_still_is() -> None:
+    terms = RaceTerms(Direction.MINIMIZE, {"5": [1.0] * 9}, 1, frozenset([""]))
+    assert terms.check_stop({"5": [1.0] * 4}, {"5": 9}, "") is None
+    stop = terms.check_stop({"5": [2.0] * 4}, {"5": 9}, "")
+    assert stop is not None
+    assert (stop.measured, stop.planned, stop.estimated_score) == (4, 9, 2.0)
 
 
 def test_a_twin_is_ended_where_its_answers_are_known_and_none_is_left_at_the_end() -> None:

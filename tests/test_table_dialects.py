@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base import table_dialects
+from oragent._base.errors import TableError
 from oragent._base.table_dialects import RawRow, clean_rows, find_header, find_separator, plain_number, split_rows
 from oragent._base.table_files import parse_text
 
@@ -177,3 +179,190 @@ def test_types_of_a_column(cells: list[str], expected: list[object]) -> None:
     text = "a,b\n" + "".join(f"r{number},{cell}\n" for number, cell in enumerate(cells))
     assert values(text) == expected
     assert [type(value) for value in values(text)] == [type(value) for value in expected]
+
+
+def format_number(value: float, mark: str, group: str, minus: str) -> str:
+    """Write a number with two decimals, as a spreadsheet of some country does."""
+    text = f"{abs(value):,.2f}".replace(",", "G").replace(".", mark).replace("G", group)
+    if value >= 0:
+        return text
+    return f"{text}-" if minus == "behind" else f"{minus}{text}"
+
+
+@given(
+    numbers=st.lists(st.integers(-(10**7), 10**7).map(lambda cents: cents / 100), min_size=2, max_size=7),
+    style=st.sampled_from([(".", ","), (".", ""), (".", "'"), (",", "."), (",", "\u00a0"), (",", "")]),
+    minus=st.sampled_from(["-", "\u2212", "behind"]),
+    separator=st.sampled_from(SEPARATORS),
+    titles=st.integers(0, 3),
+    has_note=st.booleans(),
+    gap=st.booleans(),
+)
+def test_numbers_are_read_as_their_writer_meant(
+    numbers: list[float], style: tuple[str, str], minus: str, separator: str, titles: int, has_note: bool, gap: bool
+) -> None:
+    mark, group = style
+    # One number shows the marks, so that each text has one reading.
+    numbers = [1234.5, *numbers] if group else [0.25, *numbers]
+    body = [[f"r{at}", format_number(value, mark, group, minus)] for at, value in enumerate(numbers)]
+    if gap:
+        body[-1][1] = "n/a"
+    rows = [*([f"Title {at}", ""] for at in range(titles)), ["name", "amount"], *body]
+    text = write(rows, separator) + (write([["", ""], ["source: us", ""]], separator) if has_note else "")
+    table = parse_text(text)
+    assert table.header == ("name", "amount")
+    expected = [*numbers[:-1], None if gap else numbers[-1]]
+    assert [row[1] for row in table.rows] == (
+        pytest.approx(expected) if not gap else [*map(pytest.approx, numbers[:-1]), None]
+    )
+    assert any("decimal commas" in note for note in table.notes) is (mark == ",")
+    assert any(note.startswith(f"{titles} title line") for note in table.notes) is (titles > 0)
+    assert any("below the table" in note for note in table.notes) is has_note
+    lines = [note for note in table.notes if "below the table" in note]
+    assert all(f"line {len(rows) + 2} " in line for line in lines)
+    assert any("separated by" in note for note in table.notes) is (separator != ",")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,b\nx,1\ny,2,3\n", 3), ("a,b\nx,5 %\ny,6 %\nz,7\n", 4), ("a,b\nx,5 €\ny,6 $\n", 3), ("a,b\n\n\nx,1,2\n", 4),
+        ("a;b\nx;1.250,50\ny;1,250.50\nz;3\n", 3), ("a;b\nx;12\ny;1.234\n", 3), ("a,b\nx,1\n<<<<<<< ours\ny,2\n=======\n", 3),
+        ("a;b\nx;0,5\ny;0.5\nz;0,25\n", 3),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_named_by_its_line(text: str, line: int) -> None:
+    with pytest.raises(TableError) as caught:
+        parse_text(text)
+    assert f"line {line}" in str(caught.value).replace(":", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A column shows how the others are meant.
+        ("a;b;c\nx;0,5;1.234\ny;0,7;950\n", [1234, 950]), ("a;b;c\nx;0.5;1,234\ny;0.7;950\n", [1234, 950]),
+        # Of commas between the cells, points are decimal unless whole numbers stand beside figures that end in 0.
+        ("a,b\nx,1.234\ny,5.678\n", [1.234, 5.678]), ("a,b\nx,1.234\ny,2\n", [1.234, 2]),
+        ("a,b\nx,1e3\ny,-2E-2\n", [1000.0, -0.02]),
+        # Words with digits say nothing about the other numbers, but leave doubt.
+        ("a;b\nx;1,5\ny;k.A.\nz;2,5\n", [1.5, None, 2.5]), ("a;b\nx;1,5\ny;2.5\nz;A7\n", ["1,5", 2.5, "A7"]),
+        ("a,b\nx,1 EUR\ny,2 EUR\n", [1, 2]), ("a,b\nx,EUR 1\ny,EUR 2\n", [1, 2]), ("a,b\nx,12 kg\ny,\n", [12, None]),
+        ("a,b\nx,0\ny,00\n", ["0", "00"]), ("a,b\nx,-\ny,–\nz,5\n", [None, None, 5]),
+    ],
+)  # fmt: skip
+def test_doubtful_numbers_have_one_reading(text: str, expected: list[object]) -> None:
+    assert values(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [("a,b\nx,1.250\ny,950\n", False), ("a,b\nx,1.250-\ny,950\n", False), ("a,b\nx,1.255\ny,950\n", True)],
+)
+def test_points_that_may_separate_thousands_are_doubted(text: str, is_read: bool) -> None:
+    if is_read:
+        assert values(text) == [1.255, 950]
+    else:
+        with pytest.raises(TableError):
+            parse_text(text)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_repeated_names_are_numbered(count: int) -> None:
+    table = parse_text(",".join(["a"] * count + [""]) + "\n" + ",".join(["1"] * (count + 1)) + "\n")
+    assert table.header == ("a", *(f"a ({number})" for number in range(2, count + 1)), f"column {count + 1}")
+    assert len(table.notes) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        # A table of one column has no footnotes: the header is followed by its rows.
+        ("a,\n\n1,\n2,\n3,\n", 3), ("a,b\n1,2\n\nx,\n", 1), ("a,b\n\nx,\n", 1), ("a,b\n1,2\n\n3,4\nx,\n", 3),
+    ],
+)  # fmt: skip
+def test_rows_below_a_gap_are_footnotes_only_of_wider_tables(text: str, count: int) -> None:
+    assert len(parse_text(text).rows) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        # A header of two lines has gaps above, words below them, and numbers from the next row on.
+        ("site,Mon,\n,am,pm\nx,1,2\n", ("site", "Mon am", "Mon pm")), ("site,Mon,\n,am,pm\n", None), ("site,Mon,\nx,am,7\ny,1,2\n", None), ("site,Mon,\n,am,pm\nx,u,v\n", None),
+        ("site,Mon,\n,am,\nx,1,2\n", None), ("site,Mon,Mon\n,am,pm\nx,1,2\n", None), ("s,M,\nM,am,pm\nx,1,2\n", ("s M", "M am", "M pm")),
+    ],
+)  # fmt: skip
+def test_two_lines_are_one_header_if_the_second_fills_the_first(text: str, header: tuple[str, ...] | None) -> None:
+    found = parse_text(text).header
+    assert found == header if header else found[0] == "site"
+    assert header is None or len(parse_text(text).rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "notes"),
+    [
+        # More than 1,000 times the median of the sizes; five values at least.
+        ([1, 1, 1, 1, 1001], ["median"]), ([1, 1, 1, 1, 1000], []), ([1, 1, 1, 1001], []), ([-1, -1, 1, 1, -1001], ["median"]),
+        ([1, 2, 3, 4, -5], ["negative"]), ([1, 2, 3, -4], []), ([0, 1, 2, 3, -4], []), ([1, 2, 3, -4, -5], []),
+    ],
+)  # fmt: skip
+def test_values_that_stand_out_are_noted_with_their_line(cells: list[int], notes: list[str]) -> None:
+    found = parse_text("a,b\n" + "".join(f"r,{cell}\n" for cell in cells)).notes
+    assert [any(word in note for note in found) for word in ("median", "negative")] == [
+        word in notes for word in ("median", "negative")
+    ]
+    for note in found:
+        place = cells.index(max(cells, key=abs) if "median" in note else min(cells)) + 2
+        assert f"line {place} " in note
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_left_out"),
+    [
+        # Four rows at least, each number the sum, to a millionth.
+        ([1, 2, 3, 6], True), ([1, 2, 3], False), ([1e6, 2e6, 3e6, 6000006], True), ([1e6, 2e6, 3e6, 6000007], False),
+        ([0.5, 0.25, 0.25, 1.000001], True), ([0.5, 0.25, 0.25, 1.0000021], False), ([-1, -2, -3, -6], True), ([1, -1, 0, 0], False),
+    ],
+)  # fmt: skip
+def test_sums_are_left_out_to_a_millionth(rows: list[float], is_left_out: bool) -> None:
+    text = "a,b\n" + "".join(f"r,{value}\n" for value in rows[:-1]) + f"Total,{rows[-1]}\n"
+    table = parse_text(text)
+    assert (len(table.rows) == len(rows) - 1) is is_left_out
+    if is_left_out:
+        assert any(f"line {len(rows) + 1} " in note for note in table.notes)
+
+
+def test_a_total_has_its_label_in_any_case_and_fewer_names_count_too() -> None:
+    for label, is_left_out in (("TOTAL :", True), ("Summe", True), ("total x", False), ("w", False)):
+        assert (len(values(f"a,b\nx,1\ny,2\nz,3\n{label},6\n")) == 3) is is_left_out
+    # A missing cell is no name.
+    assert values("k,a,b\nu,x,1\nu,y,2\nn/a,z,3\nu,,6\n") == [1, 2, 3]
+    assert values("k,a,b\nu,,1\nu,,2\nu,z,3\nu,,6\n") == [1, 2, 3]
+    assert values("k,a,b\nu,,1\nu,,2\nu,,3\nu,,6\n") == [1, 2, 3, 6]
+    # Texts of a mixed column are no numbers.
+    assert values("a,b,c\nx,q,1\ny,1,2\nz,2,3\nTotal,3,6\n") == [1, 2, 3]
+
+
+def test_tables_have_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_dialects, "MAX_COLUMNS", 3)
+    monkeypatch.setattr(table_dialects, "MAX_CELLS", 6)
+    for text, is_read in (("a,b,c\n1,2,3\n", True), ("a,b,c\n1,2,3\n4\n", False), ("a,b,c,d\n", False)):
+        if is_read:
+            assert len(split_rows(text, ",")) == 2
+        else:
+            with pytest.raises(csv.Error):
+                split_rows(text, ",")
+
+
+def test_a_separator_is_found_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_dialects, "SAMPLE_ROWS", 2)
+    assert find_separator("a;b\n1;2\n" + "3,4\n" * 9) == ";"
+    # Quoted separators are text.
+    assert find_separator('"a;b",c\n"d;e",f\n') == ","
+    assert find_separator('a;"b,c"\nd;"e,f"\n') == ";"
+
+
+def test_notes_are_bounded() -> None:
+    header = ",".join(["a"] * 50)
+    assert len(parse_text(f"{header}\n{','.join('1' * 50)}\n").notes) == 30

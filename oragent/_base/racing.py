@@ -29,6 +29,14 @@ MIN_DEGREES = 3
 LOOKS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # Digits of values, so that they are the same in the output, in the store and here.
 DIGITS = 6
+# Factors of the odd powers, and divisor, of each term in the expansion of Student's t.
+EXPANSION = (
+    ((1, 1), 4),
+    ((3, 16, 5), 96),
+    ((-15, 17, 19, 3), 384),
+    ((-945, -1920, 1482, 776, 79), 92160),
+)
+ODD_POWERS = (1, 3, 5, 7, 9)
 
 # Values by size, in the order of the instances.
 Values = Mapping[str, Sequence[float]]
@@ -214,9 +222,7 @@ def _student_quantile(probability: float, freedom: int) -> float:
     """
     x: float = NormalDist().inv_cdf(probability)
     terms = (
-        (x**3 + x) / 4,
-        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
-        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
-        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
+        math.fsum(factor * x**power for factor, power in zip(factors, ODD_POWERS, strict=False)) / divisor
+        for factors, divisor in EXPANSION
     )
     return x + math.fsum(term / freedom**power for power, term in enumerate(terms, 1))
