@@ -134,8 +134,8 @@ def read_paired(tree: Any) -> Paired | None:
     if tree is None:
         return None
     paired = Paired(**tree)
-    ends = [paired.low or 0.0, paired.high or 0.0]
-    numbers = [paired.instances, paired.better, paired.worse, paired.gain, *ends, paired.p or 0.0]
+    optional = [value for value in (paired.low, paired.high, paired.p) if value is not None]
+    numbers = [paired.instances, paired.better, paired.worse, paired.gain, *optional]
     if not all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
         raise ValueError("a paired test must be of finite numbers")
     return paired

@@ -28,6 +28,7 @@ from oragent_benchmarks.search.paper_figures import (
     MAX_AXIS_BINS,
     MAX_PANELS,
     MAX_TREE,
+    _list_bins,
     draw_archive,
     map_islands,
     write_figure,
@@ -150,6 +151,14 @@ def test_an_axis_has_at_most_twelve_ticks_and_forty_bins(bins: int, data: RunDat
     assert list(panel.get_xticks()) == list(range(0, len(island.columns), step))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "is_whole"), [(-30, 20, False), (-20, 19, True), (-20, 20, False), (5, 39, True)]
+)
+def test_bins_far_out_of_range_are_left_out(low: int, high: int, is_whole: bool) -> None:
+    whole = tuple(range(min(low, 0), high + 1))
+    assert _list_bins(3, [high, low, 1, low]) == (whole if is_whole else tuple(sorted({low, 1, high})))
+
+
 def test_a_score_is_written_where_it_fits_its_cell(data: RunData) -> None:
     first, second = data.about.axes
     narrow = replace(data, about=replace(data.about, axes=(replace(first, bins=40), second)))
@@ -162,6 +171,8 @@ def test_a_ranking_shows_the_island_of_the_best(tmp_path: Path) -> None:
     figure = draw("archive", data)
     (axes,) = figure.axes
     assert tuple(figure.get_size_inches()) == pytest.approx((6.6, 3.1))
+    axes.set_xlim(1, 3)
+    assert all(tick == round(tick) for tick in axes.get_xticks())
     assert len(axes.lines) == MAX_PANELS
     for island, line in zip(data.islands, axes.lines, strict=False):
         is_best = bool(island) and island[0].id == data.best.id

@@ -41,3 +41,14 @@ def test_a_broken_file_of_outcomes_counts_as_none(tmp_path: Path) -> None:
 def test_a_program_without_a_header_gets_a_comment(tmp_path: Path) -> None:
     text = write_head_line(PROGRAM, "harden: all pass")
     assert text == f"#| harden: all pass\n{PROGRAM}"
+
+
+def test_only_the_line_with_the_same_label_is_replaced_with_its_continuation() -> None:
+    head = (
+        "# toy: 1\n#| limits: a\n#|   limits go on\n#| harden: old\n#|   old goes on\n#| idea: b\n#|   idea goes on\n"
+    )
+    text = write_head_line(head + PROGRAM, "harden: new")
+    lines = text.removesuffix(PROGRAM).splitlines()
+    assert lines == [
+        "# toy: 1", "#| limits: a", "#|   limits go on", "#| idea: b", "#|   idea goes on", "#| harden: new",
+    ]  # fmt: skip

@@ -200,13 +200,14 @@ def test_what_is_known_of_equal_programs_is_not_evaluated_anew(tested: tuple[Run
     folder, run = tested
     assert len(run.sources) == 2
     first = read_held_out(folder.path)
-    score_held_out(folder.path, HeldOutScorer(folder, run))
+    figures = score_held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 2
-    assert read_held_out(folder.path) == first
+    assert read_held_out(folder.path) == first == figures | {"about": first["about"]}
     (folder.path / "best.py").write_text("def guess(x):\n    return 99\n")
     assert read_held_out(folder.path) is None
-    score_held_out(folder.path, HeldOutScorer(folder, run))
+    figures = score_held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 4
+    assert figures["best"]["score"] == 1.0
     folder.problem.evaluator.write_text("print('another evaluator')")
     score_held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 6

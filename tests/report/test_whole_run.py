@@ -81,6 +81,9 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("whole") / "a run"
     sign = 1.0 if request.param == "minimize" else -1.0
     runs.describe(folder, request.param)
+    tree = yaml.safe_load((folder / "config.yaml").read_text())
+    tree["config"]["limits"] = {"cpu_s": 7}
+    (folder / "config.yaml").write_text(yaml.safe_dump(tree))
     rounds = make_rounds(sign)
     runs.write(folder, rounds, direction=request.param, end="the budget of 200 evaluations is used up")
     best = rounds[2][0].candidate.fingerprint
@@ -383,6 +386,7 @@ def test_the_evidence_of_the_page_is_that_of_the_report(whole: Path, data: RunDa
     assert trust["final"]["sentence"] == data.final.sentence
     assert trust["final"]["ranked"] == [[rank.id, str(rank.measured), rank.val] for rank in data.final.ranked]
     assert trust["times"] == {"run_s": 2.5}
+    assert trust["limits"] == {"cpu_s": 7}
     assert trust["head"] == ["limits: 20 CPU seconds an evaluation", "idea: inverse"]
     assert trust["isolation"] == {"held": ["net"], "missing": ["files"], "where": "the machine of this run"}
     assert [picture.get("value") for picture in trust["pictures"]] == [3.5, None]

@@ -46,5 +46,6 @@ def test_gains_count_in_the_direction_of_the_problem() -> None:
     summary = {"problem": "p", "search_seed": 3, "strategy": "gp", "model": "", "seed_score": 10.0, "best_score": 8.0}
     assert read_gains([{**summary, "direction": "minimize"}]) == {"gp": {("p", 3): 0.2}}
     assert read_gains([{**summary, "direction": "maximize", "model": "m"}]) == {"gp with m": {("p", 3): -0.2}}
-    assert read_gains([{**summary, "direction": "maximize", "best_score": None}]) == {}
+    nothing = {**summary, "direction": "maximize", "best_score": None}
+    assert read_gains([nothing, {**summary, "direction": "minimize"}]) == {"gp": {("p", 3): 0.2}}
     assert rank_strategies({}).ranks == {}

@@ -91,7 +91,7 @@ def test_an_entry_names_its_page_its_state_and_the_best_score(run: Path, tmp_pat
 )
 def test_the_first_line_of_a_program_has_its_score(line: str, score: str, tmp_path: Path) -> None:
     assert read_first_line(tmp_path) == ""
-    (tmp_path / "best.py").write_text(line)
+    (tmp_path / "best.py").write_bytes(line.encode() + b"\xff\n")
     assert read_first_line(tmp_path) == score
 
 
@@ -208,6 +208,19 @@ def test_reading_a_run_writes_nothing(run: Path) -> None:
     read_trust(reader)
     read_ideas(reader)
     assert {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in run.iterdir()} == before
+
+
+def test_acts_and_tasks_that_wait_are_shown(run: Path) -> None:
+    (run / "steering").mkdir()
+    (run / "steering" / "1.json").write_text(json.dumps({"act": "hint", "value": "short \x1b"}))
+    (run / "running.json").write_text(json.dumps([{"what": "sweep", "since": 5.0}]))
+    summary = RunReader(run).read_summary()
+    assert [(act["act"], act["value"]) for act in summary.waiting] == [("hint", "short \\u001b")]
+    # Nothing runs.
+    assert summary.tasks == []
+    with (run / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert RunReader(run).read_summary().tasks == [{"what": "sweep", "since": 5.0}]
 
 
 def test_the_first_page_of_rows_is_small(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
