@@ -16,7 +16,7 @@ from oragent.formulate.folder import FormulationRequest, create_folder, run_form
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ROLES, Options, check_known, choose_options
-from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface
+from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface, name_problem
 from oragent.formulate.running import Bounds
 from oragent.formulate.verify import read_given, verify_given
 from oragent.llm.callable import Function, wrap_function
@@ -31,7 +31,7 @@ def formulate(
     data: Mapping[str, Any] | None = None,
     model: str | Function | Model = "",
     *,
-    name: str = "problem",
+    name: str = "",
     interface: ProgramInterface = DEFAULT,
     preset: str = "default",
     folder: Path | None = None,
@@ -47,7 +47,7 @@ def formulate(
         text: The problem.
         data: Parameters by name, as plain data; None if the text has all figures.
         model: Name of a model at ``OPENAI_BASE_URL``; a function that takes messages and returns a text; or a model.
-        name: Name of the problem, used for its folder.
+        name: Name of the problem, used for its folder; empty: the first words of its text.
         interface: Function that the program must define.
         preset: ``default`` or ``paper``.
         folder: Parent of the new folder ``NAME/TIME``, as in the command; None writes no files.
@@ -73,7 +73,9 @@ def formulate(
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=named_model).overrides), ROLES)
     if budget is not None:
         runtime = replace(runtime, budget=budget)
-    request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), run_options, runtime)
+    request = FormulationRequest(
+        ProblemText(name or name_problem(text), text, dict(data or {}), interface), run_options, runtime
+    )
     model_instance = None if isinstance(model, str) else _as_model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(create_folder, Path(passing) if folder is None else folder, request)
@@ -100,7 +102,7 @@ def verify(
     checker: str = "",
     language_model: str | Function | Model = "",
     solution: str | Path | None = None,
-    name: str = "problem",
+    name: str = "",
     folder: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     **options: Any,
@@ -114,7 +116,7 @@ def verify(
         checker: Text of a Python program with ``checks(values, data)``; empty: a language model writes one.
         language_model: Name of a model at ``OPENAI_BASE_URL``, a function that takes messages, or a model.
         solution: ``.json`` or ``.sol`` file with values to verify too.
-        name: Name of the problem, used for its folder.
+        name: Name of the problem, used for its folder; empty: the first words of its text.
         folder: Parent of the new folder ``NAME/TIME``; None writes no files.
         settings: As for ``formulate``.
         options: Fields of ``Options``, such as ``time_s=60``.
@@ -132,7 +134,7 @@ def verify(
     shortcuts = {"model.name": language_model if isinstance(language_model, str) and language_model else None}
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=shortcuts).overrides), ROLES)
     run_options = choose_options("default", **{"metamorphic": True, **options})
-    request = FormulationRequest(ProblemText(name, text, dict(data or {})), run_options, runtime)
+    request = FormulationRequest(ProblemText(name or name_problem(text), text, dict(data or {})), run_options, runtime)
     given_model = read_given(Path(model), None if solution is None else Path(solution))
     instance = None if isinstance(language_model, str) else _as_model(language_model)
     with tempfile.TemporaryDirectory(prefix="oragent-verify-") as passing:

@@ -27,6 +27,8 @@ GERMAN_WEEKDAYS = frozenset(["mo", "di", "mi", "do", "fr", "sa", "so", "mon", "d
 MONTHS = frozenset(
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mär", "mai", "okt", "dez"]
 )
+# Words before the number of a period; codes of other things have others.
+PERIOD_WORDS = frozenset(["", "y", "year", "q", "quarter", "month", "w", "kw", "week", "day", "period"])
 ADDED_NEVER = (DecisionKind.TIME, DecisionKind.CHOICE)
 NUMBERED = re.compile(r"(\D*)(\d{1,6})")
 
@@ -178,6 +180,18 @@ def _chart_family(family: DecisionFamily, position: int, periods: tuple[str, ...
         rest = [amounts[name] for name in ranked if name not in shown]
         series["others"] = tuple(math.fsum(values.get(period, 0.0) for values in rest) for period in periods)
     return TimeChart(family.name, family.unit, periods, series)
+
+
+def find_periods(family: DecisionFamily) -> tuple[int, tuple[str, ...]] | None:
+    """Return the position and the ordered labels of the index that holds periods; None unless exactly one does."""
+    indices = []
+    for position in range(family.index_count):
+        periods = _periods(family, position)
+        key = _time_key(periods[0]) if periods else None
+        prefix = key[0].removeprefix("number").strip(" _-").lower() if key is not None else ""
+        if periods and (key is None or prefix in PERIOD_WORDS or not key[0].startswith("number")):
+            indices.append((position, periods))
+    return indices[0] if len(indices) == 1 else None
 
 
 def _periods(family: DecisionFamily, position: int) -> tuple[str, ...]:

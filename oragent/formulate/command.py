@@ -40,11 +40,11 @@ from oragent.formulate.options import (
 )
 from oragent.formulate.pages import write_page
 from oragent.formulate.printing import print_outcome, rerun_lines
-from oragent.formulate.problem import read_problem
+from oragent.formulate.problem import ProblemText, name_problem, place_data, read_problem
 from oragent.formulate.rerun import rerun_formulation
 from oragent.formulate.session import PersonQuestion
 from oragent.formulate.spending import estimate_formulation
-from oragent.formulate.verify import read_given, verify_given
+from oragent.formulate.verify import GivenModel, prompt_author, read_given, verify_given
 from oragent.ledger.study import finished_results
 from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.keys import expect_trusted, model_demands, remember_demands
@@ -276,13 +276,23 @@ def _apply_tolerance(options: Options, command: FormulateCommand, edits: Mapping
     return replace(options, edits={**options.edits, **edits})
 
 
-def finish(folder: Path, request: FormulationRequest, outcome: FormulationEnd, console: Console) -> int:
-    """Write the page, print the result, and return the exit code of its verdict."""
+def finish(
+    folder: Path,
+    request: FormulationRequest,
+    outcome: FormulationEnd,
+    console: Console,
+    more: Mapping[str, object] | None = None,
+) -> int:
+    """Write the page, print the result, and return the exit code of its verdict.
+
+    ``more`` is published with the result.
+    """
     if outcome.result is None:
         print_line(console, f"unfinished: {one_line(outcome.reason)}", "bold red")
         print_line(console, f"everything so far is kept: oragent formulate --resume {folder}")
         return FAILED
-    publish_result({"folder": folder, **summarize_result(outcome)})
+    notes = list(request.problem.notes)
+    publish_result({"folder": folder, "notes": notes, **summarize_result(outcome), **(more or {})})
     page = write_page(folder, request, outcome)
     print_outcome(outcome, console)
     if outcome.result.milp is not None:
@@ -300,22 +310,35 @@ def verify_files(command: VerifyCommand, console: Console, model: Model | None =
     Raises:
         OragentError: A file or setting is wrong, or the language model cannot be called.
     """
-    problem = read_problem(command.problem, command.data)
-    for note in problem.notes:
+    request, given_model = _read_verification(command)
+    for note in (*request.problem.notes, *given_model.notes):
         print_line(console, note, "yellow")
-    given_model = read_given(command.given, command.solution)
-    for note in given_model.notes:
-        print_line(console, note, "yellow")
-    checker = "" if command.checker is None else read_text(command.checker, "a checker")
-    runtime = command.runtime.read_runtime(ROLES)
-    remember_demands(model_demands(runtime.every_model))
-    options = choose_options("default", metamorphic=True, **command.options)
-    request = FormulationRequest(problem, options, runtime)
+    checker = read_text(command.checker, "a checker") if isinstance(command.checker, Path) else command.checker or ""
+    remember_demands(model_demands(request.runtime.every_model))
     folder, outcome = verify_given(
         request, given_model, command.outputs, checker=checker, model=model, replay=command.replay
     )
     print_line(console, f"verification: {folder}")
     return finish(folder, request, outcome, console)
+
+
+def prompt_for_checker(command: VerifyCommand) -> str:
+    """Return the prompt for the author of the checker, who answers with a Python block.
+
+    Raises:
+        OragentError: A file or setting is wrong, or the model has no solution.
+    """
+    return prompt_author(*_read_verification(command))
+
+
+def _read_verification(command: VerifyCommand) -> tuple[FormulationRequest, GivenModel]:
+    if isinstance(command.problem, Path):
+        problem = read_problem(command.problem, command.data)
+    else:
+        problem = place_data(ProblemText(name_problem(command.problem), command.problem), command.data)
+    options = choose_options("default", metamorphic=True, **command.options)
+    request = FormulationRequest(problem, options, command.runtime.read_runtime(ROLES))
+    return request, read_given(command.given, command.solution)
 
 
 def rerun_files(folder: Path, data: tuple[Path, ...], outputs: Path, console: Console, **changes: object) -> int:
@@ -324,7 +347,9 @@ def rerun_files(folder: Path, data: tuple[Path, ...], outputs: Path, console: Co
     for note in rerun.request.problem.notes:
         print_line(console, note, "yellow")
     print_line(console, f"rerun: {rerun.folder}")
-    code = finish(rerun.folder, rerun.request, rerun.outcome, console)
+    changes_of_values = {name: list(pair) for name, pair in rerun.changes.items()}
+    more = {"before": list(rerun.old.model_values), "changes": changes_of_values}
+    code = finish(rerun.folder, rerun.request, rerun.outcome, console, more)
     for text in rerun_lines(rerun):
         print_line(console, text)
     return code

@@ -13,7 +13,7 @@ from oragent.formulate.gantt import PlanSchedule, build_schedule
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import KINDS, plain_key
 from oragent.modelling.data.flat_model import Milp, Variable
-from oragent.modelling.data.solution import Solution
+from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.data.time_scales import read_time_scale
 from oragent.modelling.data.value_tables import PULP, DecisionFamily, DecisionKind, group_families
 
@@ -198,7 +198,9 @@ def break_down(
     milp, labels = add_sentences(result.milp, sentences), data_labels(result)
     families = (family for family in group_decisions(result, milp, shown) if family.kind in ADDED_NEVER)
     times = {name for family in families for name in family.entries.values()}
-    return split_objective(milp, shown, labels, times), tabulate_use(milp, shown, labels)
+    # The objective of an incomplete plan is no result.
+    parts = () if result.status == SolveStatus.INFEASIBLE else split_objective(milp, shown, labels, times)
+    return parts, tabulate_use(milp, shown, labels)
 
 
 def plan_schedule(result: FormulationResult, shown: Solution | None) -> PlanSchedule | None:

@@ -31,7 +31,7 @@ from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.formulate.session import PersonQuestion
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.database import FORMAT, expect_format
-from oragent.ledger.study import open_study
+from oragent.ledger.study import CHECKS, open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, build_runtime
 from oragent.modelling.data.flat_model import Milp
@@ -194,12 +194,22 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "shortages": [asdict(shortage) for shortage in outcome.incomplete.shortages] if outcome.incomplete else [],
         "alternative": dict(outcome.alternative),
         "readings": [dict(reading) for reading in result.readings],
+        "comparison": _describe_comparison(result),
         "rules": [describe_rule(rule) for rule in read_rules(result.checks)],
         "disputes": [asdict(dispute) for dispute in result.disputes],
         "unmodelled": [list(pair) for pair in result.unmodelled],
         "calls": result.spent.model_calls,
         "tokens": result.spent.tokens,
+        "money": result.spent.money,
+        "unpriced": result.unpriced,
     }
+
+
+def _describe_comparison(result: FormulationResult) -> dict[str, Any] | None:
+    """Return the comparison with the checker without its sentences and rules; None if nothing was compared."""
+    if result.checks is None:
+        return None
+    return {name: value for name, value in result.checks.items() if name not in ("sentences", "rules", "aims")}
 
 
 def _add_meanings(result: FormulationResult, folder: Path) -> Milp:
@@ -343,7 +353,11 @@ async def _run_in_folder(
         runner = FormulationRunner(box, bounds)
 
         async def run_case(case: LedgerCase) -> object:
-            return (await work(case, runner)).to_plain()
+            result = await work(case, runner)
+            # The call that checks the connection costs too.
+            replies = [*study.replies.case_replies(case.name), *study.replies.case_replies(CHECKS)]
+            unpriced = sum(reply.money is None for reply in replies)
+            return replace(result, spent=replace(study.spent, seconds=0.0), unpriced=unpriced).to_plain()
 
         (finished,) = await study.run_cases([CASE], run_case)
         if finished is None:

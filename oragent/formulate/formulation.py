@@ -54,6 +54,7 @@ class FormulationResult:
         kept: Index of the answer among the attempts.
         metamorphic: Results of the metamorphic tests, as plain data.
         spent: Calls, tokens, money.
+        unpriced: Number of calls whose price is unknown.
         readings: Sentences with two readings: sentence, reading used, other reading, and its status and objective.
         unmodelled: Requirements that the formalization omits by its own statement: sentence and reason.
         framework: Name and version of the library in which the program wrote the model; empty if it is not known.
@@ -86,6 +87,7 @@ class FormulationResult:
     held: Mapping[str, str] = field(default_factory=dict)
     intervals: tuple[PlanInterval, ...] = ()
     disputes: tuple[Dispute, ...] = ()
+    unpriced: int = 0
 
     @property
     def remarks(self) -> tuple[str, ...]:

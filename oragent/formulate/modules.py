@@ -174,6 +174,16 @@ async def diagnose_failure(session: FormulationSession) -> str:
     return f"{now.error}\n\n{await session.ask_words('syntax_analysis', prompt)}"
 
 
+def prompt_checker(session: FormulationSession) -> str:
+    """Return the prompt for the author of a checker: the problem, the given data, and the names of the values."""
+    return session.fill_prompt(
+        "counterfactual",
+        values=_describe_values(session),
+        parameters=", ".join(session.problem.data) or "none",
+        data=describe_data(session.problem.data, session.problem.notes),
+    )
+
+
 async def write_checker(session: FormulationSession) -> None:
     """Ask for a checker, once for all attempts, and check the newest attempt with it.
 
@@ -181,14 +191,8 @@ async def write_checker(session: FormulationSession) -> None:
     figures of the encoder, so that a misread figure cannot pass the check. A checker that does not run is sent back
     once. If it fails again, the answer counts as unchecked.
     """
-    values = _describe_values(session)
-    parameters, data = (
-        ", ".join(session.problem.data) or "none",
-        describe_data(session.problem.data, session.problem.notes),
-    )
     try:
-        prompt = session.fill_prompt("counterfactual", values=values, parameters=parameters, data=data)
-        session.checker = await session.ask_program("counterfactual", prompt, "checks")
+        session.checker = await session.ask_program("counterfactual", prompt_checker(session), "checks")
         checked = (await session.check_newest()).checked
         if (
             checked is not None
@@ -196,7 +200,11 @@ async def write_checker(session: FormulationSession) -> None:
             and checked.note.startswith("the checker does not")
         ):
             again = session.fill_prompt(
-                "counterfactual_again", values=values, data=data, checker=session.checker, error=checked.note
+                "counterfactual_again",
+                values=_describe_values(session),
+                data=describe_data(session.problem.data, session.problem.notes),
+                checker=session.checker,
+                error=checked.note,
             )
             session.checker = await session.ask_program("counterfactual", again, "checks")
             await session.check_newest()

@@ -178,16 +178,17 @@ class VerifyCommand:
     """Command line of ``oragent verify``.
 
     Attributes:
+        problem: File with the problem, or its text.
         given: Model file or program.
-        checker: File with a checker; None if a language model writes it.
+        checker: File with a checker, or its text; None if a language model writes it.
     """
 
-    problem: Path
+    problem: Path | str
     given: Path
     outputs: Path
     data: tuple[Path, ...] = ()
     solution: Path | None = None
-    checker: Path | None = None
+    checker: Path | str | None = None
     replay: Path | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     runtime: RuntimeWords = field(default_factory=RuntimeWords)

@@ -2,12 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.files import file_stem, replace_file
+from oragent.formulate.breakdown import find_periods
 from oragent.formulate.data import iterate_texts
 from oragent.modelling.data.value_tables import DecisionFamily
 
@@ -52,14 +53,28 @@ def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -
 
 
 def order_families(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[DecisionFamily, ...]:
-    """Return the families with entries in the order of the labels in the data."""
+    """Return the families with entries in the order of the labels in the data, and of periods before other labels."""
     ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(iterate_texts(data)))}
-    ordered = []
-    for family in families:
-        last = (1, 0)
-        entries = sorted(family.entries.items(), key=lambda item: [ranks.get(label, last) for label in item[0]])
-        ordered.append(replace(family, entries=dict(entries)))
-    return tuple(ordered)
+    return tuple(
+        replace(family, entries=dict(sorted(family.entries.items(), key=_entry_order(family, ranks))))
+        for family in families
+    )
+
+
+def _entry_order(
+    family: DecisionFamily, ranks: Mapping[str, tuple[int, int]]
+) -> Callable[[tuple[tuple[str, ...], str]], list[tuple[int, int]]]:
+    """Return the key by which the entries of a family are sorted."""
+    position, periods = find_periods(family) or (0, ())
+    period_ranks = {label: (0, rank) for rank, label in enumerate(periods)}
+    last = (1, 0)
+
+    def rank_entry(entry: tuple[tuple[str, ...], str]) -> list[tuple[int, int]]:
+        index = entry[0]
+        first = [period_ranks[index[position]]] if periods else []
+        return [*first, *(ranks.get(label, last) for label in index)]
+
+    return rank_entry
 
 
 def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:

@@ -77,7 +77,10 @@ def headline(outcome: FormulationEnd) -> str:
     if result.milp is None or solution is None:
         return f"{verdict}: {escape_text(result.status)}"
     if solution.objective is None:
-        return f"{verdict}: {describe_status(result, solution)}"
+        shortages = outcome.incomplete.shortages if outcome.incomplete is not None else ()
+        lack = f"; {describe_shortage(shortages[0])}" if shortages else ""
+        more = f", and {len(shortages) - 1} more" if len(shortages) > 1 else ""
+        return f"{verdict}: {describe_status(result, solution)}{lack}{more}"
     aims = ", ".join(describe_aims(result.aims))
     if verdict is Verdict.CONTRADICTED:
         if len(result.aims) > 1:
@@ -281,7 +284,7 @@ def _check_lines(result: FormulationResult) -> Iterator[str]:
     elif result.metamorphic:
         yield escape_text(f"changed data: not tested: {one_line(result.metamorphic[0]['note'], 200)}")
     spent = result.spent
-    yield f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {format_money(spent.money)}"
+    yield f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {format_money(spent.money, result.unpriced)}"
 
 
 def _attempt_text(attempt: Mapping[str, Any]) -> str:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
+from oragent._base.files import file_stem
 from oragent.formulate.data import iterate_leaves, read_data, read_text, show_path
 
 FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
@@ -42,6 +43,12 @@ def solve(data):
 MAX_TEXT_CHARACTERS = 200_000
 # Maximum number of values in the data: numbers, texts, booleans.
 MAX_DATA_VALUES = 1_000_000
+
+
+# Names of files that say nothing about the problem, and the number of words of its text that name it instead.
+PLAIN_NAMES = frozenset(["problem", "story", "text", "task", "readme", "description", "input", "stdin", "prompt"])
+NAME_WORDS, MAX_NAME = 5, 48
+SMALL_WORDS = frozenset(["a", "an", "the", "we", "our", "of", "to", "in", "and", "is", "are", "has", "have", "with"])
 
 
 class Form(StrEnum):
@@ -112,6 +119,16 @@ class ProgramInterface:
 DEFAULT = ProgramInterface("solve", ("data",), SOURCE.strip())
 
 
+def name_problem(text: str, stem: str = "") -> str:
+    """Return the name of a problem: that of its file, or words of its heading or first line if that says nothing."""
+    if stem.lower() not in PLAIN_NAMES and not stem.isdecimal() and stem:
+        return stem
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    heading = next((line for line in lines if line.startswith("#")), lines[0] if lines else "")
+    words = [word for word in re.findall(r"[^\W\d_]+", heading.lower()) if word not in SMALL_WORDS]
+    return file_stem("-".join(words[:NAME_WORDS]), "problem", limit=MAX_NAME)
+
+
 def find_function(source: str, function: str) -> bool:
     """Return True if a text defines a function at its top level."""
     return any(match[1] == function for match in FUNCTION.finditer(source))
@@ -178,6 +195,17 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
     Raises:
         ProblemError: A file is invalid; the message is one line with its name.
     """
+    text = read_text(path, "a problem in words")
+    description = DEFAULT if interface is None else read_interface(interface)
+    return place_data(ProblemText(name_problem(text, path.stem), text, interface=description), data)
+
+
+def place_data(problem: ProblemText, data: Sequence[Path]) -> ProblemText:
+    """Return the problem with the data of files.
+
+    Raises:
+        ProblemError: A file is invalid, or two files have data of the same name.
+    """
     values: dict[str, Any] = {}
     notes: list[str] = []
     units: dict[str, Mapping[str, str]] = {}
@@ -189,6 +217,4 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
             if name in values:
                 raise ProblemError(f"{show_path(data_path)}: {name!r} is in another data file too: rename one of them")
             values[name] = value
-    text = read_text(path, "a problem in words")
-    description = DEFAULT if interface is None else read_interface(interface)
-    return ProblemText(path.stem, text, values, description, notes=tuple(notes), units=units)
+    return replace(problem, data=values, notes=tuple(notes), units=units)

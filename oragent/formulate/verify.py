@@ -5,6 +5,7 @@ checker's rows, objective and optimum are compared with it, as for a program of 
 """
 
 import asyncio
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,15 +15,17 @@ from oragent._base.errors import ConfigError
 from oragent.formulate import modules
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.data import read_text
-from oragent.formulate.folder import FormulationEnd, FormulationRequest, create_folder, run_in_folder
+from oragent.formulate.folder import CASE, FormulationEnd, FormulationRequest, create_folder, run_in_folder
 from oragent.formulate.formulation import FormulationResult, collect_result
 from oragent.formulate.model_class import solve_model
 from oragent.formulate.problem import ProblemText, find_function
 from oragent.formulate.prompting import ORAGENT, CommentPool, PoolEntry
-from oragent.formulate.running import ExecutionResult, FormulationRunner
+from oragent.formulate.running import Bounds, ExecutionResult, FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.ledger.case import LedgerCase
+from oragent.ledger.study import open_study
 from oragent.llm.model import Model
+from oragent.llm.model_settings import RuntimeSettings
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.display import number
 from oragent.modelling.data.flat_model import Milp, Row
@@ -33,6 +36,7 @@ from oragent.modelling.files.model_files import read_point
 from oragent.modelling.files.sol_files import read_sol
 from oragent.modelling.opening import is_program, open_model
 from oragent.modelling.solving.flat_solving import breaches, point_vector
+from oragent.sandbox.sandbox import Sandbox
 
 GIVEN = "given"
 # Relative difference up to which two objectives are equal.
@@ -148,6 +152,30 @@ def verify_given(
 
     outcome = run_in_folder(open_folder, request, work, model=model, replay=replay, is_asking=is_asking)
     return opened[0], outcome
+
+
+def prompt_author(request: FormulationRequest, given_model: GivenModel) -> str:
+    """Return the prompt for the author of a checker of a model, who does not see the model."""
+    with tempfile.TemporaryDirectory(prefix="oragent-verify-") as folder:
+        return asyncio.run(_prompt_author(Path(folder), request, given_model))
+
+
+async def _prompt_author(folder: Path, request: FormulationRequest, given_model: GivenModel) -> str:
+    async def build(case: LedgerCase) -> str:
+        session = FormulationSession(case, request.problem, request.options, runner, CommentPool())
+        ran = await asyncio.to_thread(_run_given, given_model, request.problem, runner)
+        session.attempts.append(FormulationAttempt(0, GIVEN, given_model.source, ran))
+        if ran.milp is None:
+            raise ConfigError(f"the program has no model: {ran.message}")
+        return modules.prompt_checker(session)
+
+    async with open_study(folder, RuntimeSettings(), is_asking=False) as study:
+        with Sandbox(1) as box:
+            runner = FormulationRunner(box, Bounds(request.options.time_s, solver=request.options.solver))
+            (finished,) = await study.run_cases([CASE], build)
+    if finished is None:
+        raise ConfigError(study.stop_reason)
+    return str(finished.result)
 
 
 async def verify_case(

@@ -361,7 +361,16 @@ def test_a_client_verifies_a_formulation_and_applies_it_to_new_data(root: Path) 
             right = await agent("formulate_verify", given="right.py", **words)
             wrong = await agent("formulate_verify", given="wrong.py", **words)
             assert (right["exit_code"], wrong["exit_code"]) == (0, 4)
-            assert "--checker" in await agent.fails("formulate_verify", story="story.md", given="right.py")
+            assert right["comparison"]["confirmed"]
+            assert [aim["value"] for aim in right["aims"]] == [735]
+            # Without files of a story and a checker: the prompt names the values, and shows nothing of the model.
+            asked = await agent("formulate_verify", text=pharmacy.TEXT, given="right.py")
+            assert 'values["sleeping_pills"]' in asked["prompt"].replace("'", '"')
+            assert "lowBound" not in asked["prompt"]
+            words = {"text": pharmacy.TEXT, "checker_text": pharmacy.CHECKER}
+            answers = [await agent("formulate_verify", given=name, **words) for name in ("right.py", "wrong.py")]
+            assert [answer["exit_code"] for answer in answers] == [0, 4]
+            assert await agent.fails("formulate_verify", given="right.py")
             assert "outside" in await agent.fails("formulate_verify", story="/etc/passwd", given="right.py")
             assert await agent.fails("formulate_rerun", folder="shop")
             assert max(agent.tokens.values()) < 1500, agent.tokens

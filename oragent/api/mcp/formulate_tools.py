@@ -1,20 +1,23 @@
 """Tools for formulations: verify a model against its text, apply a formulation to new data."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
+from oragent._base.errors import ConfigError
+from oragent._base.publishing import listen
 from oragent._base.terminal import Terminal
 from oragent.api.mcp.answers import quote_output
 from oragent.api.mcp.registry import ToolFunction, describe_tool
 from oragent.api.mcp.workplace import Workplace
-from oragent.formulate.command import rerun_files, verify_files
+from oragent.formulate.command import prompt_for_checker, rerun_files, verify_files
 from oragent.formulate.options import VerifyCommand
+from oragent.formulate.verdicts import Verdict
 from oragent.llm.model_settings import RuntimeWords
 
-EXIT_CODES = {0: "checked", 3: "no answer", 4: "contradicted", 5: "unchecked", 6: "disputed"}
+NEXT = "write the checker that the prompt asks for, and call formulate_verify again with checker_text"
 
 Files = Annotated[list[str], Field(description="JSON, CSV or table files.")]
 
@@ -24,24 +27,39 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
 
     @describe_tool("verification")
     async def formulate_verify(
-        story: Annotated[str, Field(description="File with the problem in words.")],
         given: Annotated[str, Field(description="Its model: .json, .mps, .lp, or a PuLP program, .py.")],
+        story: Annotated[str, Field(description="File with the problem in words.")] = "",
+        text: Annotated[str, Field(description="The problem in words, without a file.")] = "",
         checker: Annotated[str, Field(description="Python file with checks(values, data).")] = "",
+        checker_text: Annotated[str, Field(description="Text of checks(values, data), without a file.")] = "",
         data: Files = [],  # noqa: B006 a schema needs the default
         solution: str = "",
         model: Annotated[str, Field(description="Language model that writes the checker, if none is given.")] = "",
     ) -> object:
-        """Verify a model against the text of its problem, by a checker made from the text alone."""
+        """Verify a model against the text of its problem, by a checker made from the text alone.
+
+        Without a checker and a language model, returns the prompt by which you write the checker.
+        """
+        if bool(story) == bool(text):
+            raise ConfigError("give either story, a file, or text: the problem in words")
         command = VerifyCommand(
-            workplace.resolve(story),
+            workplace.resolve(story) if story else text,
             workplace.resolve(given),
             workplace.outputs / "verify",
             tuple(map(workplace.resolve, data)),
             workplace.resolve(solution) if solution else None,
-            workplace.resolve(checker) if checker else None,
+            workplace.resolve(checker) if checker else checker_text or None,
             runtime=RuntimeWords((), {"model.name": model or None}),
         )
-        return await workplace.work(lambda: _run_printing(lambda console: verify_files(command, console)))
+        if command.checker is None and not model:
+            prompt = await workplace.work(lambda: prompt_for_checker(command))
+            return {
+                "exit_code": Verdict.UNCHECKED.exit_code,
+                "verdict": Verdict.UNCHECKED,
+                "next": NEXT,
+                "prompt": prompt,
+            }
+        return await workplace.work(lambda: _publish(lambda console: verify_files(command, console)))
 
     @describe_tool("verification")
     async def formulate_rerun(
@@ -51,15 +69,17 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         """Apply the program and the checker of a formulation to new data, without a language model."""
         resolved, files = workplace.resolve(folder), tuple(map(workplace.resolve, data))
         return await workplace.work(
-            lambda: _run_printing(lambda console: rerun_files(resolved, files, workplace.outputs / "rerun", console))
+            lambda: _publish(lambda console: rerun_files(resolved, files, workplace.outputs / "rerun", console))
         )
 
     return [formulate_verify, formulate_rerun]
 
 
-def _run_printing(run: Callable[[Terminal], int]) -> dict[str, object]:
-    """Run a command, and return its exit code with its printed text."""
-    text = io.StringIO()
-    code = run(Terminal(file=text, width=120, color_system=None))
-    report = quote_output(text.getvalue(), 2500, 1500)
-    return {"exit_code": code, "verdict": EXIT_CODES.get(code, "failed"), "report": report}
+def _publish(run: Callable[[Terminal], int]) -> dict[str, object]:
+    """Run a command, and return its exit code with the result that it publishes, or its text without one."""
+    text, published = io.StringIO(), list[object]()
+    with listen(published.append, None):
+        code = run(Terminal(file=text, width=120, color_system=None))
+    if published and isinstance(published[-1], Mapping):
+        return {**published[-1], "exit_code": code}
+    return {"exit_code": code, "verdict": Verdict.NO_ANSWER, "report": quote_output(text.getvalue(), 2500, 1500)}
