@@ -68,7 +68,7 @@ class PromptFolder:
         """Read the templates of a user, which replace those of the package with the same name.
 
         Raises:
-            ConfigError: There is none, a name is unknown, or the placeholders are not those of the shipped template.
+            ConfigError: The folder is empty, a name is unknown, or placeholders differ from the shipped template.
         """
         try:
             paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
@@ -83,7 +83,7 @@ class PromptFolder:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             advice = f"; the nearest is {near[0]}{SUFFIX}" if near else ""
-            raise ConfigError(f"{path}: there is no prompt of this name{advice}: 'oragent prompts' lists all")
+            raise ConfigError(f"{path}: unknown prompt{advice}: 'oragent prompts' lists all")
         text = read_argument(path, "a prompt", MAX_TEMPLATE_BYTES)
         left_out: set[str] = set()
         if match := WITHOUT.match(text):

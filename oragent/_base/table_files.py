@@ -17,9 +17,8 @@ from oragent._base.errors import TableError
 from oragent._base.spreadsheets import has_merged_cells, workbook_text
 from oragent._base.table_columns import read_columns
 from oragent._base.table_values import CSV_ENDINGS, Cell, Table
+from oragent._base.text_decoding import find_encoding
 
-ENCODINGS = ("utf-8-sig", "cp1252")
-MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # Maximum number of tables in a database.
 MAX_TABLES = 50
 PARQUET_START = b"PAR1"
@@ -77,22 +76,11 @@ def parse_text(text: str, name: str = "", separator: str = "", notes: Sequence[s
 
 
 def _decode(content: bytes) -> str:
-    if content[:2] in MARKS:
-        return _decode_as(content, MARKS[content[:2]]) or ""
+    if encoding := find_encoding(content):
+        return content.decode(encoding)
     if b"\0" in content:
         raise TableError("binary; expected a table as text")
-    for encoding in ENCODINGS:
-        text = _decode_as(content, encoding)
-        if text is not None:
-            return text
     raise TableError("not UTF-8, UTF-16 or Windows-1252; save it as CSV in UTF-8")
-
-
-def _decode_as(content: bytes, encoding: str) -> str | None:
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError:
-        return None
 
 
 def _parse_parquet(content: bytes) -> Table:

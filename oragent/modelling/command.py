@@ -67,7 +67,7 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
         change = inverse(study, InverseRequest(file=str(request.point)))
     solution = solve(milp, solver=limits.solver, options=options)
     if request.out is not None:
-        write_solution(milp, solution, request.out)
+        write_solution(milp, solution, request.out, request.path)
     print_solution(milp, solution, console)
     if request.explain:
         model = from_milp(milp, read_corrections(request.path))

@@ -32,9 +32,9 @@ def open_model(
     """Read a model.
 
     Args:
-        path: ``.json``, ``.lp``, ``.mps`` (the last two also with ``.gz``), a schedule (``.jsp``, or JSON with
-            intervals; as a mixed-integer model), a Python program, or a run's folder. A program runs in the sandbox;
-            its last solved model is returned.
+        path: ``.json``, ``.lp``, ``.mps`` (the last two also with ``.gz`` or ``.bz2``), a schedule (``.jsp``, or JSON
+            with intervals; as a mixed-integer model), a Python program, or a run's folder. A program runs in the
+            sandbox; its last solved model is returned.
         data_folder: Folder that a program may read; by default its own folder.
         tell: Function that is called with one line on the captured model and its comparison with the program's claim.
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from oragent._base import text_decoding
 from oragent._base.errors import TableError, WorkspaceError
 from oragent._base.files import first_link
 from oragent._base.spreadsheets import workbook_text
@@ -37,8 +38,6 @@ ENCODINGS = {
     "utf-16-be": "UTF-16",
     "cp1252": "Windows-1252",
 }
-# Control characters that no text in Windows-1252 contains.
-CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x81\x8d\x8f\x90\x9d]")
 
 
 def shorten(text: object, limit: int = 80) -> str:
@@ -188,24 +187,8 @@ def decode_text(content: bytes, name: object) -> str:
 
 def find_encoding(content: bytes, name: object) -> str:
     """Return the Python name of the encoding of a text; raise an error for other content."""
-    if content.startswith(b"\xef\xbb\xbf"):
-        candidates = ["utf-8-sig"]
-    elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        candidates = ["utf-16"]
-    elif b"\0" in content:
-        # In UTF-16 without a mark, every second byte of ASCII letters is zero.
-        sample = content[:4096]
-        halves = {"utf-16-be": (sample[::2], sample[1::2]), "utf-16-le": (sample[1::2], sample[::2])}
-        candidates = [
-            encoding for encoding, (high, low) in halves.items() if high.count(0) > 0.4 * len(high) and not low.count(0)
-        ]
-    else:
-        candidates = ["utf-8", "cp1252"]
-    for encoding in candidates:
-        with suppress(UnicodeDecodeError):
-            text = content.decode(encoding)
-            if "\0" not in text and (encoding != "cp1252" or not CONTROLS.search(text)):
-                return encoding
+    if encoding := text_decoding.find_encoding(content):
+        return encoding
     if b"\0" in content:
         raise WorkspaceError(f"{shorten_path(name)} contains zero bytes and is not a text; expected UTF-8")
     raise WorkspaceError(f"{shorten_path(name)} is not a text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")

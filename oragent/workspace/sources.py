@@ -26,7 +26,7 @@ WORKING = "."
 SHOWN = 300
 # Modules in a program's folder that are not main programs.
 HELPERS = {"__init__.py", "utils.py", "utility_code.py"}
-MODELS = (".json", ".lp", ".mps", ".gz", ".py")
+MODELS = (".json", ".lp", ".mps", ".rlp", ".ilp", ".gz", ".bz2", ".py")
 
 Tell = Callable[[str], None]
 

@@ -1,5 +1,6 @@
 """Files that Gurobi, HiGHS and OR-Tools write, read by us: the same optimum as their writer finds."""
 
+import bz2
 import gzip
 from pathlib import Path
 
@@ -244,3 +245,77 @@ def test_a_packed_file_that_is_damaged_or_a_bomb_is_refused(tmp_path: Path, monk
     (tmp_path / "b.mps.gz").write_bytes(gzip.compress(b"x" * 100_000))
     with pytest.raises(ModellingError, match="at most 1,000"):
         read(tmp_path / "b.mps.gz")
+
+
+ACCENTS = """Maximize
+ profit: 2 größe + ñu {square}
+Subject To
+ fläche: größe + ñu <= 4
+ loose: größe - ñu <= 1e30
+Bounds
+ größe <= 3
+ -1e30 <= ñu <= 1e+20
+End
+"""
+
+
+@pytest.mark.parametrize("square", ["", "- [ 2 größe ^2 ] / 2"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("ending", ["lp", "lp.gz", "LP.BZ2", "rlp", "ilp", "ilp.bz2"])
+def test_names_with_accents_in_the_encodings_of_solvers(
+    ending: str, encoding: str, square: str, tmp_path: Path
+) -> None:
+    path, content = tmp_path / f"model.{ending}", ACCENTS.format(square=square).encode(encoding)
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(path.suffix.lower())
+    path.write_bytes(pack(content) if pack else content)
+    milp = read(path)
+    assert [variable.name for variable in milp.variables] == ["größe", "ñu"]
+    assert [row.name for row in milp.rows] == ["fläche"]
+    assert milp.variables[1].low == -float("inf")
+    assert milp.variables[1].high == float("inf")
+    # At most 3 of the first: 2 * 3 + 1. With the square, the derivative 1 - 2 x is 0 at one half.
+    optimum = 7.0 if not square else 4 + 0.5 - 0.25
+    solution = solve(milp)
+    assert solution.objective == pytest.approx(optimum, abs=1e-5)
+    solved = tmp_path / "model.sol"
+    write_solution(milp, solution, solved, path)
+    lines = solved.read_bytes().decode(encoding).splitlines()
+    assert [line.split()[0] for line in lines] == ["=obj=", "größe", "ñu"]
+    assert read_point(solved) == pytest.approx(dict(solution.values))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_gurobi_starts_from_a_solution_of_its_file(encoding: str, gurobi, tmp_path: Path) -> None:
+    gurobipy, _ = gurobi
+    path, solved = tmp_path / "model.lp", tmp_path / "model.sol"
+    path.write_bytes(ACCENTS.format(square="").encode(encoding))
+    milp = read(path)
+    write_solution(milp, solve(milp), solved, path)
+    with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.read(str(path), environment) as again:
+        again.read(str(solved))
+        again.update()
+        assert again.getAttr("Start", again.getVars()) == [3.0, 1.0]
+
+
+@pytest.mark.parametrize("ending", ["mps", "lp", "mps.gz", "lp.bz2", "mps.bz2"])
+def test_a_packed_model_comes_back(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"model.{ending}"
+    write(steel(), path)
+    assert solve(read(path)).objective == pytest.approx(solve(steel()).objective)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Minimize\n x + [ x ^2 ] / 0\nSubject To\n c: x >= 1\nEnd\n",
+        "Minimize\n x + [ x ^2 ] / 1e30\nSubject To\n c: x >= 1\nEnd\n",
+        "Minimize\n x + [ x ^2 ] / 2\nSubject To\n c: x >= 1e30\nEnd\n",
+        "Minimize\n x + [ x ^2 ] / 2\nSubject To\n c: x = 1e30\nEnd\n",
+        "Minimize\n x + [ x ^2 ] / 2\nSubject To\n c: x <= -1e30\nEnd\n",
+    ],
+)
+def test_what_no_number_means_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "model.lp").write_text(text)
+    with pytest.raises(ModellingError) as refused:
+        read(tmp_path / "model.lp")
+    assert "\n" not in str(refused.value)

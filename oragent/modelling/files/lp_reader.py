@@ -37,8 +37,9 @@ from oragent.modelling.data.flat_model import (
     free_name,
 )
 
-BODY = r"[A-Za-z0-9_.!\"#$%&;?@'`{}~|(),]"
-NAME = rf"[A-Za-z_!\"#$%&;?@'`{{}}~|]{BODY}*(?:\[[^\[\]\s]*\]{BODY}*)*"
+BODY = r"[\w.!\"#$%&;?@'`{}~|(),]"
+# The first character is no digit. Letters of all languages are allowed, as solvers write them.
+NAME = rf"(?:[^\W\d]|[!\"#$%&;?@'`{{}}~|]){BODY}*(?:\[[^\[\]\s]*\]{BODY}*)*"
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TOKEN = re.compile(
     rf"\s*(?:(?P<operator>->|::|<=|>=|=<|=>|[-+*/^:<>=\[\](),])|(?P<number>{NUMBER})|(?P<name>{NAME})|(?P<bad>\S))"
@@ -52,6 +53,8 @@ SECTION = re.compile(
 INLINE = re.compile(
     r"^\s*(?:maximi[sz]e|maximum|max|minimi[sz]e|minimum|min)\s+(?!multi-objectives)(?=\S)", re.IGNORECASE
 )
+# A bound or right-hand side of this size is infinite for Gurobi, CPLEX and HiGHS.
+MIN_INFINITE = 1e20
 RELATIONS = {
     "<": Relation.AT_MOST,
     "<=": Relation.AT_MOST,
@@ -227,7 +230,8 @@ class _LpReader:
             sign = -sign if token.text == "-" else sign
             token = self._take()
         if token.kind == "number":
-            return sign * float(token.text)
+            value = float(token.text)
+            return sign * (math.inf if value >= MIN_INFINITE else value)
         if token.kind == "name" and INFINITE.fullmatch(token.text):
             return sign * math.inf
         raise self._error(token, "a number")
@@ -293,7 +297,10 @@ class _LpReader:
         half = 1.0
         if self._peek().text == "/":
             self.at += 1
-            half = 1.0 / self._number()
+            divisor = self._peek()
+            half = 1.0 / (self._number() or math.inf)
+            if half == 0.0:
+                raise self._error(divisor, "a divisor other than 0, mostly 2")
         expression.quadratic += [QuadraticTerm(term.first, term.second, half * term.value) for term in products]
 
     def _read_objectives(self, lines: list[tuple[int, str]], multi: bool) -> None:
@@ -351,7 +358,9 @@ class _LpReader:
     ) -> None:
         if two:
             name = f"{name} {'least' if relation is Relation.AT_LEAST else 'most'}"
-        if not math.isfinite(rhs):
+        if math.isinf(rhs):
+            if relation is Relation.EQUAL or (rhs > 0) is (relation is Relation.AT_LEAST):
+                raise ModellingError(f"row {quoted(name)}: no point reaches an infinite right-hand side")
             return
         unique = free_name(name, self.row_names)
         if expression.quadratic:

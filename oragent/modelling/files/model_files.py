@@ -1,16 +1,19 @@
 """Readers of models and points from untrusted files, and writers of models and solutions."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from oragent._base import files
 from oragent._base.errors import ModellingError
+from oragent._base.text_decoding import decode_leniently, find_encoding
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.flat_model import Milp, SafeNaming
 from oragent.modelling.data.names import to_milp
@@ -25,13 +28,19 @@ from oragent.sandbox.reading import read_in_child
 MAX_BYTES = 64 << 20
 TEXT_READER = "oragent.modelling.files.text_forms:text_as_json"
 ENDINGS = (".csv", ".json", ".sol")
-PACKED = ".gz"
+PACKED = (".gz", ".bz2")
+# LP files that Gurobi writes: with names of its own, and of an irreducible infeasible subset.
+LP_ENDINGS = {"rlp": "lp", "ilp": "lp"}
+EXPECTED = ".json, .mps, .lp, .rlp or .ilp, the last four also with .gz or .bz2"
+LP_OR_MPS = re.compile(r"\.(lp|rlp|ilp|mps)(\.gz|\.bz2)?$", re.IGNORECASE)
+# Beginning of the comments in which oragent keeps names that a form does not allow.
+OWN_NAMES = b" oragent variable "
 # Window size that makes zlib expect a gzip header.
 GZIP = 31
 
 
 def read(path: Path) -> Milp:
-    """Read a model from ``.json``, ``.mps``, ``.lp``, or a compressed ``.mps.gz`` or ``.lp.gz``.
+    """Read a model from ``.json``, ``.mps``, ``.lp``, ``.rlp`` or ``.ilp``; the last four also packed.
 
     MPS and LP files are parsed in a separate process with limits, because an invalid file can make HiGHS's reader run
     without end.
@@ -54,7 +63,7 @@ def read_point(path: Path) -> dict[str, float]:
     content = read_bytes(path, "a point")
     with naming_file(path):
         if path.suffix.lower() == ".sol":
-            return dict(read_sol(content.decode(errors="replace")).values)
+            return dict(read_sol(decode_leniently(content)).values)
         return point_from_json(content)
 
 
@@ -68,12 +77,11 @@ def naming_file(path: Path | str) -> Iterator[None]:
 
 
 def _form_of(path: Path) -> str:
-    ending = path.name.lower()
-    form = Path(ending.removesuffix(PACKED)).suffix.lstrip(".")
-    if form not in FORMS and (form != "json" or ending.endswith(PACKED)):
-        raise ModellingError(
-            f"{plain(str(path), 200)}: expected a file that ends in .json, .mps, .lp, .mps.gz or .lp.gz"
-        )
+    is_packed = path.suffix.lower() in PACKED
+    form = Path(path.stem if is_packed else path.name).suffix.lower().lstrip(".")
+    form = LP_ENDINGS.get(form, form)
+    if form not in FORMS and (form != "json" or is_packed):
+        raise ModellingError(f"{plain(str(path), 200)}: expected a file that ends in {EXPECTED}")
     return form
 
 
@@ -87,8 +95,8 @@ def read_bytes(path: Path, what: str) -> bytes:
             if path.stat().st_size > MAX_BYTES:
                 raise ModellingError(f"{path.stat().st_size:,} bytes; expected at most {MAX_BYTES:,}")
             content = path.read_bytes()
-            if path.name.lower().endswith(PACKED):
-                content = _unpack(content)
+            if path.suffix.lower() in PACKED:
+                content = _unpack(content, path.suffix.lower())
         except OSError as problem:
             raise ModellingError(f"{problem.strerror or problem}; expected a file to read") from None
         if not content.strip():
@@ -98,13 +106,13 @@ def read_bytes(path: Path, what: str) -> bytes:
     return content
 
 
-def _unpack(content: bytes) -> bytes:
-    """Decompress a gzip file, up to the maximum size of a model."""
-    unpacker = zlib.decompressobj(wbits=GZIP)
+def _unpack(content: bytes, ending: str) -> bytes:
+    """Decompress a file by the ending of its name, up to the maximum size of a model."""
+    unpacker = bz2.BZ2Decompressor() if ending == ".bz2" else zlib.decompressobj(wbits=GZIP)
     try:
         text = unpacker.decompress(content, MAX_BYTES + 1)
-    except zlib.error as problem:
-        raise ModellingError(f"damaged, or not packed by gzip: {plain(str(problem))}") from None
+    except (zlib.error, OSError) as problem:
+        raise ModellingError(f"damaged, or not a {ending} file: {plain(str(problem))}") from None
     if len(text) > MAX_BYTES:
         raise ModellingError(f"too large once unpacked; expected at most {MAX_BYTES:,} bytes")
     if not unpacker.eof:
@@ -121,10 +129,8 @@ def write(milp: Milp, path: Path) -> None:
     """
     form = _form_of(path)
     text = to_json(milp) if form == "json" else to_text(milp, form)
-    if path.name.lower().endswith(PACKED):
-        files.replace_file(path, gzip.compress(text.encode(), mtime=0))
-    else:
-        files.replace_file(path, text)
+    pack = {".gz": lambda content: gzip.compress(content, mtime=0), ".bz2": bz2.compress}.get(path.suffix.lower())
+    files.replace_file(path, pack(text.encode()) if pack else text)
 
 
 def check_ending(path: Path) -> None:
@@ -135,10 +141,11 @@ def check_ending(path: Path) -> None:
         )
 
 
-def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
+def write_solution(milp: Milp, solution: Solution, path: Path, source: Path | None = None) -> None:
     """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
 
-    A ``.sol`` file contains substitutes for names that an LP file does not allow. Comments contain the own names.
+    A ``.sol`` file contains the names and the encoding of the model's file. If ``source`` is no LP or MPS file, or was
+    written by oragent, it contains substitutes for names that LP files do not allow, and comments with the own names.
 
     Raises:
         ModellingError: The ending is unknown, the solution has no point, or the file cannot be written.
@@ -147,9 +154,14 @@ def write_solution(milp: Milp, solution: Solution, path: Path) -> None:
     form = path.suffix.lower()
     if form != ".json" and not solution.status.has_point:
         raise ModellingError(f"{plain(str(path), 200)} not written: the model is {solution.status} and has no values")
-    write = {".csv": _csv_text, ".json": _json_text, ".sol": _sol_text}[form]
+    if form == ".sol":
+        stand_ins, encoding = _names_for_sol(milp, source)
+        values = {variable.name: solution.values[variable.name] for variable in milp.variables}
+        content = write_sol(values, solution.objective, stand_ins=stand_ins).encode(encoding)
+    else:
+        content = {".csv": _csv_text, ".json": _json_text}[form](milp, solution).encode()
     try:
-        files.replace_file(path, write(milp, solution))
+        files.replace_file(path, content)
     except OSError as problem:
         raise ModellingError(f"cannot write {plain(str(path), 200)}: {problem.strerror or problem}") from None
 
@@ -166,6 +178,10 @@ def _json_text(milp: Milp, solution: Solution) -> str:
     return json.dumps(solution_dict(solution), ensure_ascii=False, indent=1) + "\n"
 
 
-def _sol_text(milp: Milp, solution: Solution) -> str:
-    values = {variable.name: solution.values[variable.name] for variable in milp.variables}
-    return write_sol(values, solution.objective, stand_ins=SafeNaming.for_milp(milp).variables)
+def _names_for_sol(milp: Milp, source: Path | None) -> tuple[Mapping[str, str], str]:
+    """Return the substitutes for names in a ``.sol`` file, and its encoding, for a model that was read from a file."""
+    if source is not None and not source.is_dir() and LP_OR_MPS.search(source.name):
+        content = read_bytes(source, "a model")
+        if OWN_NAMES not in content:
+            return {}, find_encoding(content).removesuffix("-sig")
+    return SafeNaming.for_milp(milp).variables, "utf-8"

@@ -18,6 +18,7 @@ import highspy
 import numpy as np
 
 from oragent._base.errors import ModellingError
+from oragent._base.text_decoding import find_encoding
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.features import (
@@ -154,7 +155,10 @@ def _safe_extra(extra: ExtraRows, safe: Milp, naming: SafeNaming) -> ExtraRows:
 
 def text_as_json(content: bytes, form: str) -> str:
     """Read a model as `from_text` does, and return it as JSON."""
-    return to_json(from_text(content.decode(), form))
+    encoding = find_encoding(content)
+    if not encoding:
+        raise ModellingError("not a text in UTF-8, UTF-16 or Windows-1252: expected a model")
+    return to_json(from_text(content.decode(encoding), form))
 
 
 def from_text(text: str, form: str) -> Milp:
@@ -178,7 +182,7 @@ def from_text(text: str, form: str) -> Milp:
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
         sent = _split_ranges(text) if form == "lp" else text
-        path.write_text(sent)
+        path.write_text(sent, encoding="utf-8")
         engine.setOptionValue("log_file", f"{folder}/log")
         engine.setOptionValue("log_to_console", False)
         engine.setOptionValue("output_flag", True)

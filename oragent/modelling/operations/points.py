@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from oragent._base.errors import ModellingError
+from oragent._base.text_decoding import decode_leniently
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
@@ -64,9 +65,9 @@ def read_solution(model: IndexedModel, path: Path) -> ClaimedSolution:
     content, ending = read_bytes(path, "values by variable"), path.suffix.lower()
     with naming_file(path):
         if ending == ".csv":
-            claim = parse_csv(model, content.decode(errors="replace"))
+            claim = parse_csv(model, decode_leniently(content))
         elif ending == ".sol":
-            claim = _resolve(ColumnNames(model), read_sol(content.decode(errors="replace")).values.items(), None)
+            claim = _resolve(ColumnNames(model), read_sol(decode_leniently(content)).values.items(), None)
         else:
             claim = parse_json(model, content)
         if claim.unknown:

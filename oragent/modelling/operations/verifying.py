@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from oragent._base.errors import ModellingError
+from oragent._base.text_decoding import decode_leniently
 from oragent.modelling.capture.program import CapturedModel, CapturedProgram, ProgramOutcome, capture_program
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import plain, quoted
@@ -170,7 +171,7 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
 def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> ClaimedSolution | None:
     """Return the values in a solution file of the program, or else in its output."""
     for name, content in sorted(captured.files.items()):
-        text = content.decode(errors="replace")
+        text = decode_leniently(content)
         with naming_file(f"{shown}, {name}"):
             if name.endswith(".json"):
                 return parse_json(model, text)

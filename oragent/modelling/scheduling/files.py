@@ -12,6 +12,7 @@ from pathlib import Path
 
 from oragent._base.errors import ModellingError
 from oragent._base.files import replace_file
+from oragent._base.text_decoding import decode_leniently
 from oragent.modelling.data.display import plain, quoted
 from oragent.modelling.files.model_files import read_bytes
 from oragent.modelling.scheduling.schedule_model import (
@@ -45,7 +46,7 @@ def read_schedule(path: Path) -> SchedulingModel:
     try:
         if path.suffix.lower() == ".json":
             return schedule_from_json(content)
-        return job_shop_from_text(content.decode(errors="replace"), path.stem)
+        return job_shop_from_text(decode_leniently(content), path.stem)
     except ModellingError as problem:
         raise ModellingError(f"{plain(str(path), 200)}: {problem}") from None
 
