@@ -97,6 +97,11 @@ async def compile_draft(session: FormulationSession) -> None:
     await session.ask_words("compiler", session.fill_prompt("compiler"))
 
 
+async def compile_program(session: FormulationSession) -> FormulationAttempt:
+    """Write the program from the pool without a supervisor, and run it."""
+    return await session.ask_and_run("compiler", session.fill_prompt("compiler"))
+
+
 async def review_draft(session: FormulationSession) -> None:
     """Ask for remarks on the newest program in the pool."""
     await session.ask_words("reviewer", session.fill_prompt("reviewer"))

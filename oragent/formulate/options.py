@@ -12,7 +12,7 @@ from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.model_settings import RuntimeWords
 
 # Modules that an ablation can omit.
-PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")
+PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis", "compiler", "supervisor")
 # Additional modules; they were found harmful.
 EXTRAS = ("conductor", "terminology", "reviewer")
 
@@ -111,6 +111,8 @@ class Options:
     def __post_init__(self) -> None:
         for name in self.without:
             check_known(name, PARTS, "module that can be left out")
+        if {"compiler", "supervisor"} <= self.without:
+            raise ConfigError("without compiler and supervisor no module writes a program: leave out one of them")
         for name in self.extra:
             check_known(name, EXTRAS, "module that can be added")
         if self.repairs < 0 or self.checks < 0:

@@ -69,6 +69,16 @@ def test_the_ablations_are_the_nine_published_rows() -> None:
     assert set(names) <= set(PUBLISHED["nl4opt"])
 
 
+def test_a_method_is_named_with_what_it_leaves_out() -> None:
+    texts = ["ormind without compiler", "ormind without supervisor with reviewer", "standard"]
+    chosen = list_contestants(texts, ["m"])
+    assert list(chosen) == texts
+    assert chosen[texts[1]]["without"] == ["supervisor"]
+    for wrong in (["ormind without compilr"], ["ormind without compiler without supervisor"], ["orminds"]):
+        with pytest.raises(ConfigError):
+            list_contestants(wrong, ["m"])
+
+
 def test_what_was_published_of_a_set_is_one_table() -> None:
     table = published_table("nl4opt-test")
     assert table is not None

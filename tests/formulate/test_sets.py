@@ -107,12 +107,43 @@ def test_records_that_cannot_be_used_are_left_out_with_their_lines(tmp_path: Pat
     )
     found = read_set(str(table))
     assert [case.label for case in found.cases] == [Label(3.0), Label(18.0), Label(status="infeasible")]
-    assert found.left_out == ("line 4: record 2 has no question", "line 6: record 4 has no answer that is a number")
+    assert [text.partition(":")[0] for text in found.left_out] == ["line 4", "line 6"]
+
+
+def test_problems_of_ones_own_have_data_files_and_any_verdict(tmp_path: Path) -> None:
+    (tmp_path / "p1").mkdir()
+    put(tmp_path / "p1" / "demand.csv", "month,demand\nJan,3\nFeb,4\n")
+    put(tmp_path / "p1" / "limits.json", '{"cap": 5}')
+    put(tmp_path / "p1" / "notes.md", "not data")
+    put(tmp_path / "one.csv", "item,cost\nrye,2\n")
+    records = [
+        {"question": "a", "answer": 3, "data": "p1", "id": "month"},
+        {"question": "b", "answer": "contradicted", "data": {"n": 2}},
+        {"question": "c", "answer": "Infeasible", "verdict": "checked", "data": "one.csv"},
+        {"question": "d", "verdict": "no answer"},
+        {"question": "e", "answer": 1, "verdict": "perhaps"},
+        {"question": "f", "answer": 1, "data": "../outside.csv"},
+        {"question": "g", "answer": "soon", "verdict": "checked"},
+    ]
+    found = read_set(str(put(tmp_path / "own.jsonl", "\n".join(map(json.dumps, records)) + "\n")))
+    assert [case.problem.name for case in found.cases] == ["month", "0002", "0003", "0004"]
+    labels = [Label(3.0), Label(verdict="contradicted"), Label(status="infeasible", verdict="checked")]
+    assert [case.label for case in found.cases] == [*labels, Label(verdict="no answer")]
+    rows = [{"month": "Jan", "demand": 3}, {"month": "Feb", "demand": 4}]
+    assert dict(found.cases[0].problem.data) == {"demand": rows, "cap": 5}
+    assert [dict(case.problem.data) for case in found.cases[1:3]] == [{"n": 2}, {"one": [{"item": "rye", "cost": 2}]}]
+    assert [text.partition(":")[0] for text in found.left_out] == ["line 5", "line 6", "line 7"]
+    table = put(tmp_path / "own.csv", "question,verdict,data\nx,disputed,one.csv\n")
+    (case,) = read_set(str(table)).cases
+    assert (case.label, dict(case.problem.data)) == (Label(verdict="disputed"), {"one": [{"item": "rye", "cost": 2}]})
+    with pytest.raises(ProblemError, match="'z'"):
+        read_set(str(put(tmp_path / "twice.jsonl", '{"id": "z", "question": "q", "answer": 1}\n' * 2)))
 
 
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
+        ("t.jsonl", '{"question": "q", "answer": 1}\n[]', "line 2"),
         ("t.csv", "a,b\n1,2\n", "expected the columns question and answer"),
         ("t.csv", "question,answer\n,\n", "no usable problem (line 2"),
         ("nl4opt=x.json", "[1]", "expected a list of records"),
@@ -161,6 +192,11 @@ def found(status: str, objective: float | None = None, values=None) -> Formulati
     ("answer", "label", "accept", "verdict"),
     [
         (found("optimal", 10.0), Label(10.0), True, SolveVerdict.ACCEPT),
+        (found("optimal", 10.0), Label(10.0, verdict="unchecked"), True, SolveVerdict.ACCEPT),
+        (found("optimal", 10.0), Label(10.0, verdict="checked"), True, SolveVerdict.WRONG_ANSWER),
+        (found("optimal", 10.1), Label(10.0, verdict="unchecked"), True, SolveVerdict.WRONG_ANSWER),
+        (found("optimal", 10.0), Label(verdict="unchecked"), True, SolveVerdict.ACCEPT),
+        (found("runtime_error"), Label(verdict="no answer"), True, SolveVerdict.ACCEPT),
         (found("optimal", 10.1), Label(10.0), True, SolveVerdict.WRONG_ANSWER),
         (found("optimal", 10.0), Label(status="infeasible"), True, SolveVerdict.WRONG_ANSWER),
         (found("infeasible"), Label(status="infeasible"), True, SolveVerdict.ACCEPT),

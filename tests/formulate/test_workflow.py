@@ -166,6 +166,8 @@ def test_every_module_reads_all_of_the_pool(done: Done) -> None:
         (choose_options("default", method="ormind", without=frozenset({"semantic_encoder"})), FIRST[1:]),
         (choose_options("default", method="ormind", without=frozenset({"formalization"})), [FIRST[0], *FIRST[2:]]),
         (choose_options("default", method="ormind", without=frozenset({"counterfactual"})), FIRST[:-1]),
+        (choose_options("default", method="ormind", without=frozenset({"compiler"})), [*FIRST[:2], *FIRST[3:]]),
+        (choose_options("default", method="ormind", without=frozenset({"supervisor"})), [*FIRST[:3], *FIRST[4:]]),
         (choose_options("default", method="ormind", extra=("terminology",)), ["terminology", *FIRST]),
         (choose_options("default", method="ormind", extra=("reviewer",)), [*FIRST[:3], "reviewer", *FIRST[3:]]),
         (choose_options("default", method="ormind", extra=("conductor",)), ["conductor", FIRST[0], "conductor", FIRST[1], "conductor", *FIRST[2:]]),

@@ -20,7 +20,8 @@ def bench_formulate(
         list[str] | None,
         typer.Option(
             "--set",
-            help="families, hard, nl4opt=FILE, complexor=FILE, optibench=FILE, miplib-nl=FOLDER, FILE.csv; repeatable.",
+            help="families, hard, nl4opt=FILE, complexor=FILE, optibench=FILE, miplib-nl=FOLDER, a CSV or JSONL file; "
+            "repeatable.",
         ),
     ] = None,
     methods: Annotated[str, typer.Option(help="Names with commas between.")] = "ormind",

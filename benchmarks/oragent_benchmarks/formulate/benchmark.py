@@ -5,6 +5,7 @@ Published results are those of Wang et al. 2025, tables 1 to 3. They used GPT-3.
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -40,7 +41,7 @@ from oragent_benchmarks.formulate.sets import read_set
 ABLATIONS: tuple[Mapping[str, Any], ...] = (
     {"method": "ormind"},
     *({"method": "ormind", "with": [name]} for name in EXTRAS),
-    *({"method": "ormind", "without": [name]} for name in PARTS),
+    *({"method": "ormind", "without": [name]} for name in PARTS if name not in ("compiler", "supervisor")),
     {"method": "standard"},
 )
 
@@ -124,11 +125,21 @@ PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
 }
 
 
+def _read_method(text: str) -> dict[str, Any]:
+    """Read a method with its changes, such as ``ormind without compiler``."""
+    name, *changes = re.split(r"\s+(?=with(?:out)?\s)", text.strip())
+    row: dict[str, Any] = {"method": check_known(name, METHODS, "method")}
+    for change in changes:
+        word, _, part = change.partition(" ")
+        row.setdefault(word, []).append(part.strip())
+    return row
+
+
 def list_contestants(
     methods: Sequence[str], models: Sequence[str], temperatures: Sequence[float] = (0.0,), ablations: bool = False
 ) -> dict[str, dict[str, Any]]:
     """Return names and settings of all contestants."""
-    rows: list[Mapping[str, Any]] = [{"method": check_known(name, METHODS, "method")} for name in methods]
+    rows: list[Mapping[str, Any]] = [_read_method(text) for text in methods]
     if ablations:
         rows = [*ABLATIONS, *(row for row in rows if row not in ABLATIONS)]
     settings_of = {}

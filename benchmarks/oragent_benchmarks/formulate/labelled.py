@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from oragent._base.files import file_stem
 from oragent.formulate.data import show_path
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import ProblemText
+from oragent.formulate.verdicts import Verdict
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.solution import SolveVerdict, Tolerance
 
 FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+VERDICTS = frozenset(map(str, Verdict))
 NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbounded": "unbounded"}
 
 
@@ -31,6 +33,8 @@ class Label:
     objective: float | None = None
     # ``optimal``, ``infeasible`` or ``unbounded``.
     status: str = "optimal"
+    # Verdict that the result must have. Empty if any verdict counts.
+    verdict: str = ""
     # Figures by label that the objective and the values must contain. Empty if only the objective counts.
     values: Mapping[str, float] = field(default_factory=dict, hash=False)
 
@@ -103,6 +107,19 @@ def label_of(answer: float | str) -> Label:
     return Label(answer)
 
 
+def read_label(record: Mapping[str, Any]) -> Label | None:
+    """Return the label of a record: ``answer`` is a figure, a status or a verdict, and ``verdict`` may be added."""
+    answer, verdict = record.get("answer"), str(record.get("verdict") or "").strip().lower()
+    if isinstance(answer, str) and answer.strip().lower() in VERDICTS and not verdict:
+        answer, verdict = "", answer.strip().lower()
+    if verdict and verdict not in VERDICTS:
+        return None
+    figure = None if answer is None else read_figure(answer)
+    if figure is not None:
+        return replace(label_of(figure), verdict=verdict)
+    return Label(verdict=verdict) if verdict and answer in (None, "") else None
+
+
 def slug(name: str) -> str:
     """Turn a name into a part of a case's name, a folder and a key."""
     return file_stem(name, "problem", allowed=r"\w-")
@@ -126,6 +143,11 @@ def grade_result(
         tolerance: Maximum difference of two equal figures.
         accept_infeasible: Whether the answers "infeasible" and "unbounded" can be correct.
     """
+    if label.verdict:
+        if result.judgement.verdict != label.verdict:
+            return SolveVerdict.WRONG_ANSWER
+        if label.objective is None and label.status == "optimal":
+            return SolveVerdict.ACCEPT
     if result.milp is None:
         return SolveVerdict(result.status)
     if result.status in WITHOUT_OPTIMUM:

@@ -11,7 +11,8 @@ import io
 import json
 import keyword
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from oragent._base.figures_in_text import NUMBER_WORDS
 from oragent._base.text_format import one_line
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.options import check_known
-from oragent.formulate.problem import Form, ProblemText, ProgramInterface
+from oragent.formulate.problem import Form, ProblemText, ProgramInterface, place_data
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.sandbox.table_reader import ENDINGS
 from oragent_benchmarks.families import FAMILIES
 from oragent_benchmarks.formulate.folder_sets import read_folders
 from oragent_benchmarks.formulate.hard_set import hard_set
@@ -32,6 +34,7 @@ from oragent_benchmarks.formulate.labelled import (
     check_records,
     label_of,
     read_figure,
+    read_label,
     slug,
 )
 
@@ -83,7 +86,7 @@ def read_nl4opt(path: Path) -> ProblemSet:
     cases, left_out = [], []
     for index, record in enumerate(records_read):
         name, question = slug(str(record.get("id", index))), str(record.get("question") or "")
-        label = _read_label(record)
+        label = _read_published_label(record)
         if not question.strip() or label is None:
             left_out.append(f"record {index}: no {'answer' if question.strip() else 'question'}")
             continue
@@ -190,7 +193,7 @@ def _name_finder(names: list[str], spellings: Mapping[str, str]) -> Callable[[st
     return find_name
 
 
-def _read_label(record: Mapping[str, Any]) -> Label | None:
+def _read_published_label(record: Mapping[str, Any]) -> Label | None:
     """Return the label: the answer of three sources in the verified set, otherwise that of the published grader."""
     for key in ("answer", "lpwp_answer"):
         if isinstance(record.get(key), int | float):
@@ -224,24 +227,75 @@ def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
 
 
 def read_table(path: Path) -> ProblemSet:
-    """Read a table. Records without a question or an answer are left out and reported with their lines."""
+    """Read problems of one's own from CSV or JSON lines.
+
+    A record has ``question``, and ``answer`` or ``verdict`` (``read_label``). It may have ``background``, ``id``, and
+    ``data``: in JSON the parameters, or a data file or a folder of them, relative to the table. Records that cannot be
+    used are left out and reported with their lines.
+    """
+    read = _read_json_lines if path.suffix.lower() == ".jsonl" else _read_csv_records
+    cases, left_out = [], []
+    for number, (line, record) in enumerate(read(path), 1):
+        label = read_label(record)
+        if not str(record.get("question") or "").strip() or label is None:
+            has_question = str(record.get("question") or "").strip()
+            what = "answer that is a number or a verdict" if has_question else "question"
+            left_out.append(f"line {line}: record {number} has no {what}")
+            continue
+        name = slug(str(record.get("id") or f"{number:04d}"))
+        background = str(record.get("background") or "")
+        problem = ProblemText(name, str(record["question"]), background=background)
+        try:
+            cases.append(Labelled(_add_data(problem, record.get("data"), path.parent), label))
+        except ProblemError as error:
+            left_out.append(f"line {line}: {error}")
+    names = [case.problem.name for case in cases]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ProblemError(f"{show_path(path)}: two records have the id {twice!r}: give each its own")
+    return ProblemSet(slug(path.stem), f"{len(cases)} problems of {path.name}", tuple(cases), tuple(left_out), path)
+
+
+def _read_csv_records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the records of a table with their first lines."""
     reader = csv.DictReader(io.StringIO(read_text(path, "a table")), strict=True)
-    if not {"question", "answer"} <= set(reader.fieldnames or ()):
+    columns, line = set(reader.fieldnames or ()), 1
+    if "question" not in columns or not columns & {"answer", "verdict"}:
         raise ProblemError(f"{show_path(path)}, line 1: expected the columns question and answer")
-    cases, left_out, line_number = [], [], 1
     try:
-        for number, row in enumerate(reader, 1):
-            begin, line_number = line_number + 1, reader.line_num
-            answer = read_figure(row["answer"] or "")
-            if not (row["question"] or "").strip() or answer is None:
-                what = "question" if not (row["question"] or "").strip() else "answer that is a number"
-                left_out.append(f"line {begin}: record {number} has no {what}")
-                continue
-            problem = ProblemText(f"{number:04d}", row["question"], background=row.get("background") or "")
-            cases.append(Labelled(problem, label_of(answer)))
+        for row in reader:
+            begin, line = line + 1, reader.line_num
+            yield begin, row
     except csv.Error as problem:
         raise ProblemError(f"{show_path(path)}, line {reader.line_num}: not CSV ({problem})") from None
-    return ProblemSet(slug(path.stem), f"{len(cases)} problems of {path.name}", tuple(cases), tuple(left_out), path)
+
+
+def _read_json_lines(path: Path, what: str = "problems") -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the records of a file with one JSON object per line, with their lines."""
+    for line, text in enumerate(read_text(path, what).splitlines(), 1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as problem:
+            raise ProblemError(f"{show_path(path)}, line {line}: not JSON ({type(problem).__name__})") from None
+        if not isinstance(record, dict):
+            raise ProblemError(f"{show_path(path)}, line {line}: expected an object with question and answer")
+        yield line, record
+
+
+def _add_data(problem: ProblemText, data: Any, folder: Path) -> ProblemText:
+    """Return a problem with its data: parameters, or the files below a path relative to the folder of the set."""
+    if isinstance(data, Mapping):
+        return replace(problem, data=dict(data))
+    if not data:
+        return problem
+    place = folder / str(data)
+    if not place.resolve().is_relative_to(folder.resolve()) or not place.exists():
+        raise ProblemError(f"no data at {show_path(place)}: expected a file or folder beside the table")
+    endings = (".json", *ENDINGS)
+    files = sorted(file for file in place.iterdir() if file.suffix.lower() in endings) if place.is_dir() else [place]
+    return place_data(problem, files)
 
 
 def read_optibench(path: Path) -> ProblemSet:
@@ -303,13 +357,7 @@ def shape_of(shape: Any, prefix: str = ", ") -> str:
 def read_complexor(path: Path) -> ProblemSet:
     """Read a file with one record per line. The program is called with the record's ``input``."""
     cases, left_out = [], []
-    for line_number, text in enumerate(read_text(path, "ComplexOR's problems").splitlines(), 1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except json.JSONDecodeError as problem:
-            raise ProblemError(f"{show_path(path)}, line {line_number}: not JSON ({problem.msg})") from None
+    for line_number, record in _read_json_lines(path, "ComplexOR's problems"):
         answer, words = read_figure(record.get("output")), _problem_text(record)
         if not words.strip() or answer is None or not isinstance(record.get("input"), dict):
             left_out.append(f"line {line_number}: no description, input or output that can be used")
@@ -325,7 +373,7 @@ def read_complexor(path: Path) -> ProblemSet:
     return ProblemSet(slug(path.stem), title, tuple(cases), tuple(left_out), path)
 
 
-def _problem_text(record: dict[str, Any]) -> str:
+def _problem_text(record: Mapping[str, Any]) -> str:
     parts = [PARAMETER.sub(r"\1", str(record.get("description") or ""))]
     parameters = record.get("parameters")
     usable = [
@@ -367,7 +415,7 @@ def read_set(spec: str) -> ProblemSet:
 
     Args:
         spec: ``families``, ``families=SIZE``, ``hard``, ``FORM=FILE`` with a form of ``FORMS`` (``miplib-nl`` with a
-            folder), or ``FILE.csv`` with the columns question and answer.
+            folder), or ``FILE.csv`` or ``FILE.jsonl`` with question and answer.
     """
     name, equals, rest = spec.partition("=")
     if name == "families":
@@ -376,9 +424,9 @@ def read_set(spec: str) -> ProblemSet:
         return hard_set()
     if equals:
         return _read_form(check_known(name, FORMS, "set of problems"), Path(rest))
-    if spec.endswith(".csv"):
+    if spec.endswith((".csv", ".jsonl")):
         return read_table(Path(spec))
     raise ConfigError(
         f"{spec!r} is not a set of problems; expected families, hard, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
-        "FILE.csv with the columns question and answer"
+        "FILE.csv or FILE.jsonl with question and answer"
     )

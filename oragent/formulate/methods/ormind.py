@@ -32,6 +32,8 @@ async def ormind(session: FormulationSession) -> FormulationAttempt:
     if reason := find_nonlinearity(session.pool.parsed_of("formalization")):
         session.attempts.append(empty_attempt("formalization", 0, reason, SolveVerdict.UNSUPPORTED))
         return session.newest
+    if "supervisor" in session.options.without:
+        return await _run_draft(session)
     await modules.write_program(session)
     answer = await check_and_revise(session, diagnose="syntax_analysis" not in session.options.without)
     if session.options.keep_best:
@@ -39,10 +41,20 @@ async def ormind(session: FormulationSession) -> FormulationAttempt:
     return answer
 
 
+async def _run_draft(session: FormulationSession) -> FormulationAttempt:
+    """Run the draft of the compiler, and check it; no module revises it."""
+    await modules.compile_program(session)
+    if not session.newest.has_failed and "counterfactual" not in session.options.without:
+        await modules.write_checker(session)
+    return session.newest
+
+
 async def _run_opening(session: FormulationSession) -> None:
     options = session.options
     names = [name for name in STEPS if name not in options.without]
     names = [name for name in names if name not in ("terminology", "reviewer") or name in options.extra]
+    # Without a supervisor, the compiler writes the program after the opening.
+    names = [name for name in names if name != "compiler" or "supervisor" not in options.without]
     if "conductor" not in options.extra:
         for name in names:
             await STEPS[name](session)
