@@ -7,7 +7,8 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib import import_module
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -21,6 +22,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Extras that no command of oragent needs.
 DEVELOPMENT = {"all", "docs", "test"}
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+# Group of entry points of the benchmarks, and the package to which its entry belongs.
+BENCHMARKS, BENCHMARKS_PACKAGE = "oragent.benchmarks", "oragent_benchmarks"
 
 
 def extra_install_command(extra: str) -> str:
@@ -62,6 +65,26 @@ def require_package(name: str, extra: str, purpose: str) -> None:
     """
     if find_spec(name) is None:
         raise ConfigError(f"{purpose} needs {name}, which is not installed: {extra_install_command(extra)}")
+
+
+@cache
+def import_benchmarks(module: str, purpose: str = "the command") -> Any:
+    """Import a module of the benchmarks, which are a distribution of their own.
+
+    Args:
+        module: Such as ``cli.app``.
+        purpose: Subject of the error message, such as ``method 'cot'``.
+
+    Raises:
+        ConfigError: The benchmarks are not installed.
+    """
+    packages = [entry.value for entry in entry_points(group=BENCHMARKS)]
+    # A checkout on the path needs no installation.
+    if not packages and find_spec(BENCHMARKS_PACKAGE) is not None:
+        packages = [BENCHMARKS_PACKAGE]
+    if not packages:
+        raise ConfigError(f"{purpose} is in the benchmarks, a distribution of its own: pip install ./benchmarks")
+    return import_module(f"{packages[0]}.{module}")
 
 
 def require_pulp(extra: str) -> None:

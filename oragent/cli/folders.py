@@ -4,9 +4,9 @@ from pathlib import Path
 
 import typer
 
+from oragent._base.distribution import import_benchmarks
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
-from oragent.cli.benchmarks import import_benchmarks
 from oragent.cli.options import console, print_text
 from oragent.llm.model_settings import RuntimeWords
 

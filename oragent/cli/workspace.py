@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from oragent._base.distribution import import_benchmarks
 from oragent.cli import workspace_models
-from oragent.cli.benchmarks import import_benchmarks
 from oragent.cli.options import (
     ChosenGap,
     ModelFile,

@@ -14,7 +14,7 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ModelError
 from oragent.formulate.folder import FormulationRequest, create_folder, run_formulation
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.methods import METHODS
+from oragent.formulate.methods import find_method
 from oragent.formulate.options import ROLES, Options, check_known, choose_options
 from oragent.formulate.problem import DEFAULT, ProblemText, ProgramInterface, name_problem
 from oragent.formulate.running import Bounds
@@ -68,7 +68,7 @@ def formulate(
     for option in options:
         check_known(option, Options.__dataclass_fields__, "option")
     run_options = choose_options(preset, **options)
-    check_known(run_options.method, METHODS, "method")
+    find_method(run_options.method)
     named_model = {"model.name": model} if isinstance(model, str) and model else {}
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=named_model).overrides), ROLES)
     if budget is not None:

@@ -27,7 +27,7 @@ from oragent.formulate.folder import (
     summarize_result,
 )
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.methods import METHODS
+from oragent.formulate.methods import find_method
 from oragent.formulate.options import (
     ALL,
     ROLES,
@@ -240,7 +240,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
         replayed = read_request(command.replay)
         changes = {name: value for name, value in command.options.items() if value is not None}
         options = choose_options(command.preset, **changes) if command.preset else replace(replayed.options, **changes)
-        check_known(options.method, METHODS, "method")
+        find_method(options.method)
         tolerance, runtime = command.tolerance or replayed.tolerance, _read_runtime(command)
         # Without a model, keep the settings of the recorded run.
         if runtime.model is None:
@@ -254,7 +254,7 @@ def _build_request(command: FormulateCommand) -> FormulationRequest:
         name: value for name, value in command.options.items() if value is not None
     }
     options = _apply_tolerance(choose_options(command.preset or "default", **named_options), command, edits)
-    check_known(options.method, METHODS, "method")
+    find_method(options.method)
     return FormulationRequest(
         replace(problem, name=name), options, _read_runtime(command), command.tolerance or "strict"
     )

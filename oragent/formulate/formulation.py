@@ -19,7 +19,7 @@ from oragent.formulate.aims import (
     staged_objectives,
 )
 from oragent.formulate.appeals import Dispute, read_dispute
-from oragent.formulate.methods import METHODS
+from oragent.formulate.methods import find_method
 from oragent.formulate.options import Options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool, PoolEntry
@@ -185,7 +185,7 @@ async def formulate_case(
         OragentError: The model cannot be called, the budget is spent, or the sandbox failed.
     """
     session = FormulationSession(case, problem, options, runner, CommentPool(), ask_person=ask_person)
-    answer = await METHODS[options.method](session)
+    answer = await find_method(options.method)(session)
     if options.check_answer and answer.checked is None and not answer.has_failed and not session.checker:
         await modules.write_checker(session)
         answer = session.newest

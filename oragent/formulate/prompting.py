@@ -27,7 +27,7 @@ HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
 FENCE = re.compile(r"`{3,}")
 IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
 MAX_CHARACTERS = 200_000
-fill_template = PromptFolder("oragent.formulate").fill
+PROMPTS = PromptFolder("oragent.formulate")
 
 
 @dataclass(frozen=True)

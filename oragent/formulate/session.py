@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from oragent._base.errors import ReplyError
+from oragent._base.prompt_templates import PromptFolder
 from oragent.formulate.appeals import Dispute
 from oragent.formulate.audit import find_mismatches
 from oragent.formulate.checks import Checked, CheckStatus, judge
@@ -18,12 +19,12 @@ from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import (
     ORAGENT,
     PERSON,
+    PROMPTS,
     CommentPool,
     PoolEntry,
     describe_library,
     extract_program,
     fence_headings,
-    fill_template,
 )
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.ledger.case import LedgerCase
@@ -171,8 +172,8 @@ class FormulationSession:
             return best_attempt(self.attempts)
         return self.newest
 
-    def fill_prompt(self, template: str, **values: object) -> str:
-        """Fill a template of ``prompts/`` with the problem, its data, the pool and the interface."""
+    def fill_prompt(self, template: str, prompts: PromptFolder = PROMPTS, /, **values: object) -> str:
+        """Fill a template of a folder with the problem, its data, the pool and the interface."""
         defaults = {
             "problem": fence_headings(self.problem_text),
             "data": describe_data(self.data, self.problem.notes),
@@ -182,7 +183,7 @@ class FormulationSession:
             **describe_library(self.newest.source if self.attempts else ""),
             "attention": self.options.attention or self.problem.interface.attention or "none",
         }
-        return fill_template(template, **{**defaults, **values})
+        return prompts.fill(template, **{**defaults, **values})
 
     async def ask_words(self, role: str, prompt: str) -> str:
         """Ask for text, and add it to the pool."""

@@ -35,8 +35,8 @@ PROFILES: Mapping[str, Sequence[ModuleProfile]] = {
         ModuleProfile("supervisor_backward", 0.5, 1200, PROGRAM),
     ),
 }
-# Number of calls of other methods, each with a program or a thought. Methods that are not listed have MAX_CALLS.
-CALLS = {
+# Number of calls of the baselines of the benchmarks, each with a program or a thought.
+BASELINE_CALLS = {
     "standard": 1,
     "cot": 1,
     "progressive_hint": 3,
@@ -48,13 +48,12 @@ CALLS = {
     "coe": 6,
     "optimus": 4,
 }
-MAX_CALLS = 7
 REQUEST = 800
 
 
 def list_profiles(method: str) -> Sequence[ModuleProfile]:
     """Return the expected calls of a method."""
-    return PROFILES.get(method) or (ModuleProfile("program", CALLS.get(method, MAX_CALLS), REQUEST, PROGRAM),)
+    return PROFILES.get(method) or (ModuleProfile("program", BASELINE_CALLS[method], REQUEST, PROGRAM),)
 
 
 def plan_calls(method: str, text: str, runtime: RuntimeSettings, count: int = 1) -> list[PlannedCalls]:

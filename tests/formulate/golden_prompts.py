@@ -14,6 +14,7 @@ from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
 from oragent.sandbox.sandbox import Sandbox
+from oragent_benchmarks.formulate.baselines import BASELINES
 from tests.formulate import pharmacy
 
 FOLDER = Path(__file__).parent / "golden"
@@ -45,7 +46,7 @@ def prompts(runner: FormulationRunner) -> dict[str, str]:
         )
 
     problem = ProblemText("pharmacy", pharmacy.TEXT, background="A pharmacy.")
-    for method in METHODS:
+    for method in [*METHODS, *BASELINES]:
         for extra in ((), EXTRAS) if method == "ormind" else ((),):
             options = choose_options("default", method=method, extra=extra)
 

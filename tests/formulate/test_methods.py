@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base import distribution
 from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
 from oragent.formulate.formulation import FormulationResult, formulate_case
-from oragent.formulate.methods import METHODS
-from oragent.formulate.methods.baselines import PATTERNS, look_up_pattern
+from oragent.formulate.methods import METHODS, find_method
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
@@ -18,6 +19,7 @@ from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Model, Request
 from oragent_benchmarks.families import FAMILIES
+from oragent_benchmarks.formulate.baselines import PATTERNS, cot, look_up_pattern
 from oragent_benchmarks.formulate.mock_models import Error, Fault, GoldModel
 from tests.formulate import pharmacy
 
@@ -52,7 +54,7 @@ def solved(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", CALLS)
 def test_a_right_model_is_solved_in_the_calls_of_the_source(
     tmp_path: Path, runner: FormulationRunner, method: str
 ) -> None:
@@ -62,7 +64,7 @@ def test_a_right_model_is_solved_in_the_calls_of_the_source(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", CALLS)
 def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(
     tmp_path: Path, runner: FormulationRunner, method: str
 ) -> None:
@@ -120,3 +122,17 @@ def test_patterns_are_found_by_their_nearest_name() -> None:
     assert look_up_pattern("ratios").startswith("ratio:")
     assert all(look_up_pattern(term).startswith(term) for term in PATTERNS)
     assert "terms:" in look_up_pattern("qqqq")
+
+
+def test_a_method_of_the_benchmarks_names_their_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    distribution.import_benchmarks.cache_clear()
+    assert find_method("cot") is cot
+    monkeypatch.setattr(distribution, "entry_points", lambda group: [])
+    monkeypatch.setattr(distribution, "find_spec", lambda name: None)
+    distribution.import_benchmarks.cache_clear()
+    with pytest.raises(ConfigError, match=r"pip install \./benchmarks"):
+        find_method("cot")
+    distribution.import_benchmarks.cache_clear()
+    assert find_method("ormind") is METHODS["ormind"]
+    with pytest.raises(ConfigError, match="reflexion"):
+        find_method("reflexon")

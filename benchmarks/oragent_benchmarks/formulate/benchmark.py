@@ -33,6 +33,7 @@ from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
 from oragent.modelling.solving.flat_solving import solve
 from oragent.sandbox.sandbox import Sandbox
 from oragent_benchmarks.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
+from oragent_benchmarks.formulate.baselines import BASELINES
 from oragent_benchmarks.formulate.labelled import FAILED_RUNS, Labelled, ProblemSet, grade_result, slug
 from oragent_benchmarks.formulate.mock_models import expand_errors, open_stand_in
 from oragent_benchmarks.formulate.sets import read_set
@@ -128,7 +129,7 @@ PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
 def _read_method(text: str) -> dict[str, Any]:
     """Read a method with its changes, such as ``ormind without compiler``."""
     name, *changes = re.split(r"\s+(?=with(?:out)?\s)", text.strip())
-    row: dict[str, Any] = {"method": check_known(name, METHODS, "method")}
+    row: dict[str, Any] = {"method": check_known(name, [*METHODS, *BASELINES], "method")}
     for change in changes:
         word, _, part = change.partition(" ")
         row.setdefault(word, []).append(part.strip())

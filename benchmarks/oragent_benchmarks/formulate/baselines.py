@@ -1,5 +1,7 @@
 """Baseline methods: one prompt, trees and graphs of thoughts, ReAct, and methods of several roles.
 
+As in the published methods, the answer is the last program.
+
 Tree of thoughts (Yao et al. 2023, arXiv:2305.10601): partial formulations are extended by variables, constraints and
 objective; each is scored by a call, and the best are kept. Graph of thoughts (Besta et al. 2024, arXiv:2308.09687)
 merges the best ones before each next step. Difference from the sources: only breadth-first search is implemented.
@@ -16,11 +18,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oragent._base.errors import ReplyError
+from oragent._base.prompt_templates import PromptFolder
+from oragent.formulate.methods import Method
 from oragent.formulate.prompting import extract_program
 from oragent.formulate.session import FormulationAttempt, FormulationSession, empty_attempt
 from oragent.llm.model import Message
 from oragent.modelling.data.solution import TOLERANCES
 
+PROMPTS = PromptFolder("oragent_benchmarks.formulate")
 MAX_HINTS = 5
 MAX_TRIALS = 3
 STEPS = ("variables", "constraints", "objective")
@@ -63,19 +68,23 @@ ASKED, TRIALS = 4, 3
 DEBUGS, MAX_CLAUSES = 3, 30
 
 
+def _fill(session: FormulationSession, template: str, **values: object) -> str:
+    return session.fill_prompt(template, PROMPTS, **values)
+
+
 async def standard(session: FormulationSession) -> FormulationAttempt:
     """Ask once and run the program once."""
-    return await session.ask_and_run("standard", session.fill_prompt("standard"))
+    return await session.ask_and_run("standard", _fill(session, "standard"))
 
 
 async def cot(session: FormulationSession) -> FormulationAttempt:
     """Ask for step-by-step reasoning once, and run the program once."""
-    return await session.ask_and_run("cot", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('cot')}")
+    return await session.ask_and_run("cot", f"{_fill(session, 'standard')}\n\n{_fill(session, 'cot')}")
 
 
 async def spp(session: FormulationSession) -> FormulationAttempt:
     """Ask once with several simulated experts, and run the program once."""
-    return await session.ask_and_run("spp", f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('spp')}")
+    return await session.ask_and_run("spp", f"{_fill(session, 'standard')}\n\n{_fill(session, 'spp')}")
 
 
 async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
@@ -83,9 +92,7 @@ async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
     hints: list[float] = []
     for _ in range(MAX_HINTS):
         hint_text = ", ".join(f"{hint:.10g}" for hint in hints)
-        prompt = session.fill_prompt("standard") + (
-            f"\n\n{session.fill_prompt('hint', hints=hint_text)}" if hints else ""
-        )
+        prompt = _fill(session, "standard") + (f"\n\n{_fill(session, 'hint', hints=hint_text)}" if hints else "")
         objective = (await session.ask_and_run("progressive_hint", prompt)).ran.objective
         if objective is not None:
             if hints and TOLERANCES["strict"].accepts(objective, hints[-1]):
@@ -99,11 +106,11 @@ async def reflexion(session: FormulationSession) -> FormulationAttempt:
     memory: list[str] = []
     for trial in range(MAX_TRIALS):
         lessons = "\n".join(f"- {lesson}" for lesson in memory)
-        memory_text = session.fill_prompt("reflexion", memory=lessons) if memory else ""
-        now = await session.ask_and_run("reflexion", f"{session.fill_prompt('standard')}\n\n{memory_text}".strip())
+        memory_text = _fill(session, "reflexion", memory=lessons) if memory else ""
+        now = await session.ask_and_run("reflexion", f"{_fill(session, 'standard')}\n\n{memory_text}".strip())
         if trial == MAX_TRIALS - 1:
             break
-        prompt = session.fill_prompt("reflection", program=now.source.strip() or "(none)", outcome=outcome_text(now))
+        prompt = _fill(session, "reflection", program=now.source.strip() or "(none)", outcome=outcome_text(now))
         remark = await session.ask_words("reflection", prompt)
         if remark.upper().startswith("CORRECT"):
             break
@@ -126,25 +133,25 @@ async def _grow_thoughts(session: FormulationSession, unite: bool) -> Formulatio
     for step in STEPS:
         if unite and len(survivors) > 1:
             joined = "\n\n---\n\n".join(survivors)
-            survivors = [await session.ask_words("unite", session.fill_prompt("unite", partial=joined))]
+            survivors = [await session.ask_words("unite", _fill(session, "unite", partial=joined))]
         grown = [text for partial in survivors for text in await _propose(session, step, partial)]
         scored = [(await _score_thought(session, text), -index, text) for index, text in enumerate(grown)]
         survivors = [text for _, _, text in sorted(scored, reverse=True)[:KEPT]] or survivors
     role = "got" if unite else "tot"
     return await session.ask_and_run(
-        role, f"{session.fill_prompt('standard')}\n\n{session.fill_prompt('formulated', partial=survivors[0])}"
+        role, f"{_fill(session, 'standard')}\n\n{_fill(session, 'formulated', partial=survivors[0])}"
     )
 
 
 async def _propose(session: FormulationSession, step: str, partial: str) -> Sequence[str]:
-    prompt = session.fill_prompt("propose", step=step, partial=partial or "(nothing)", count=PROPOSED)
+    prompt = _fill(session, "propose", step=step, partial=partial or "(nothing)", count=PROPOSED)
     proposals = await session.ask_data("propose", prompt, list)
     return [f"{partial}\n{step}: {proposal}".strip() for proposal in (proposals or [])[:PROPOSED]]
 
 
 async def _score_thought(session: FormulationSession, partial: str) -> int:
     try:
-        text = await session.ask_words("score", session.fill_prompt("score", partial=partial))
+        text = await session.ask_words("score", _fill(session, "score", partial=partial))
     except ReplyError:
         return 0
     match = re.search(r"\d+", text)
@@ -163,8 +170,8 @@ def look_up_pattern(term: str) -> str:
 
 async def react(session: FormulationSession) -> FormulationAttempt:
     """Alternate actions and observations until an action is repeated or missing."""
-    instructions = session.fill_prompt("react", terms=", ".join(PATTERNS), most=MAX_ACTIONS)
-    messages = [Message("user", f"{session.fill_prompt('standard')}\n\n{instructions}")]
+    instructions = _fill(session, "react", terms=", ".join(PATTERNS), most=MAX_ACTIONS)
+    messages = [Message("user", f"{_fill(session, 'standard')}\n\n{instructions}")]
     for _ in range(MAX_ACTIONS):
         reply = await session.case.ask("react", messages, session.options.temperature)
         observed = await _act(session, reply.text)
@@ -172,7 +179,7 @@ async def react(session: FormulationSession) -> FormulationAttempt:
             break
         messages += [
             Message("assistant", reply.text),
-            Message("user", session.fill_prompt("observation", observation=observed)),
+            Message("user", _fill(session, "observation", observation=observed)),
         ]
     if not session.attempts:
         session.attempts.append(empty_attempt("react", 0, "no program was run"))
@@ -207,11 +214,11 @@ async def coe(session: FormulationSession) -> FormulationAttempt:
     comments: list[tuple[str, str]] = []
     while len(comments) < ASKED:
         name = await _choose_expert(session, comments)
-        prompt = session.fill_prompt("coe_expert", expert=name, what=EXPERTS[name], comments=_comments_text(comments))
+        prompt = _fill(session, "coe_expert", expert=name, what=EXPERTS[name], comments=_comments_text(comments))
         comments.append((name, await session.ask_words("coe_expert", prompt)))
     for trial in range(TRIALS):
-        comments_text = session.fill_prompt("coe_comments", comments=_comments_text(comments))
-        now = await session.ask_and_run("coe_reducer", f"{session.fill_prompt('standard')}\n\n{comments_text}")
+        comments_text = _fill(session, "coe_comments", comments=_comments_text(comments))
+        now = await session.ask_and_run("coe_reducer", f"{_fill(session, 'standard')}\n\n{comments_text}")
         if not now.has_failed or trial == TRIALS - 1:
             break
         await _send_back(session, comments, now.error)
@@ -222,9 +229,7 @@ async def _choose_expert(session: FormulationSession, comments: list[tuple[str, 
     consulted = {name for name, _ in comments}
     remaining = [name for name in EXPERTS if name not in consulted]
     team = "\n".join(f"- {name}: {EXPERTS[name]}" for name in remaining)
-    prompt = session.fill_prompt(
-        "coe_conductor", team=team, comments=_comments_text(comments), most=ASKED - len(comments)
-    )
+    prompt = _fill(session, "coe_conductor", team=team, comments=_comments_text(comments), most=ASKED - len(comments))
     reply = await session.ask_words("coe_conductor", prompt)
     return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in remaining), remaining[0])
 
@@ -232,7 +237,7 @@ async def _choose_expert(session: FormulationSession, comments: list[tuple[str, 
 async def _send_back(session: FormulationSession, comments: list[tuple[str, str]], feedback: str) -> None:
     for index in reversed(range(len(comments))):
         name, comment = comments[index]
-        prompt = session.fill_prompt("coe_backward", expert=name, comment=comment, feedback=feedback)
+        prompt = _fill(session, "coe_backward", expert=name, comment=comment, feedback=feedback)
         answer = await session.ask_data("coe_backward", prompt, dict)
         if answer is not None and answer.get("refined"):
             comments[index] = (name, str(answer["refined"]))
@@ -247,15 +252,15 @@ def _comments_text(comments: list[tuple[str, str]]) -> str:
 async def optimus(session: FormulationSession) -> FormulationAttempt:
     """Split the problem, formulate and code each part, assemble, run, and debug."""
     parts_found: dict[str, Any] = (
-        await session.ask_data("optimus_extract", session.fill_prompt("optimus_extract"), dict) or {}
+        await session.ask_data("optimus_extract", _fill(session, "optimus_extract"), dict) or {}
     )
     variables = (
         "\n".join(f"- {name}" for name in _as_texts(parts_found.get("variables"))) or "- as the problem needs them"
     )
     clauses = [*_as_texts(parts_found.get("constraints")), *_as_texts(parts_found.get("objective"))][:MAX_CLAUSES]
     parts = [await _write_part(session, variables, clause) for clause in clauses]
-    parts_text = session.fill_prompt("optimus_parts", parts="\n\n".join([variables, *parts]))
-    await session.ask_and_run("optimus_assemble", f"{session.fill_prompt('standard')}\n\n{parts_text}")
+    parts_text = _fill(session, "optimus_parts", parts="\n\n".join([variables, *parts]))
+    await session.ask_and_run("optimus_assemble", f"{_fill(session, 'standard')}\n\n{parts_text}")
     for _ in range(DEBUGS):
         now = session.newest
         if not now.has_failed:
@@ -273,7 +278,7 @@ async def _write_part(session: FormulationSession, variables: str, clause: str) 
 
 async def _say_or_nothing(session: FormulationSession, role: str, **values: str) -> str:
     try:
-        return await session.ask_words(role, session.fill_prompt(role, **values))
+        return await session.ask_words(role, _fill(session, role, **values))
     except ReplyError:
         return ""
 
@@ -284,3 +289,17 @@ def _as_texts(value: Any) -> list[str]:
     if value:
         return [str(value)]
     return []
+
+
+BASELINES: Mapping[str, Method] = {
+    "standard": standard,
+    "cot": cot,
+    "progressive_hint": progressive_hint,
+    "tot": tot,
+    "got": got,
+    "react": react,
+    "reflexion": reflexion,
+    "spp": spp,
+    "coe": coe,
+    "optimus": optimus,
+}
