@@ -88,9 +88,9 @@ def solve(
     if is_schedule(model):
         if inverse is not None:
             raise ModellingError("--inverse needs a model with an objective over variables, not a schedule")
-        # Without --solver, CP-SAT solves schedules if it is installed.
+        # Without --solver, CP-SAT solves schedules.
         source = context.get_parameter_source("solver")
-        solver = limits.solver if source is not None and source.name == "COMMANDLINE" else ""
+        solver = limits.solver if source is not None and source.name == "COMMANDLINE" else "cp-sat"
         schedule = ScheduleRequest(model, explain, out, solver, limits.options(), limits.confirm)
         plan = solve_schedule_file(schedule, console)
         publish_result(plan_dict(plan))

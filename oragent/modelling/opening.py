@@ -10,11 +10,10 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import from_milp, to_milp
+from oragent.modelling.data.names import to_milp
 from oragent.modelling.files.indexed_files import read_indexed
 from oragent.modelling.files.model_files import read
 from oragent.modelling.scheduling.files import is_schedule, read_schedule
-from oragent.modelling.scheduling.schedule_model import schedule_to_milp
 
 if TYPE_CHECKING:
     from oragent.modelling.capture.program import CapturedProgram
@@ -47,7 +46,7 @@ def open_model(
     if is_program(path):
         return _capture(path, data_folder, tell)
     if is_schedule(path):
-        return from_milp(schedule_to_milp(read_schedule(path)))
+        return _schedule_rows(path)
     return read_indexed(path)
 
 
@@ -63,7 +62,7 @@ def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) ->
     if is_program(path):
         return to_milp(_capture(path, None, tell))
     if is_schedule(path):
-        return schedule_to_milp(read_schedule(path))
+        return to_milp(_schedule_rows(path))
     return read(path)
 
 
@@ -84,6 +83,13 @@ def _model_of_run(folder: Path) -> Path:
     raise ModellingError(
         f"{plain(str(folder), 200)}: no {' or '.join(MODELS_OF_RUN)} in this folder; expected the folder of a run"
     )
+
+
+def _schedule_rows(path: Path) -> IndexedModel:
+    # Few models are schedules, and their rows come from capture.
+    solving = import_module("oragent.modelling.scheduling.schedule_solving")
+    model: IndexedModel = solving.schedule_rows(read_schedule(path))
+    return model
 
 
 def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) -> IndexedModel:

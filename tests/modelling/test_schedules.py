@@ -32,12 +32,13 @@ from oragent.modelling.scheduling.schedule_model import (
     ScheduleGoal,
     SchedulingModel,
     schedule_to_json,
-    schedule_to_milp,
-    solve_schedule,
 )
+from oragent.modelling.scheduling.schedule_solving import schedule_rows, solve_schedule
 from oragent.modelling.scheduling.source import schedule_source
-from oragent.modelling.solving.flat_solving import solve
-from tests.modelling.test_scheduling import FT06, FT10, INSTALLED, best_objective, is_job_shop_schedule, schedules
+from oragent.modelling.solving.array_solving import solve_arrays
+from tests.modelling.test_scheduling import FT06, FT10, best_objective, is_job_shop_schedule, schedules
+
+pytest.importorskip("ortools")
 
 SMALL = "# three jobs on two machines\n+++ comment\ninstance small\n3 2\n0 3 1 2\n1 4 0 1\n0 2 1 3\n"
 SMALL_JOBS = "0 3 1 2\n1 4 0 1\n0 2 1 3"
@@ -105,7 +106,6 @@ def test_the_commands_take_a_job_shop(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("cp-sat" not in INSTALLED, reason="OR-Tools is not installed")
 @pytest.mark.parametrize("goal", ScheduleGoal)
 def test_the_source_for_cp_sat_has_the_same_optimum(goal: ScheduleGoal) -> None:
     intervals = tuple(Interval(f"t{i}", 2 + i, release=i, due=4, weight=1.5) for i in range(4))
@@ -118,7 +118,6 @@ def test_the_source_for_cp_sat_has_the_same_optimum(goal: ScheduleGoal) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("cp-sat" not in INSTALLED, reason="OR-Tools is not installed")
 @pytest.mark.parametrize(("text", "best"), [(FT06, 55), (FT10, 930)])
 def test_published_job_shops_from_the_command_line(text: str, best: int, tmp_path: Path) -> None:
     size = len(text.splitlines())
@@ -164,7 +163,7 @@ def test_deadlines_in_conflict_are_a_smallest_set() -> None:
 
 def test_the_mixed_integer_model_is_that_of_the_schedule() -> None:
     schedule = job_shop_from_text(SMALL)
-    assert solve(schedule_to_milp(schedule)).objective == pytest.approx(shortest(SMALL_JOBS))
+    assert solve_arrays(schedule_rows(schedule).to_arrays()).objective == pytest.approx(shortest(SMALL_JOBS))
     assert job_shop_from_text(SMALL) == schedule
 
 

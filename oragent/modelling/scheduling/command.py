@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.errors import ModellingError
 from oragent._base.terminal import print_line
-from oragent.modelling.data.display import number, plain, rounded
+from oragent.modelling.data.display import plain, rounded
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations.outcomes import Outcome, compare_outcomes
 from oragent.modelling.scheduling.explanation import explain_schedule
 from oragent.modelling.scheduling.files import check_plan_ending, machines_of, read_schedule, write_plan
-from oragent.modelling.scheduling.schedule_model import SchedulingModel, SchedulingSolution, solve_schedule
+from oragent.modelling.scheduling.schedule_model import SchedulingModel
+from oragent.modelling.scheduling.schedule_solving import CP_SAT, SchedulingSolution, solve_schedule
 from oragent.modelling.solving.back_ends import SolverOptions
 
 # Maximum number of lines of a table in the terminal.
@@ -32,8 +33,8 @@ class ScheduleRequest:
     explain: bool = False
     # File for the schedule: ``.csv`` or ``.json``.
     out: Path | None = None
-    # ``cp-sat`` or a back end for mixed-integer models. Empty means CP-SAT if it is installed, else HiGHS.
-    solver: str = ""
+    # ``cp-sat``, or a back end that solves the rows of the schedule.
+    solver: str = CP_SAT
     options: SolverOptions = field(default_factory=SolverOptions)
     # Second solver for comparison. Empty for none.
     confirm: str = ""
@@ -60,29 +61,12 @@ def solve_schedule_file(request: ScheduleRequest, console: Console) -> Schedulin
         print_line(console, "Add --explain to see which deadlines contradict each other.")
     if request.confirm:
         second = solve_schedule(schedule, request.options, request.confirm)
-        print_line(console, f"confirmed: {compare_schedules(solution, second)}")
+        print_line(console, f"confirmed: {compare_outcomes(_outcome(solution), _outcome(second))}")
     return solution
 
 
-def compare_schedules(first: SchedulingSolution, second: SchedulingSolution) -> str:
-    """Return one line about the agreement of two solvers. If they contradict each other, raise ``ModellingError``."""
-    names = f"{first.solver} and {second.solver}"
-    statuses = {first.status, second.status}
-    if statuses == {SolveStatus.INFEASIBLE}:
-        return f"{names} both say {SolveStatus.INFEASIBLE}"
-    if SolveStatus.UNKNOWN in statuses:
-        return "undecided: a solver has no schedule; allow more time"
-    if SolveStatus.INFEASIBLE in statuses:
-        raise ModellingError(f"{names} disagree: {first.status} and {second.status}")
-    for base, other in ((first, second), (second, first)):
-        best = -1e300 if base.bound is None else base.bound
-        if other.objective is not None and best > other.objective + 1e-6 * max(1.0, abs(other.objective)):
-            raise ModellingError(
-                f"{names} disagree: bound {number(best)} and a schedule with {number(other.objective)}"
-            )
-    if statuses == {SolveStatus.OPTIMAL}:
-        return f"{names} have the same optimum, {rounded(first.objective or 0.0)}"
-    return f"{names} do not contradict each other, but not both proved an optimum; allow more time"
+def _outcome(solution: SchedulingSolution) -> Outcome:
+    return Outcome(solution.status, None, solution.objective, solution.bound, solution.solver)
 
 
 def print_schedule(schedule: SchedulingModel, solution: SchedulingSolution, console: Console) -> None:

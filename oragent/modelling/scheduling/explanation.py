@@ -5,13 +5,8 @@ from dataclasses import dataclass, replace
 
 from oragent.modelling.data.display import quoted, rounded
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.scheduling.schedule_model import (
-    Interval,
-    ScheduleGoal,
-    SchedulingModel,
-    SchedulingSolution,
-    solve_schedule,
-)
+from oragent.modelling.scheduling.schedule_model import ScheduleGoal, SchedulingModel
+from oragent.modelling.scheduling.schedule_solving import SchedulingSolution, solve_schedule
 from oragent.modelling.solving.back_ends.protocol import SolverOptions
 
 # Maximum number of solves to find conflicting deadlines.
@@ -20,13 +15,11 @@ MAX_SOLVES = 60
 
 @dataclass(frozen=True)
 class CriticalStep:
-    """Interval of the critical path, with the rule that determines its start."""
+    """Interval of the critical path."""
 
     interval: str
     start: int
     end: int
-    # ``release``, or the machine or precedence of the rule.
-    waits_for: str
 
 
 def explain_schedule(
@@ -34,7 +27,7 @@ def explain_schedule(
 ) -> tuple[str, ...]:
     """Return sentences about a solution. For an infeasible schedule, they name conflicting deadlines."""
     if solution.status is SolveStatus.INFEASIBLE:
-        return tuple(_explain_conflict(schedule, options or SolverOptions(), solution.solver))
+        return tuple(_explain_conflict(schedule, options or SolverOptions()))
     if not solution.starts:
         return ()
     lines = [*_explain_bounds(schedule)]
@@ -50,17 +43,8 @@ def explain_schedule(
     return tuple(lines)
 
 
-def earliest_starts(schedule: SchedulingModel) -> dict[str, int]:
-    """Return the earliest start of each interval by releases and precedences only."""
-    return _longest_paths(schedule, is_forward=True)
-
-
-def _tails(schedule: SchedulingModel) -> dict[str, int]:
-    """Return the least time between the end of each interval and the end of the schedule."""
-    return _longest_paths(schedule, is_forward=False)
-
-
 def _longest_paths(schedule: SchedulingModel, is_forward: bool) -> dict[str, int]:
+    """Return the least start of each interval by releases and precedences, or the least time after its end."""
     duration = {interval.name: interval.duration for interval in schedule.intervals}
     least = {interval.name: interval.release if is_forward else 0 for interval in schedule.intervals}
     pairs = [(p.before, p.after, p.delay) if is_forward else (p.after, p.before, p.delay) for p in schedule.precedences]
@@ -82,7 +66,7 @@ def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
     The load of a machine counts the least time before its first and after its last interval (Carlier 1982,
     doi:10.1016/S0377-2217(82)80007-6).
     """
-    heads, tails = earliest_starts(schedule), _tails(schedule)
+    heads, tails = _longest_paths(schedule, is_forward=True), _longest_paths(schedule, is_forward=False)
     duration = {interval.name: interval.duration for interval in schedule.intervals}
     bounds = [("the longest chain of precedences", max(heads[n] + duration[n] + tails[n] for n in duration))]
     for machine in schedule.machines:
@@ -96,35 +80,21 @@ def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
 
 def critical_path(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple[CriticalStep, ...]:
     """Return intervals that follow each other without a gap and end with the schedule, in order of time."""
-    interval_of = {interval.name: interval for interval in schedule.intervals}
-    ends = {name: starts[name] + interval.duration for name, interval in interval_of.items()}
+    ends = {interval.name: starts[interval.name] + interval.duration for interval in schedule.intervals}
+    # Intervals that may determine the start of others, with the delay after them.
+    causes: dict[str, list[tuple[str, int]]] = {name: [] for name in ends}
+    for pair in schedule.precedences:
+        causes[pair.after].append((pair.before, pair.delay))
+    for names in (*(part.intervals for part in schedule.machines), *(part.demands for part in schedule.resources)):
+        for name in names:
+            causes[name] += [(other, 0) for other in names if starts[other] < starts[name]]
     steps: list[CriticalStep] = []
     current: str | None = max(ends, key=lambda name: ends[name])
     while current is not None and len(steps) < len(starts):
-        before, reason = _find_cause(schedule, starts, ends, interval_of[current])
-        steps.append(CriticalStep(current, starts[current], ends[current], reason))
-        current = before
+        steps.append(CriticalStep(current, starts[current], ends[current]))
+        start = starts[current]
+        current = next((name for name, delay in causes[current] if ends[name] + delay == start), None)
     return tuple(reversed(steps))
-
-
-def _find_cause(
-    schedule: SchedulingModel, starts: Mapping[str, int], ends: Mapping[str, int], interval: Interval
-) -> tuple[str | None, str]:
-    """Return the interval whose end determines a start, and the rule."""
-    start = starts[interval.name]
-    for pair in schedule.precedences:
-        if pair.after == interval.name and ends[pair.before] + pair.delay == start:
-            return pair.before, f"after {quoted(pair.before)}"
-    for machine in schedule.machines:
-        if interval.name in machine.intervals:
-            for name in machine.intervals:
-                if name != interval.name and ends[name] == start and starts[name] < start:
-                    return name, f"machine {quoted(machine.name)}"
-    for resource in schedule.resources:
-        for name in resource.demands if interval.name in resource.demands else ():
-            if name != interval.name and ends[name] == start and starts[name] < start:
-                return name, f"resource {quoted(resource.name)}"
-    return None, "release"
 
 
 def _explain_bounds(schedule: SchedulingModel) -> Iterator[str]:
@@ -156,12 +126,11 @@ def _explain_machines(schedule: SchedulingModel, starts: Mapping[str, int]) -> I
             yield f"Machine {quoted(machine.name)} works {load} from {first} to {last}, idle {last - first - load}."
 
 
-def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver: str) -> Iterator[str]:
+def _explain_conflict(schedule: SchedulingModel, options: SolverOptions) -> Iterator[str]:
     """Find an irreducible set of conflicting deadlines."""
-    chosen = "cp-sat" if solver.startswith("CP-SAT") or solver == "bounds" else "highs"
     timed = [interval.name for interval in schedule.intervals if interval.deadline is not None]
     without = _without_deadlines(schedule, timed)
-    free = solve_schedule(without, options, chosen)
+    free = solve_schedule(without, options)
     if free.status is SolveStatus.INFEASIBLE:
         yield "There is no schedule even without deadlines: a precedence leads back to its own start, or a demand is"
         yield "above its resource's capacity."
@@ -173,7 +142,7 @@ def _explain_conflict(schedule: SchedulingModel, options: SolverOptions, solver:
     for name in timed:
         rest = [timed_name for timed_name in remaining if timed_name != name]
         dropped = [timed_name for timed_name in timed if timed_name not in rest]
-        if solve_schedule(_without_deadlines(schedule, dropped), options, chosen).status is SolveStatus.INFEASIBLE:
+        if solve_schedule(_without_deadlines(schedule, dropped), options).status is SolveStatus.INFEASIBLE:
             remaining = rest
     deadline = {interval.name: interval.deadline for interval in schedule.intervals}
     shown = ", ".join(f"{quoted(name)} by {deadline[name]}" for name in remaining)

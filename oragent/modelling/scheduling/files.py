@@ -9,6 +9,7 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oragent._base.errors import ModellingError
 from oragent._base.files import replace_file
@@ -20,10 +21,12 @@ from oragent.modelling.scheduling.schedule_model import (
     NoOverlap,
     Precedence,
     SchedulingModel,
-    SchedulingSolution,
     schedule_from_json,
     schedule_to_json,
 )
+
+if TYPE_CHECKING:
+    from oragent.modelling.scheduling.schedule_solving import SchedulingSolution
 
 # Endings of job shops as text.
 TEXTS = (".jsp", ".jss", ".txt")
@@ -132,7 +135,7 @@ def check_plan_ending(path: Path) -> None:
         )
 
 
-def write_plan(schedule: SchedulingModel, solution: SchedulingSolution, path: Path) -> None:
+def write_plan(schedule: SchedulingModel, solution: "SchedulingSolution", path: Path) -> None:
     """Write the schedule that was found: a table as ``.csv``, or all fields as ``.json``.
 
     Raises:
@@ -148,12 +151,12 @@ def write_plan(schedule: SchedulingModel, solution: SchedulingSolution, path: Pa
         raise ModellingError(f"cannot write {plain(str(path), 200)}: {problem.strerror or problem}") from None
 
 
-def plan_dict(solution: SchedulingSolution) -> Mapping[str, object]:
+def plan_dict(solution: "SchedulingSolution") -> Mapping[str, object]:
     """Return the solution as plain data."""
     return {**vars(solution), "status": str(solution.status), "starts": dict(solution.starts)}
 
 
-def _csv_text(schedule: SchedulingModel, solution: SchedulingSolution) -> str:
+def _csv_text(schedule: SchedulingModel, solution: "SchedulingSolution") -> str:
     out, places = io.StringIO(), machines_of(schedule)
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["interval", "machines", "start", "end"])

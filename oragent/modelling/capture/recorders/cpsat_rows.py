@@ -99,6 +99,9 @@ class CaseWriter:
         if any(demand.terms for demand in demands):
             self._snapshot.missing.append("cumulative resources with variable demands")
             return
+        # A task without a duration needs nothing.
+        lasting = [place for place, task in enumerate(tasks) if task.end.minus(task.start) != Affine({})]
+        tasks, demands = [tasks[place] for place in lasting], [demands[place] for place in lasting]
         if not self._has_room(2 * len(tasks)):
             return
         for at, task in enumerate(tasks):

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from oragent.modelling.capture.recorder import Recorder, package_version
@@ -62,8 +62,19 @@ def _limit(solver: Any, recorder: Recorder) -> None:
         parameters.relative_gap_limit = recorder.gap
 
 
-def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: list[Case]) -> Snapshot:
-    proto = model.proto
+@dataclass(frozen=True)
+class ReadConstraints:
+    """Columns and rows of a model of CP-SAT."""
+
+    snapshot: Snapshot
+    # Position of the constraint of each row.
+    origins: list[int]
+    # Cases of the added columns.
+    cases: list[Case]
+
+
+def read_constraints(proto: Any, version: str) -> ReadConstraints:
+    """Write the variables, the objective and the constraints of a model as columns and rows."""
     snapshot = Snapshot(version, str(proto.name))
     for variable in proto.variables:
         domain = list(variable.domain)
@@ -79,9 +90,15 @@ def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: 
         origins += [number] * (len(snapshot.rows) - before)
     snapshot.intervals = _read_intervals(proto)
     snapshot.missing = list(dict.fromkeys(snapshot.missing))
-    cases.extend(writer.cases)
+    return ReadConstraints(snapshot, origins, writer.cases)
+
+
+def _snapshot(module: Any, model: Any, version: str, recorder: Recorder, cases: list[Case]) -> Snapshot:
+    read = read_constraints(model.proto, version)
+    snapshot = read.snapshot
+    cases.extend(read.cases)
     places = recorder.places.rows.pop(id(model), {})
-    recorder.places.rows[id(model)] = {row: places[at] for row, at in enumerate(origins) if at in places}
+    recorder.places.rows[id(model)] = {row: places[at] for row, at in enumerate(read.origins) if at in places}
 
     def find_column(value: Any) -> int | None:
         if not isinstance(value, module.IntVar) or not 0 <= value.index < len(snapshot.columns):
