@@ -70,7 +70,7 @@ ALL_EXTRAS = ("EXTRAS=test,all,ci,gurobi,tracking", "TORCH=torch==2.13.0")
 EXCEPTED = (
     (r"^tests/gpu", "needs a GPU"),
     (r": .*\bGPU\b", "needs a GPU"),
-    (r"^tests/solvers/training/test_data.*(elkai|pyvrp)", "no extra installs solvers that label training data"),
+    (r"^tests/benchmarks/training/test_data.*(elkai|pyvrp)", "no extra installs solvers that label training data"),
     (r"^tests/sandbox/test_commands.*: without namespaces", "its other case runs with namespaces"),
     (r": .*(this machine (has no|lacks)|not held on this machine|no user namespaces|nothing here (keeps|hides))",
      "the kernel of this machine lacks a means of isolation, which 'oragent doctor' names"),

@@ -105,7 +105,7 @@ SITES = {
     "modelling/files/text_forms.py": ({"json.loads": 1}, BOUNDED),
     "modelling/files/feature_text.py": ({"json.loads": 1}, BOUNDED),
     "workspace/reading.py": ({"json.loads": 1}, USER),
-    "solvers/training/curve.py": ({"json.loads": 1}, OURS),
+    "benchmarks/training/curve.py": ({"json.loads": 1}, OURS),
 }  # fmt: skip
 
 

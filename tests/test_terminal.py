@@ -103,8 +103,6 @@ OTHERS = {
     "cli/display.py": "asks whether there is a terminal",
     "report/live/server.py": "asks whether there is a terminal",
     "evals/bench/driver.py": "a progress bar, and lines made plain",
-    "solvers/training/trainer.py": "a progress bar of ours",
-    "solvers/training/labels.py": "a progress bar of ours",
     "sandbox/warm_script.py": "a command's own, which ends in a log",
     "programs/parser_worker.py": "a child's own, which its parent reads",
     "__main__.py": "one line of ours after Ctrl-C",

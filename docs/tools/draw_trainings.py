@@ -8,8 +8,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from oragent.solvers.training import curve
-from oragent.solvers.training.request import PROBLEMS
+from oragent_benchmarks.training import curve
+from oragent_benchmarks.training.request import PROBLEMS
 
 TARGET = Path(__file__).parents[2] / "docs" / "images" / "training.png"
 

@@ -185,18 +185,15 @@ COMMANDS = (
         "prompts", OTHERS, "machine", "prompts", "List the prompts of searches, print one, or copy all to change them."
     ),
     CommandEntry(
-        "train", OTHERS, "experiments", "train", "Train a network, continue a training, or export its weights."
-    ),
-    CommandEntry(
         "mcp",
         OTHERS,
         "agents",
         "mcp",
         "Serve coding agents by the Model Context Protocol: over stdio, or HTTP on this machine.",
     ),
-    CommandEntry("bench", OTHERS, "benchmarks", "bench", "Measure systems on sets of problems."),
+    CommandEntry("bench", OTHERS, "benchmarks", "bench", "Measure systems on sets of problems, and repeat studies."),
     CommandEntry("skills", OTHERS, "agents", "skills", "Instructions for coding agents."),
 )
 
 # Commands that are in the benchmarks now, with their names there.
-MOVED = {"figure": "bench figure", "study": "bench study"}
+MOVED = {"figure": "bench figure", "study": "bench study", "train": "bench train"}

@@ -79,8 +79,8 @@ def test_evaluations_answered_together_get_what_each_gets_alone() -> None:
 @pytest.mark.parametrize("problem", ["tsp_pomo", "cvrp_pomo"])
 def test_a_training_on_it_goes_on_and_counts_its_hours(problem: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    training = pytest.importorskip("oragent.solvers.training.trainer")
-    request = pytest.importorskip("oragent.solvers.training.request").TrainRequest
+    training = pytest.importorskip("oragent_benchmarks.training.trainer")
+    request = pytest.importorskip("oragent_benchmarks.training.request").TrainRequest
     for steps in (3, 6):
         now = training.train(request(problem, tmp_path, tmp_path, steps=steps, device="cuda", batch=2), measure=False)
     assert (now.step, now.batch) == (6, 2)

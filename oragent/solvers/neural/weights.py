@@ -99,7 +99,9 @@ def find(problem: str, root: Path) -> Path:
     weights_path = next((path for path in (*places, ships) if path.is_file()), None)
     if weights_path is None:
         shown = " or ".join(str(path.relative_to(root)) for path in places)
-        raise ProblemError(f"no weights for {problem}: put a file at {shown}, or train one: oragent train {problem}")
+        raise ProblemError(
+            f"no weights for {problem}: put a file at {shown}, or train one: oragent bench train {problem}"
+        )
     return weights_path
 
 

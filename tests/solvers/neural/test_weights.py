@@ -98,7 +98,7 @@ def test_without_any_file_the_message_names_the_places_and_the_command(
 ) -> None:
     monkeypatch.setattr(package_data, "shipped_root", lambda: tmp_path / "nothing")
     with pytest.raises(
-        ProblemError, match=r"problems/tsp_lehd/checkpoints/checkpoint-150.pt .* oragent train tsp_lehd"
+        ProblemError, match=r"problems/tsp_lehd/checkpoints/checkpoint-150.pt .* oragent bench train tsp_lehd"
     ):
         load("tsp_lehd", tmp_path, CPU)
 

@@ -12,9 +12,9 @@ import yaml
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.solvers.neural.weights import load
-from oragent.solvers.training import curve, labels, state, tasks, trainer
-from oragent.solvers.training.request import PROBLEMS, TrainRequest
-from oragent.solvers.training.state import Schedule
+from oragent_benchmarks.training import curve, labels, state, tasks, trainer
+from oragent_benchmarks.training.request import PROBLEMS, TrainRequest
+from oragent_benchmarks.training.state import Schedule
 
 
 @pytest.fixture(autouse=True)

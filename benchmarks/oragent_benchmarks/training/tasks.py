@@ -27,7 +27,7 @@ from torch.nn import functional
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
 from oragent.solvers.neural.solve import lengths
-from oragent.solvers.training.labels import (
+from oragent_benchmarks.training.labels import (
     MAX_DEMAND,
     OTHER_CAPACITIES,
     OTHER_SHARE,

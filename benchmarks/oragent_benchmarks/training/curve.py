@@ -24,11 +24,11 @@ from oragent._base.files import replace_file
 from oragent._base.safe_load import load_yaml
 from oragent.solvers.neural.solve import as_nodes, lengths, solve
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
-from oragent.solvers.training import curve, state
-from oragent.solvers.training.labels import TrainingLabels, cvrp_labels, tsp_labels
-from oragent.solvers.training.request import TrainRequest
-from oragent.solvers.training.state import TrainingState
-from oragent.solvers.training.tasks import sizes_so_far
+from oragent_benchmarks.training import curve, state
+from oragent_benchmarks.training.labels import TrainingLabels, cvrp_labels, tsp_labels
+from oragent_benchmarks.training.request import TrainRequest
+from oragent_benchmarks.training.state import TrainingState
+from oragent_benchmarks.training.tasks import sizes_so_far
 
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
@@ -128,7 +128,7 @@ def export(request: TrainRequest, root: Path) -> list[str]:
     """
     now = state.load(request.folder)
     if now is None or now.problem != request.problem:
-        raise StoreError(f"no training of {request.problem} in {request.folder}: begin one with oragent train")
+        raise StoreError(f"no training of {request.problem} in {request.folder}: begin one with oragent bench train")
     count = INSTANCES[now.problem.partition("_")[0]]
     sticks = {size: yardstick(request.labels, now.problem, size, count) for size in SIZES}
     halves = {name: value.half() for name, value in now.average.items()}
@@ -174,7 +174,7 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
         "finished": now.schedule.ended(now.step),
         "gap": gaps,
         "gap_measured": f"greedy, one start, {count} unseen instances a size, against {solver}",
-        "command": f"oragent train {now.problem} --seed {now.seed}{imitate}{batch} {', '.join(limits)}",
+        "command": f"oragent bench train {now.problem} --seed {now.seed}{imitate}{batch} {', '.join(limits)}",
         "seed": now.seed,
         "torch": str(torch.__version__),
         "licence": "MIT, as oragent itself",
@@ -184,5 +184,5 @@ def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: 
 def _note(path: Path, problem: str, about: dict[str, Any]) -> None:
     notes = load_yaml(path) if path.is_file() else {}
     notes[problem] = about
-    head = "# Weights that oragent trained itself; oragent train PROBLEM --export rewrites an entry.\n"
+    head = "# Weights that oragent trained itself; oragent bench train PROBLEM --export rewrites an entry.\n"
     path.write_text(head + yaml.safe_dump(notes, sort_keys=False, width=120))

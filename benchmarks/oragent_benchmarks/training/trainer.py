@@ -18,11 +18,11 @@ from tqdm import tqdm
 
 from oragent._base.errors import ConfigError
 from oragent.solvers.neural.attention import WIDTH
-from oragent.solvers.training import curve, state
-from oragent.solvers.training.curve import Yardstick, yardstick
-from oragent.solvers.training.request import TrainRequest
-from oragent.solvers.training.state import Schedule, TrainingState
-from oragent.solvers.training.tasks import LehdTask, PomoTask, StepContext, make_task
+from oragent_benchmarks.training import curve, state
+from oragent_benchmarks.training.curve import Yardstick, yardstick
+from oragent_benchmarks.training.request import TrainRequest
+from oragent_benchmarks.training.state import Schedule, TrainingState
+from oragent_benchmarks.training.tasks import LehdTask, PomoTask, StepContext, make_task
 
 # Weight decay of AdamW.
 WEIGHT_DECAY = 1e-6

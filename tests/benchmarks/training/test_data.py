@@ -9,9 +9,9 @@ import pytest
 
 from oragent._base.errors import ProblemError
 from oragent.domains import cvrp, tsp
-from oragent.solvers.training import labels
-from oragent.solvers.training.labels import TrainingLabels, capacity, cvrp_batch, symmetric, tsp_batch
-from oragent.solvers.training.tasks import cut_routes, cut_tours
+from oragent_benchmarks.training import labels
+from oragent_benchmarks.training.labels import TrainingLabels, capacity, cvrp_batch, symmetric, tsp_batch
+from oragent_benchmarks.training.tasks import cut_routes, cut_tours
 
 
 def square_tours(count: int = 5, size: int = 8) -> TrainingLabels:
