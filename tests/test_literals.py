@@ -75,6 +75,25 @@ def test_a_literal_with_one_piece_changed_is_read_as_python_reads_it(value: obje
         assert (type(read_literal(text)), read_literal(text)) == (type(expected), expected)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.f(1 2)",
+        "np.f(1 a=2)",
+        "np.f(1, 2)",
+        "np.f(1, a=2 b=3)",
+        "np.f(1, a=f(2))",
+        "np.f()",
+        "np.f(1,, a=2)",
+        "np.f",
+        "np.(1)",
+    ],
+)
+def test_calls_of_numpy_have_one_argument_and_names(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        read_literal(text)
+
+
 @pytest.mark.parametrize(("depth", "is_read"), [(MAX_DEPTH - 1, True), (MAX_DEPTH, False)])
 @pytest.mark.parametrize("brackets", ["[]", "()", "{}"])
 def test_the_depth_of_brackets_is_limited(depth: int, is_read: bool, brackets: str) -> None:
@@ -97,6 +116,7 @@ def test_the_depth_of_brackets_is_limited(depth: int, is_read: bool, brackets: s
         ("('a'\n'b',\n1)", ("ab", 1)),
         ("{'a': np.float64(-1.5), 'b': numpy.int64(3)}", {"a": -1.5, "b": 3}),
         ("np.array([1.0, 2.0], dtype=float32)", [1.0, 2.0]),
+        ("np.array([1], dtype=nan, copy=True,)", [1]),
         ("2, 0, 1", (2, 0, 1)),
         ("(1)", 1),
         ("(1,)", (1,)),

@@ -133,7 +133,7 @@ def test_an_evaluation_ends_where_the_test_by_its_definition_rejects(direction: 
         ({"a": 3, "b": 1}, 0, [(2, 1), (3, 1)]),
         ({"a": 2}, 0, [(2,)]),
         ({"a": 1}, 3, [(1,)]),
-        ({}, 0, []),
+        ({}, 0, [()]),
     ],
 )
 def test_tests_are_made_after_these_instances(

@@ -177,13 +177,13 @@ def _split_tokens(text: str) -> Iterator[_Token]:
             raise ValueError(f"{text[position : position + 10]!r} is not part of a literal")
         position = match.end()
         if match.lastgroup == "space":
-            has_ended |= is_begun and depth == 0 and bool(_LINE_END.search(match[0].replace("\\\n", "")))
+            has_ended |= is_begun and depth == 0 and bool(_LINE_END.search(match.group().replace("\\\n", "")))
         elif match.lastgroup:
             if has_ended:
-                raise ValueError(f"{match[0][:40]!r} on a line after the literal")
+                raise ValueError(f"{match.group()[:40]!r} on a line after the literal")
             is_begun = True
-            depth += (match[0] in _CLOSING) - (match[0] in _CLOSING.values())
-            yield _Token(match.lastgroup, match[0])
+            depth += (match.group() in _CLOSING) - (match.group() in _CLOSING.values())
+            yield _Token(match.lastgroup, match.group())
     yield _Token("end", "")
 
 

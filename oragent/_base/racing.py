@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, groupby
 from statistics import NormalDist, fmean, variance
 from typing import Any, Self
 
@@ -164,12 +165,10 @@ def race_steps(planned: Mapping[str, int], probes: int = 0) -> Iterator[dict[str
     ]
     if probes:
         looks.append({size: min(probes, count) for size, count in planned.items()})
-    last = dict.fromkeys(planned, 0)
-    for step in sorted([*looks, dict(planned)], key=lambda counts: sum(counts.values())):
-        step = {size: max(count, last[size]) for size, count in step.items()}
-        if step != last:
-            yield step
-        last = step
+    ordered = sorted([*looks, dict(planned)], key=lambda counts: sum(counts.values()))
+    grown = accumulate(ordered, lambda last, step: {size: max(count, last[size]) for size, count in step.items()})
+    for step, _ in groupby(grown):
+        yield step
 
 
 def read_instance_values(metrics: Mapping[str, Any]) -> dict[str, list[float]] | None:

@@ -81,7 +81,7 @@ def _check_events(text: str) -> None:
             if event.anchor is not None:
                 anchors[event.anchor] = None
             # Added to the parent at its end.
-            values, height = 0, 0
+            values = height = 0
         elif isinstance(event, yaml.CollectionEndEvent):
             closed_collection = opened.pop()
             values, height = closed_collection.values, closed_collection.height

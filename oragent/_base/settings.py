@@ -100,7 +100,7 @@ def explain_validation_error(problem: ValidationError, schema: type) -> str:
         if error["input"] is None and not path[-1].isidentifier():
             return f'unknown key {key!r}: {COMMA}, such as "..., {path[-1]}"'
         valid = _valid_keys(schema, path[:-1])
-        near = difflib.get_close_matches(path[-1], valid, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(path[-1], valid, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"valid keys: {', '.join(valid)}"
         return f"unknown key {key!r}: {hint}"
     if error["type"] in ("missing", "missing_argument"):
