@@ -111,7 +111,8 @@ def _family_line(info: FamilyInfo) -> str:
     indices = f"[{', '.join(map(name_text, info.sets))}]" if info.sets else ""
     size = f"{info.members} " if info.sets else ""
     form = "" if info.form == "data" else info.form
-    return f"{name_text(info.name)}{indices}: {size}{form}{_unit(info.unit)}{_meaning(info.meaning)}".rstrip(": ")
+    kind = f"{size}{form}".rstrip()
+    return f"{name_text(info.name)}{indices}: {kind}{_unit(info.unit)}{_meaning(info.meaning)}".rstrip(": ")
 
 
 def _unit(unit: str) -> str:
