@@ -155,7 +155,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         if label == SUM:
             summed.append(name)
         else:
-            chosen &= family.keys[:, axis] == model.index_set(name).position_of.get(label, -1)
+            chosen &= family.keys[:, axis] == model.index_set(name).position_of.get(label)
     members = np.flatnonzero(chosen)
     searched = fold(question.get("search", "")[:80])
     cells: dict[tuple[int, int], list[int]] = {}

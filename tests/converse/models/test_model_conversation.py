@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,10 @@ from oragent._base.errors import ConfigError, OragentError
 from oragent.cli.app import app
 from oragent.converse.command import converse, go_on, page, show
 from oragent.converse.conversation_request import ConversationRequest, read_request
-from oragent.converse.models.model_agents import MAX_LINES, OperationTools
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import EXAMPLE, begin_conversation, read_conversation_model
 from oragent.converse.models.terminal import complete
-from oragent.converse.models.workbench import Workbench
 from oragent.llm.callable import wrap_function
-from oragent.llm.model import ToolCall
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.files.indexed_files import write_indexed
 from tests.converse.models.workshop import TRUTH, write_workshop
@@ -63,7 +61,6 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     show(folder, Console(file=io.StringIO()))
 
 
-@pytest.mark.slow
 def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> None:
     prompts: list[list[dict[str, str]]] = []
 
@@ -100,7 +97,6 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
     assert again.records[3].text == "Fine."
 
 
-@pytest.mark.slow
 def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: Path) -> None:
     request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
     folder = begin_conversation(tmp_path, request)
@@ -120,27 +116,16 @@ def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: P
     assert len(calls) == 3
 
 
-@pytest.mark.slow
 def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
     request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
     folder = begin_conversation(tmp_path, request)
     talk(folder, model=wrap_function(lambda messages: "Hello."))
-    again = talk(folder, "/carpentry = 50", model=None)
+    again = talk(folder, "what now?", "/carpentry = 50", model=None)
+    # Words are not sent and leave no record; lines of operations run.
+    assert again.absence
+    assert [record.said for record in again.records] == ["", "/carpentry = 50"]
     assert again.records[1].changes == ("carpentry = 50",)
-
-
-@pytest.mark.slow
-def test_limits_are_told_before_they_bind(tmp_path: Path) -> None:
-    tools = OperationTools(Workbench(read_conversation_model(str(write_workshop(tmp_path)))))
-    texts = [tools(ToolCall("", "ask", {"lines": ["solve"]})) for _ in range(200)]
-    assert "lines are left" in texts[MAX_LINES - 3]
-    assert "not run" not in texts[MAX_LINES - 1]
-    assert all("not run" in text for text in texts[MAX_LINES:])
-    assert len(tools.results) == MAX_LINES
-    for wrong in ({}, {"lines": 3}, {"lines": [3]}, {"lines": []}):
-        assert tools(ToolCall("", "ask", wrong)).startswith(("error", "not run"))
-    assert "error" in tools(ToolCall("", "delete", {}))
-    assert "carpentry" in tools(ToolCall("", "describe", {"name": "carp"}))
+    assert talk(folder, "what now?", model=wrap_function(lambda messages: "Hello.")).records[2].text == "Hello."
 
 
 @pytest.mark.slow
@@ -185,6 +170,32 @@ def test_infeasible_and_unbounded_models_open(tmp_path: Path) -> None:
     opened = talk(folder, "x <= 9", "solve")
     assert opened.records[0].results[0].status == "unbounded"
     assert opened.records[2].results[0].objective.value == pytest.approx(9)
+
+
+@pytest.mark.parametrize(
+    ("replies", "unit"),
+    [
+        ([{"module": "formalization", "parsed": {"UNIT": " EUR "}}], "EUR"),
+        ([{"module": "formalization", "parsed": {"UNIT": "a"}}, {"module": "other", "parsed": {"UNIT": "b"}}], "a"),
+        ([{"module": "formalization", "parsed": {"UNIT": "a"}}, {"module": "formalization", "parsed": {"UNIT": "b"}}], "b"),
+        ([{"module": "formalization", "parsed": {"UNIT": "u" * 50}}], "u" * 39 + "…"), ([{"module": "formalization", "parsed": []}], ""),
+        ([{"module": "formalization", "parsed": {"UNIT": 3}}], ""), ([3], ""), ([], ""), (None, ""),
+    ],
+)  # fmt: skip
+def test_the_unit_of_a_formulation_is_that_of_its_last_formalization(
+    replies: list | None, unit: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "formulated"
+    folder.mkdir()
+    write_indexed(replace(read_conversation_model(str(write_workshop(tmp_path))), name=""), folder / "model.json")
+    if replies is not None:
+        (folder / "pool.jsonl").write_text("\n\n".join(map(json.dumps, replies)))
+    model = read_conversation_model(str(folder))
+    assert (model.name, model.objective.unit) == ("formulated", unit)
+    has_unit = replace(model, objectives=(replace(model.objective, unit="USD"),), name="own")
+    write_indexed(has_unit, folder / "model.json")
+    assert read_conversation_model(str(folder)).objective.unit == "USD"
+    assert read_conversation_model(str(folder / "model.json")).name == "own"
 
 
 def test_completion_offers_names_and_labels() -> None:

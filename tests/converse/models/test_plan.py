@@ -236,7 +236,7 @@ def test_scenarios_are_rows_with_their_optima(agent: LinesAgent, tmp_path: Path)
     sheet = openpyxl.load_workbook(write_scenarios(agent.workbench, "t.xlsx", tmp_path))["scenarios"]
     assert [[cell or "" for cell in row] for row in sheet.iter_rows(values_only=True)] == cells
     page = write_scenarios(agent.workbench, "t.html", tmp_path).read_text()
-    assert all(f">{cell}<" in page for cell in cells[0])
+    assert all(f">{cell}<" in page for row in cells for cell in row if cell and "=" not in cell)
     assert agent.answer("export ../t.csv").refused == 1
     assert agent.answer("export t2.csv").refused == 0
 
@@ -398,7 +398,8 @@ def test_changes_have_the_signs_of_their_kind() -> None:
     ("operation", "line"),
     [
         ({"do": "solve"}, "solve"), ("total ship", "total ship"), ({"do": "total", "name": "ship", "at": ["Metz", "*"]}, "total ship[Metz, *]"),
-        ({"do": "total", "name": "ship", "at": ["*", "w2..w3"]}, "total ship[*, w2..w3]"), ({"do": "value", "name": "spare", "at": []}, "value spare"),
+        ({"do": "total", "name": "ship", "at": ["*", "w2..w3"]}, "total ship[*, w2..w3]"),
+        ({"do": "total", "name": "ship", "at": ["Nice", "*"]}, "total ship[Nice, *]"), ({"do": "value", "name": "spare", "at": []}, "value spare"),
         ({"do": "most", "name": "spare", "within": 0}, "most sum spare"), ({"do": "least", "name": "spare", "within": 2.5}, "least sum spare within 2.5"),
         ({"do": "data", "name": "parameters.cap"}, "data parameters.cap"), ({"do": "value", "name": "a.b"}, 'value "a.b"'),
         ({"do": "whatif", "changes": [{"name": "cap", "at": ["Metz"], "sign": "*=", "number": 2}, {"name": "limit", "sign": "drop"}, 3]},
@@ -411,7 +412,30 @@ def test_an_operation_is_written_as_a_line(operation: object, line: str) -> None
     assert list(write_lines([operation, None, 3], make_plan())) == [line]
 
 
+def test_a_label_with_two_dots_is_no_span() -> None:
+    builder = IndexedModelBuilder("dots")
+    builder.add_set("k", ["1..2", "1", "2"], is_ordered=True)
+    builder.set_objective("o", "minimize", builder.add_variables("x", ["k"]), [1.0] * 3)
+    lines = list(
+        write_lines([{"do": "value", "name": "x", "at": [label]} for label in ("1..2", "1..1")], builder.build())
+    )
+    bench = Workbench(builder.build())
+    assert [bench.ask(line).size for line in lines] == [1, 1]
+    assert lines[0] != "value x[1..2]"
+
+
 # Tools of a language model.
+
+
+def test_results_of_one_call_share_a_room(agent: LinesAgent, monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms: list[int] = []
+    monkeypatch.setattr(model_agents, "brief_result", lambda result, room: rooms.append(room) or "x" * 500)
+    monkeypatch.setattr(model_agents, "CALL_ROOM", 1200)
+    run_lines(OperationTools(agent.workbench), *["total ship"] * 4)
+    assert rooms == [1200, 700, 300, 300]
+    monkeypatch.setattr(model_agents, "CALL_ROOM", 9000)
+    run_lines(OperationTools(agent.workbench), "total ship")
+    assert rooms[-1] == 2500
 
 
 def run_lines(tools: OperationTools, *lines: str) -> list[str]:
