@@ -64,7 +64,7 @@ CUT_OFF = "cut off at the limit of all passes"
 ALL = "all extras"  # folder of the clone that has them
 MAX_RETRIED = 3  # tests that may be tried again
 README_TESTS = "tests/test_readme.py"
-TESTED = ("converse", "figures", "formulate", "models", "test")  # extras of the default tests
+TESTED = ("figures", "formulate", "models", "test")  # extras of the default tests
 ALL_EXTRAS = ("EXTRAS=test,all,ci,gurobi,tracking", "TORCH=torch==2.13.0")
 # Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
 EXCEPTED = (

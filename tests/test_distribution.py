@@ -64,7 +64,7 @@ def test_the_name_is_that_of_the_project_and_no_extra_names_another() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert distribution.NAME == about["name"] == WHEEL
     assert about["optional-dependencies"]["all"] == [
-        f"{WHEEL}[cluster,converse,driving,figures,formulate,frameworks,mcp,models,neural,pdf,solvers,tables,web,workspace]"
+        f"{WHEEL}[cluster,driving,figures,formulate,frameworks,mcp,models,neural,pdf,solvers,tables,web,workspace]"
     ]
 
 

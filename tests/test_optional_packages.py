@@ -41,7 +41,7 @@ for module in {modules}:
 def optional_packages() -> set[str]:
     """Modules of the small extras, and packages that oragent no longer depends on."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = ("converse", "figures", "formulate", "models", "web", "workspace")
+    extras = ("figures", "formulate", "models", "web", "workspace")
     lines = [line for extra in extras for line in about["optional-dependencies"][extra] if "[" not in line]
     return {re.split("[<>=]", line)[0].replace("-", "_") for line in lines} | {"optuna", "cmaes", "packaging"}
 
@@ -61,7 +61,7 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
     ("package", "extra", "use"),
     [
         ("pulp", "formulate", lambda: FormulationRunner(None)),
-        ("pulp", "converse", lambda: SandboxedPrograms(None)),
+        ("pulp", "formulate", lambda: SandboxedPrograms(None)),
         ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
         ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", Gateway(SecretStr("key")), 1.0)),
         ("matplotlib", "figures", require_matplotlib),

@@ -24,7 +24,7 @@ from tests.llm.chat_server import Answer, ChatServer, ok
 from tests.wheel.contents import ROOT, in_sdist, in_wheel, tracked
 from tests.workspace.bakery import DATA, PROGRAM
 
-EXTRAS = "converse,figures,formulate,workspace"
+EXTRAS = "figures,formulate,workspace"
 LP = "maximize\n obj: 3 x + 2 y\nsubject to\n c1: x + y <= 4\n c2: x + 3 y <= 6\nbounds\n x <= 3\nend\n"
 
 
@@ -185,6 +185,8 @@ def try_products(program: Path, place: Path, version: str) -> None:
     tried = Trial(program, place, version)
     tried("compare mine --strategies gp --seeds 2 --evaluations 2 --workers 1", "comparison")
     tried("bench formulate --set families --model oracle --workers 2", "SR 100.0 % of 32")
+    tried("bench district", "oragent converse schools.json")
+    tried("converse schools.json", "2,453 students", typed="load <= 2500\nquit\n")
     tried("workspace new bakery", "bakery")
     (place / "bakery" / "data" / "general_parameters.csv").write_text(DATA)
     (place / "bakery" / "src").mkdir(exist_ok=True)

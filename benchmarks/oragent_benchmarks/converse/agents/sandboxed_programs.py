@@ -59,7 +59,7 @@ class SandboxedPrograms:
 
     def __post_init__(self) -> None:
         # Without PuLP, or with an unsupported version, every program would fail with a different error.
-        require_pulp("converse")
+        require_pulp("formulate")
 
     def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""
