@@ -9,7 +9,6 @@ from oragent.modelling.data.flat_model import Milp, Relation
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.solving.back_ends.protocol import SolverOptions
 from oragent.modelling.solving.flat_solving import solve
-from oragent.modelling.solving.general_solving import solve_general
 
 # Solver of models that programs write for CP-SAT.
 SCHEDULING_SOLVER = "cp-sat"
@@ -65,7 +64,7 @@ def solve_model(
             return solve(milp, duals=False, solver=SCHEDULING_SOLVER, options=options)
         except ModellingError:
             pass
-    return solve_general(milp, limit_s, gap, threads=threads)
+    return solve(milp, duals=False, options=options)
 
 
 def describe_class(milp: Milp, is_schedule: bool = False) -> str:

@@ -23,7 +23,7 @@ from oragent.modelling.data.features import (
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.text_forms import from_text, to_text
-from oragent.modelling.solving.general_solving import solve_general
+from oragent.modelling.solving.flat_solving import solve
 
 WHOLE = VariableKind.INTEGER
 VARIABLES = (
@@ -111,7 +111,7 @@ def test_general_constraints_read_back_from_lp() -> None:
 def test_a_written_model_has_the_same_optimum(form: str) -> None:
     milp = model(replace(LOGIC, indicators=IN_BOTH.indicators, ordered_sets=IN_BOTH.ordered_sets[:1]))
     again = from_text(to_text(milp, form), form)
-    first, second = solve_general(milp), solve_general(again)
+    first, second = solve(milp), solve(again)
     assert first.status is second.status is SolveStatus.OPTIMAL
     assert first.objective == pytest.approx(second.objective)
 
@@ -131,7 +131,7 @@ def test_gurobi_reads_our_files(form: str, tmp_path: Path) -> None:
     read.Params.NonConvex = 2
     read.optimize()
     assert read.Status == gurobipy.GRB.OPTIMAL
-    assert read.ObjVal == pytest.approx(solve_general(from_text(path.read_text(), form)).objective, abs=1e-5)
+    assert read.ObjVal == pytest.approx(solve(from_text(path.read_text(), form)).objective, abs=1e-5)
 
 
 # As Gurobi 13 writes it.

@@ -18,7 +18,7 @@ from oragent.modelling.data.flat_model import Objective
 from oragent.modelling.data.names import from_milp
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import ModelSession
-from oragent.modelling.solving.general_solving import solve_general
+from oragent.modelling.solving.flat_solving import solve
 from tests.modelling.test_convert import PACKAGES
 from tests.modelling.test_feature_files import GOALS, IN_BOTH, LOGIC, model
 
@@ -46,7 +46,7 @@ def test_sources_with_features_have_the_same_optimum(form: str, part: str, tmp_p
     }
     features = ModelFeatures(**{part: PARTS[part]})
     milp = replace(model(features), objective=Objective(terms, 5.0))
-    best = solve_general(milp).objective
+    best = solve(milp).objective
     convert_model(from_milp(milp), tmp_path / "model.py", form)
     ended = subprocess.run([sys.executable, "model.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr

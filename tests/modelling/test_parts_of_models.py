@@ -20,7 +20,7 @@ from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.indexed_json import indexed_from_json, indexed_to_json
 from oragent.modelling.files.lp_reader import read_lp
 from oragent.modelling.files.text_forms import from_text
-from oragent.modelling.solving.general_solving import solve_general
+from oragent.modelling.solving.flat_solving import solve
 
 BINARY = VariableKind.INTEGER
 figures = st.integers(-4, 4).map(float)
@@ -58,7 +58,7 @@ def test_a_product_of_binaries_is_one_only_if_all_are(count: int, sense: Sense, 
     points = [x for x in itertools.product((0, 1), repeat=count) if sum(x) >= count - 1 + least]
     values = [2.0 + sum(costs[n] * v for n, v in zip(names, x, strict=True)) + costs["y"] * all(x) for x in points]
     best = max(values) if sense is Sense.MAXIMIZE else min(values)
-    assert solve_general(milp).objective == pytest.approx(best)
+    assert solve(milp).objective == pytest.approx(best)
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -68,7 +68,7 @@ def test_an_absolute_value_in_both_directions(sense: Sense, low: float, high: fl
     features = ModelFeatures(absolutes=(Absolute("size", "x", "y"),))
     milp = Milp(variables, (), Objective({"y": 1.0, "x": 0.25}, 1.0), sense, "m", features=features)
     ends = [1.0 + abs(x) + 0.25 * x for x in (low, high, min(max(0.0, low), high))]
-    assert solve_general(milp).objective == pytest.approx(max(ends) if sense is Sense.MAXIMIZE else min(ends))
+    assert solve(milp).objective == pytest.approx(max(ends) if sense is Sense.MAXIMIZE else min(ends))
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -84,7 +84,7 @@ def test_an_extreme_in_both_directions(sense: Sense, is_largest: bool, constant:
         for x in range(4)
         for z in range(-2, 3)
     ]
-    assert solve_general(milp).objective == pytest.approx(max(values) if sense is Sense.MAXIMIZE else min(values))
+    assert solve(milp).objective == pytest.approx(max(values) if sense is Sense.MAXIMIZE else min(values))
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -106,7 +106,7 @@ def test_a_soft_row_costs_its_price_in_both_directions(
         return 1.0 + pull * x + sign * ((below or 0.0) * short + (above or 0.0) * over)
 
     values = [value for x in range(9) if (value := worth(x)) is not None]
-    solution = solve_general(milp)
+    solution = solve(milp)
     arrays = Arrays.from_milp(milp)
     point = np.array([solution.values["x"]])
     assert arrays.worth_at(point) == pytest.approx(max(values) if sense is Sense.MAXIMIZE else min(values))
@@ -179,7 +179,7 @@ def test_a_broken_line_of_a_file_is_named_by_its_number(gap_lines: int, ranges: 
 def test_a_row_binds_within_a_tolerance_that_grows_with_its_limit(rhs: float, activity: float, is_tight: bool) -> None:
     variables = (Variable("x", -math.inf, activity), Variable("y", 0, 1))
     row = Row("r", {"x": 1.0}, Relation.AT_MOST, rhs)
-    solution = solve_general(Milp(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE, "m"))
+    solution = solve(Milp(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE, "m"))
     assert solution.status is SolveStatus.OPTIMAL
     assert solution.is_tight(row) is is_tight
 

@@ -15,8 +15,8 @@ from oragent.modelling.data.display import number, rounded
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import Solution, SolveStatus, Source
 from oragent.modelling.solving import array_solving
-from oragent.modelling.solving.back_ends import SolverOptions, SolverStatus, find_solver
-from oragent.modelling.solving.flat_solving import PROVEN, dual_bound, ray_of
+from oragent.modelling.solving.back_ends import SolverOptions
+from oragent.modelling.solving.flat_solving import PROVEN
 from oragent.modelling.solving.highs import has_basis
 
 # Relative difference up to which the optima of two solvers agree.
@@ -82,51 +82,23 @@ class Outcome:
 
 
 def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = None) -> Outcome:
-    """Solve once and check the claim. The point is recomputed; the bound of a linear model is that of its duals."""
-    if arrays.features:
-        return _solve_featured(arrays, limits, start)
-    solver = find_solver(limits.solver)
-    array_solving.check_abilities(arrays, solver)
-    result = solver.solve(arrays, limits.options(), start)
-    ended_by = str(result.limit or "")
-    if result.status is SolverStatus.OPTIMAL and limits.gap > 0:
-        ended_by = "gap"
-    if result.values is None:
-        if result.status in (SolverStatus.OPTIMAL, SolverStatus.STOPPED):
-            bound = result.bound if result.bound is not None and math.isfinite(result.bound) else None
-            return Outcome(SolveStatus.UNKNOWN, bound=bound, solver=result.solver, ended_by=ended_by)
-        status = _status_without_optimum(arrays, limits)
-        return Outcome(status, solver=result.solver, ended_by=ended_by)
-    point = _polish(arrays, result.values, limits)
-    if point is None:
-        return Outcome(SolveStatus.UNKNOWN, solver=result.solver, ended_by=ended_by or "claim")
-    bound = result.bound
-    if not arrays.integer.any() and result.row_duals is not None and len(result.row_duals) == len(arrays.row_low):
-        bound = dual_bound(arrays, result.row_duals)
-    duals = result.row_duals if not arrays.integer.any() else None
-    outcome = Outcome(
-        SolveStatus.FEASIBLE,
-        point,
-        arrays.objective_at(point),
-        None,
-        result.solver,
-        ended_by,
-        duals,
-        has_basis=duals is not None and has_basis(result.engine),
-    )
-    if bound is None or not math.isfinite(bound):
-        return outcome
-    return close_gap(replace(outcome, bound=bound))
-
-
-def _solve_featured(arrays: Arrays, limits: SolveLimits, start: Vector | None) -> Outcome:
-    """Solve a model with features. Those that the back end does not support are written as linear rows."""
+    """Solve once and check the claim."""
     solution = array_solving.solve_arrays(arrays, limits.options(), limits.solver, start)
     ended_by = str(solution.limit or "")
     if solution.status is SolveStatus.FEASIBLE and not ended_by and limits.gap > 0:
         ended_by = "gap"
     bound = solution.bound if solution.bound is not None and math.isfinite(solution.bound) else None
-    return Outcome(solution.status, solution.values, solution.objective, bound, solution.solver, ended_by)
+    duals = None if arrays.features else solution.row_duals
+    return Outcome(
+        solution.status,
+        solution.values,
+        solution.objective,
+        bound,
+        solution.solver,
+        ended_by,
+        duals,
+        has_basis=duals is not None and has_basis(solution.engine),
+    )
 
 
 def solution_outcome(solution: Solution) -> Outcome:
@@ -178,33 +150,6 @@ def close_gap(outcome: Outcome) -> Outcome:
     if abs(outcome.objective - outcome.bound) <= PROVEN * max(1.0, abs(outcome.objective)):
         return replace(outcome, status=SolveStatus.OPTIMAL, ended_by="")
     return outcome
-
-
-def _polish(arrays: Arrays, values: Vector, limits: SolveLimits) -> Vector | None:
-    """Return the point with exact integers and without noise at bounds, or None if it violates the model."""
-    values = np.asarray(values, dtype=float)
-    point = np.clip(np.where(arrays.integer, np.round(values), values), arrays.low, arrays.high) + 0.0
-    if arrays.largest_violation(point) <= FEASIBLE:
-        return np.asarray(point)
-    if arrays.integer.any() and not arrays.integer.all():
-        rest = arrays.with_integers_at(values)
-        again = find_solver(limits.solver).solve(rest, SolverOptions(seconds=limits.seconds), None)
-        if again.values is not None:
-            point = np.clip(np.where(arrays.integer, np.round(again.values), again.values), arrays.low, arrays.high)
-            if arrays.largest_violation(point) <= FEASIBLE:
-                return np.asarray(point) + 0.0
-    return None
-
-
-def _status_without_optimum(arrays: Arrays, limits: SolveLimits) -> SolveStatus:
-    """Return infeasible or unbounded, by solving without the objective and searching for an improving direction."""
-    result = find_solver(limits.solver).solve(arrays.without_objective(), limits.options(), None)
-    if result.values is None:
-        is_claimed = result.status in (SolverStatus.INFEASIBLE, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
-        return SolveStatus.INFEASIBLE if is_claimed else SolveStatus.UNKNOWN
-    if arrays.largest_violation(result.values) <= FEASIBLE and ray_of(arrays) is not None:
-        return SolveStatus.UNBOUNDED
-    return SolveStatus.UNKNOWN
 
 
 def is_tighter(first: Arrays, second: Arrays) -> bool:

@@ -32,6 +32,8 @@ PROVEN = 1e-6
 NOISE = 1e-9
 # Tolerance for duals of HiGHS with the wrong sign, with a safety margin.
 DUAL_FEASIBLE = 1e-6
+# Half the width of a box around a solution, relative to its values.
+BOX = 0.1
 NOT_PROVEN = "stopped before it was proven that no point is better"
 NO_OPTIMUM = (SolverStatus.INFEASIBLE, SolverStatus.UNBOUNDED, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
 
@@ -144,6 +146,8 @@ def _solve_once(
     result = back_end.solve(linear.arrays, options, start)
     if result.values is not None and result.status not in NO_OPTIMUM:
         solution = _checked_point(arrays, linear.arrays, result, options)
+        if solution.status is SolveStatus.FEASIBLE and arrays.features.quadratic and not linear.arrays.integer.any():
+            solution = _prove_convex(arrays, linear.arrays, solution, options, back_end)
     elif result.status in NO_OPTIMUM:
         solution = _without_optimum(linear.arrays, result, options, back_end)
     else:
@@ -158,6 +162,29 @@ def _solve_once(
         ray=_cut(solution.ray, columns),
         farkas=_cut(solution.farkas, rows),
     )
+
+
+def _prove_convex(
+    arrays: Arrays, linear: Arrays, solution: ArraySolution, options: SolverOptions, back_end: Solver
+) -> ArraySolution:
+    """Return the optimum in a box around a solution, if it is strictly inside the box.
+
+    Back ends solve only convex quadratic models, so an optimum inside the box is the optimum of the model. The bound is
+    infinite if a variable has no bound and its reduced cost is not exactly zero.
+    """
+    assert solution.values is not None
+    center, count = solution.values, len(solution.values)
+    side = BOX * (1.0 + np.abs(center))
+    low, high = linear.low.copy(), linear.high.copy()
+    low[:count], high[:count] = np.maximum(low[:count], center - side), np.minimum(high[:count], center + side)
+    boxed = replace(linear, low=low, high=high)
+    result = back_end.solve(boxed, options)
+    if result.values is None or result.status in NO_OPTIMUM:
+        return solution
+    again = _checked_point(arrays, boxed, result, options)
+    if again.values is None or again.status is not SolveStatus.OPTIMAL:
+        return solution
+    return again if (np.abs(again.values - center) < side / 2).all() else solution
 
 
 def _cut(vector: Vector | None, size: int) -> Vector | None:
