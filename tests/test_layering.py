@@ -15,7 +15,7 @@ ALLOWED = {
     "programs": {"_base", "sandbox.isolation"},
     "llm": {"_base", "programs", "sandbox"},  # a command that answers prompts has its own processes
     "ledger": {"_base", "llm"},
-    "report.pages": {"_base", "programs"},
+    "report.pages": {"_base", "programs", "modelling"},  # tables of values of models
     "modelling": {"_base", "sandbox", "sandbox.isolation"},  # captured programs and solvers of users run in it
     "harness": {"_base", "sandbox.isolation", "programs"},
     "domains": {"_base", "harness"},

@@ -9,7 +9,7 @@ from datetime import date
 from oragent.formulate.aims import staged_objectives
 from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.data.value_tables import NOISE, DecisionFamily, DecisionKind, group_families
+from oragent.report.pages.value_tables import NOISE, DecisionFamily, DecisionKind, group_families
 
 # Maximum numbers of kinds of the objective, tables of limits, and rows of such a table.
 MAX_KINDS, MAX_TABLES, MAX_ROWS = 12, 6, 60

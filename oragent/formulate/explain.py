@@ -14,8 +14,8 @@ from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import KINDS, plain_key
 from oragent.modelling.data.flat_model import Milp, Variable
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.data.time_scales import read_time_scale
-from oragent.modelling.data.value_tables import PULP, DecisionFamily, DecisionKind, group_families
+from oragent.report.pages.time_scales import read_time_scale
+from oragent.report.pages.value_tables import PULP, DecisionFamily, DecisionKind, group_families
 
 MAX_LABELS, MAX_LABEL_LENGTH = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")

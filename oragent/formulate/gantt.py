@@ -10,8 +10,8 @@ from markupsafe import Markup
 from oragent._base.text_format import escape_text
 from oragent.formulate.charts import COLOURS, WIDTH
 from oragent.modelling.data.intervals import PlanInterval
-from oragent.modelling.data.time_scales import TimeScale
-from oragent.modelling.data.value_tables import DecisionFamily, DecisionKind
+from oragent.report.pages.time_scales import TimeScale
+from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 
 # Maximum number of bars of a chart.
 MAX_BARS = 400

@@ -31,9 +31,9 @@ from oragent.modelling.data.flat_model import (
     scale_row,
 )
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.data.value_tables import NOISE
 from oragent.modelling.solving.flat_solving import breaches, ray
 from oragent.modelling.solving.infeasibility import find_conflict, part_names
+from oragent.report.pages.value_tables import NOISE
 
 # Minimum improvement of an objective, relative to max(1, |objective|).
 BETTER = 1e-6

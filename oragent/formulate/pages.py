@@ -29,9 +29,9 @@ from oragent.modelling.convert.mathematics import to_mathml
 from oragent.modelling.data.display import figure, signed
 from oragent.modelling.data.flat_model import Milp, Relation, Row
 from oragent.modelling.data.solution import Solution, ValueRange
-from oragent.modelling.data.value_tables import DecisionFamily, layout_families
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
+from oragent.report.pages.value_tables import DecisionFamily, layout_families
 
 # Maximum numbers of rows of the model, and of lines of a comparison.
 MAX_ROWS, MAX_CHANGED = 400, 200

@@ -10,7 +10,7 @@ from typing import Any
 from oragent._base.files import file_stem, replace_file
 from oragent.formulate.breakdown import find_periods
 from oragent.formulate.data import iterate_texts
-from oragent.modelling.data.value_tables import DecisionFamily
+from oragent.report.pages.value_tables import DecisionFamily
 
 # Maximum length of a spreadsheet's sheet name.
 MAX_SHEET_NAME = 31

@@ -24,9 +24,9 @@ from oragent.modelling.data.display import figure, signed
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.data.value_tables import layout_families, print_tables
 from oragent.modelling.operations.explanation import explain_unbounded
 from oragent.report.pages.text import fitted_lines, format_money
+from oragent.report.pages.value_tables import layout_families, print_tables
 
 VERDICT_STYLES = {
     Verdict.CHECKED: "bold green",

@@ -8,8 +8,8 @@ from oragent.ledger.study import FinishedCase
 from oragent.modelling.data.display import amount, rounded
 from oragent.modelling.data.flat_model import Variable
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.data.value_tables import Block, fold_family, group_families, layout_families
 from oragent.report.pages.html import make_environment, replace_page
+from oragent.report.pages.value_tables import Block, fold_family, group_families, layout_families
 from oragent.workspace.citations import check_citations, find_citations
 from oragent.workspace.folder import WorkspaceFolder, finished_verbs, list_requests
 from oragent.workspace.reading import finite_number

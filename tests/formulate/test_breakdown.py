@@ -8,8 +8,8 @@ from oragent.formulate.breakdown import chart_families, split_objective, tabulat
 from oragent.formulate.charts import draw_chart
 from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.data.value_tables import DecisionFamily, group_families
 from oragent.modelling.solving.flat_solving import solve
+from oragent.report.pages.value_tables import DecisionFamily, group_families
 from oragent_benchmarks.formulate.hard_set import hard_set
 
 

@@ -22,9 +22,9 @@ from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.data.value_tables import PULP
 from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.flat_solving import solve
+from oragent.report.pages.value_tables import PULP
 from tests.formulate import pharmacy, transport
 
 RECORDED = Path(__file__).parent / "recorded" / "pharmacy"

@@ -23,8 +23,8 @@ from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.modelling.data.time_scales import read_time_scale
-from oragent.modelling.data.value_tables import DecisionFamily, DecisionKind
+from oragent.report.pages.time_scales import read_time_scale
+from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 
 # Minutes of 11 operations in 3 rooms of a theatre, of which one each can begin at once.
 OPERATIONS = {

@@ -15,9 +15,9 @@ from oragent.formulate.printing import headline, print_outcome
 from oragent.formulate.problem import name_problem
 from oragent.llm.keys import KEY
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.value_tables import DecisionFamily, DecisionKind
 from oragent.modelling.files import flat_json
 from oragent.modelling.solving.flat_solving import solve
+from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 from tests.formulate import pharmacy
 from tests.llm.chat_server import ChatServer, ok
 

@@ -23,7 +23,8 @@ from oragent.modelling.operations.slices import Slice, find_one, find_slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference, solved
 from oragent.modelling.operations.syntax import parse_line
 from oragent.modelling.solving.array_solving import clean_duals
-from oragent.modelling.solving.highs import SolverClaim, run_highs
+from oragent.modelling.solving.back_ends import SolverOptions, SolverStatus
+from oragent.modelling.solving.highs import run_highs
 from oragent.modelling.solving.optimal_face import OptimalFace, is_same
 
 # Maximum number of members in one result.
@@ -165,8 +166,8 @@ def _require_face(study: ModelStudy, scenario: ModelScenario) -> OptimalFace:
     face = optimal_face(scenario)
     if face is None and scenario.model.integer.any():
         fixed = scenario.known.arrays.with_integers_at(point)
-        again = run_highs(fixed, study.limits.seconds)
-        if again.values is not None and again.claim is SolverClaim.OPTIMAL:
+        again = run_highs(fixed, SolverOptions(study.limits.seconds))
+        if again.values is not None and again.status is SolverStatus.OPTIMAL:
             face = OptimalFace(fixed, again.values, again.row_duals)
     if face is None or face.duals is None:
         raise ModellingError("no ranges: the linear model has no proven optimum within the limit; allow a longer solve")

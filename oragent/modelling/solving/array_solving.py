@@ -23,7 +23,7 @@ from oragent.modelling.solving.back_ends.protocol import (
     SolverStatus,
 )
 from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver, installed_solvers, solvers_able
-from oragent.modelling.solving.highs import SolverClaim, run_highs
+from oragent.modelling.solving.highs import run_highs
 from oragent.modelling.solving.linearise import Linearised, linearise
 
 # Relative gap up to which a point counts as optimal. The denominator is max(1, |objective|).
@@ -197,7 +197,7 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     values, remainder = first, None
     if linear.integer.any() and not linear.features:
         remainder = linear.with_integers_at(first)
-        again = remainder.low if linear.integer.all() else run_highs(remainder, options.seconds).values
+        again = remainder.low if linear.integer.all() else run_highs(remainder, SolverOptions(options.seconds)).values
         values = polish(linear, first, again)[:count]
     elif linear.integer.any():
         values = _rounded_if_feasible(arrays, first[:count])
@@ -406,7 +406,7 @@ def ray_of(arrays: Arrays) -> Vector | None:
         row_high=np.where(np.isfinite(arrays.row_high), 0.0, np.inf),
     )
     solved = run_highs(cone)
-    if solved.claim is not SolverClaim.OPTIMAL or solved.values is None:
+    if solved.status is not SolverStatus.OPTIMAL or solved.values is None:
         return None
     direction = np.where(np.abs(solved.values) < 1e-9, 0.0, solved.values)
     gain = -arrays.sense.sign * float(arrays.cost @ direction)

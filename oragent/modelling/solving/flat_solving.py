@@ -21,8 +21,8 @@ from oragent.modelling.solving.array_solving import NOT_PROVEN, ArraySolution, c
 from oragent.modelling.solving.array_solving import PROVEN as PROVEN
 from oragent.modelling.solving.array_solving import dual_bound as dual_bound
 from oragent.modelling.solving.array_solving import ray_of as ray_of
-from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions
-from oragent.modelling.solving.highs import SOLVER, HighsRun, SolverClaim, run_highs
+from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverResult, SolverStatus
+from oragent.modelling.solving.highs import SOLVER, run_highs
 
 BASIC = highspy.HighsBasisStatus.kBasic
 # Model that warm interpreters solve in advance.
@@ -105,11 +105,11 @@ def _with_sensitivity(milp: Milp, arrays: Arrays, solution: Solution, solved: Ar
     )
 
 
-def _run_of_engine(arrays: Arrays, solved: ArraySolution) -> HighsRun | None:
+def _run_of_engine(arrays: Arrays, solved: ArraySolution) -> SolverResult | None:
     """Return HiGHS's result for a linear model, or None if another solver solved it."""
     if not isinstance(solved.engine, highspy.Highs) or solved.status is not SolveStatus.OPTIMAL:
         return None
-    return HighsRun(SolverClaim.OPTIMAL, solved.values, -arrays.sense.sign * np.inf, solved.row_duals, solved.engine)
+    return SolverResult(SolverStatus.OPTIMAL, SOLVER, solved.values, row_duals=solved.row_duals, engine=solved.engine)
 
 
 def add_duals(milp: Milp, solution: Solution) -> Solution:
@@ -178,13 +178,14 @@ def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
     return compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
 
 
-def compute_sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
+def compute_sensitivity(milp: Milp, arrays: Arrays, solved: SolverResult, source: Source) -> Sensitivity | None:
     """Compute duals, reduced costs and ranges at the optimum of a linear programme, or None without an optimal basis.
 
     The linear programme is the model, its relaxation, or the model with fixed integers. The model gives the names.
     """
-    if solved.claim is not SolverClaim.OPTIMAL or solved.values is None or solved.row_duals is None:
+    if solved.status is not SolverStatus.OPTIMAL or solved.values is None or solved.row_duals is None:
         return None
+    assert isinstance(solved.engine, highspy.Highs)
     status, ranging = solved.engine.getRanging()
     if status == highspy.HighsStatus.kError:
         return None

@@ -1,8 +1,8 @@
 """One call of HiGHS, with one thread by default (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5)."""
 
 import os
-from dataclasses import dataclass, replace
-from enum import Enum, auto
+import time
+from dataclasses import replace
 from typing import Any
 
 import highspy
@@ -11,6 +11,7 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse, Vector
 from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.solving.back_ends.protocol import Limit, SolverOptions, SolverResult, SolverStatus
 
 # Option of HiGHS that is on by default.
 JUMP = "mip_heuristic_run_feasibility_jump"
@@ -90,83 +91,52 @@ def _make_engine() -> Any:
 SOLVER = f"HiGHS {VERSION}"
 
 
-class SolverClaim(Enum):
-    """Outcome that the solver claims; ``solve`` checks it."""
-
-    OPTIMAL = auto()
-    # Infeasible or unbounded. Another solve decides which.
-    NO_OPTIMUM = auto()
-    # Stopped by a limit or by an error of the solver.
-    STOPPED = auto()
-
-
-CLAIMS = {
-    _STATUS.kOptimal: SolverClaim.OPTIMAL,
-    _STATUS.kInfeasible: SolverClaim.NO_OPTIMUM,
-    _STATUS.kUnbounded: SolverClaim.NO_OPTIMUM,
-    _STATUS.kUnboundedOrInfeasible: SolverClaim.NO_OPTIMUM,
+STATUSES = {
+    _STATUS.kOptimal: SolverStatus.OPTIMAL,
+    _STATUS.kInfeasible: SolverStatus.INFEASIBLE,
+    _STATUS.kUnbounded: SolverStatus.UNBOUNDED,
+    _STATUS.kUnboundedOrInfeasible: SolverStatus.INFEASIBLE_OR_UNBOUNDED,
 }
+LIMITS = {
+    _STATUS.kTimeLimit: Limit.TIME,
+    _STATUS.kIterationLimit: Limit.ITERATIONS,
+    _STATUS.kSolutionLimit: Limit.NODES,
+    _STATUS.kMemoryLimit: Limit.MEMORY,
+}
+NO_LIMITS = SolverOptions()
 
 
-@dataclass(frozen=True)
-class HighsRun:
-    """Result of a call of HiGHS."""
-
-    claim: SolverClaim
-    # ``(n,)`` values of a point that HiGHS considers feasible, or None.
-    values: Vector | None
-    # Bound on the objective; infinite if unknown.
-    bound: float
-    # ``(m,)`` derivatives of the objective by the right-hand sides. None for integer models.
-    row_duals: Vector | None
-    # Solver with the basis, from which ranges can be computed.
-    engine: Any
-
-
-def run_highs(
-    arrays: Arrays,
-    limit_s: float | None = None,
-    gap: float = 0.0,
-    nodes: int | None = None,
-    *,
-    threads: int = 1,
-    iterations: int | None = None,
-    seed: int = 0,
-    start: Vector | None = None,
-) -> HighsRun:
+def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector | None = None) -> SolverResult:
     """Solve a model once.
 
     Args:
         arrays: The model; supported features are a convex quadratic objective and semi-continuous variables.
-        limit_s: Wall seconds.
-        gap: Relative gap at which the search stops.
-        nodes: Limit on branch-and-bound nodes.
-        threads: Number of threads.
-        iterations: Limit on iterations of linear programmes.
-        seed: Seed of the solver's random numbers.
+        options: Limits.
         start: ``(k,)`` start values of the first columns.
 
     Raises:
         ModellingError: The model has a feature that HiGHS does not support.
     """
+    started = time.perf_counter()
     if arrays.features.parts or arrays.features.soft_rows or any(goal.weight for goal in arrays.features.goals):
         raise ModellingError("HiGHS needs linear rows and one objective: write the model with linear rows first")
     solver = quiet_engine()
     is_small = not needs_feasibility_jump(len(arrays.cost))
-    _set_threads(solver, threads)
-    if iterations is not None:
+    _set_threads(solver, options.threads)
+    if options.iterations is not None:
         for name in ITERATION_OPTIONS:
-            solver.setOptionValue(name, iterations)
-    solver.setOptionValue("random_seed", seed)
+            solver.setOptionValue(name, options.iterations)
+    solver.setOptionValue("random_seed", options.seed)
     solver.setOptionValue(JUMP, not is_small)
-    if limit_s is not None:
-        solver.setOptionValue("time_limit", max(limit_s, 0.0))
+    if options.seconds is not None:
+        solver.setOptionValue("time_limit", options.seconds)
+    nodes = options.nodes
     if nodes is not None or is_small:
         solver.setOptionValue("mip_max_nodes", min(nodes or RESTART_NODES, RESTART_NODES) if is_small else nodes)
-    solver.setOptionValue("mip_rel_gap", gap)
+    solver.setOptionValue("mip_rel_gap", options.gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
     if solver.passModel(as_highs_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
-        return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
+        return SolverResult(SolverStatus.STOPPED, SOLVER, limit=Limit.OTHER, engine=solver)
     if start is not None:
         solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
     solver.run()
@@ -179,18 +149,51 @@ def run_highs(
         # With presolve, HiGHS can report "optimal" for a point that violates the model.
         solver.setOptionValue("presolve", "off")
         solver.run()
-    if start is not None and _contradicts_bound(solver, arrays, gap):
+    if start is not None and _contradicts_bound(solver, arrays, options.gap):
         # HiGHS 1.16 may return a start point with semi-continuous variables as the optimum.
         solver.clearSolver()
         solver.run()
-    claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
-    info, solution = solver.getInfo(), solver.getSolution()
-    has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not SolverClaim.NO_OPTIMUM
-    values = np.array(solution.col_value) if has_point else None
+    return _read_result(arrays, solver, time.perf_counter() - started)
+
+
+def _read_result(arrays: Arrays, solver: Any, seconds: float) -> SolverResult:
+    info, solution, model_status = solver.getInfo(), solver.getSolution(), solver.getModelStatus()
+    status = STATUSES.get(model_status, SolverStatus.STOPPED)
     is_linear = not arrays.integer.any() and not arrays.features.semi_continuous
-    duals = np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and is_linear else None
-    bound = -arrays.sense.sign * np.inf if is_linear else info.mip_dual_bound
-    return HighsRun(claim, values, bound, duals, solver)
+    has_point = solution.value_valid and info.primal_solution_status == _POINT
+    has_point = has_point and status in (SolverStatus.OPTIMAL, SolverStatus.STOPPED)
+    has_duals = solution.dual_valid and is_linear
+    bound = None if is_linear or not np.isfinite(info.mip_dual_bound) else info.mip_dual_bound
+    farkas = ray = None
+    if status is SolverStatus.UNBOUNDED:
+        ray = _certificate(solver.getPrimalRay, len(arrays.cost))
+    elif status is SolverStatus.INFEASIBLE and is_linear and not arrays.features:
+        farkas = _certificate(solver.getDualRay, len(arrays.row_low))
+    return SolverResult(
+        status,
+        SOLVER,
+        np.array(solution.col_value) if has_point else None,
+        bound,
+        np.array(solution.row_dual)[: len(arrays.row_low)] if has_duals else None,
+        np.array(solution.col_dual)[: len(arrays.cost)] if has_duals else None,
+        ray,
+        farkas,
+        LIMITS.get(model_status, Limit.OTHER if status is SolverStatus.STOPPED else None),
+        {
+            "nodes": float(max(info.mip_node_count, 0)),
+            "iterations": float(max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)),
+        },
+        seconds,
+        solver,
+    )
+
+
+def _certificate(get: Any, size: int) -> Vector | None:
+    """Return a ray of the engine without the idle row, or None."""
+    _, exists, *values = get()
+    if not exists or not values:
+        return None
+    return np.array(values[0], dtype=float)[:size]
 
 
 def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
@@ -235,11 +238,8 @@ def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | 
     engine.run()
     if engine.getModelStatus() != _STATUS.kInfeasible:
         return None
-    _, exists, *values = engine.getDualRay()
-    if not exists or not values:
-        return None
-    multipliers = np.array(values[0], dtype=float)[: len(arrays.row_low)]
-    return multipliers if multipliers.any() else None
+    multipliers = _certificate(engine.getDualRay, len(arrays.row_low))
+    return multipliers if multipliers is not None and multipliers.any() else None
 
 
 def has_basis(engine: object) -> bool:

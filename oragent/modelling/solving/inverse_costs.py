@@ -10,7 +10,7 @@ from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, ray_of
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverStatus
 from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver
-from oragent.modelling.solving.highs import SolverClaim, run_highs
+from oragent.modelling.solving.highs import run_highs
 
 # Maximum number of cuts for an integer model.
 ROUNDS = 200
@@ -68,7 +68,7 @@ def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, r
     high = np.concatenate([free[1], np.full(2 * count, np.inf)])
     cost, integer = np.where(np.arange(width) < free_count, 0.0, 1.0), np.zeros(width, dtype=bool)
     solved = run_highs(Arrays(Sense.MINIMIZE, cost, 0.0, low, high, integer, matrix, row_low, row_high))
-    if solved.values is None or solved.claim is not SolverClaim.OPTIMAL:
+    if solved.values is None or solved.status is not SolverStatus.OPTIMAL:
         return None
     return solved.values[free_count : free_count + count] - solved.values[free_count + count :]
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 
 from oragent.modelling.data.display import figure, plain
 from oragent.modelling.data.flat_model import Variable
-from oragent.modelling.data.time_scales import TimeScale
+from oragent.report.pages.time_scales import TimeScale
 
 # Maximum number of yes/no decisions with the value no that are shown.
 MAX_NO = 60
