@@ -10,10 +10,14 @@ from oragent._base.errors import ModellingError
 from oragent._base.terminal import Terminal
 from oragent.modelling.command import SolveFileRequest, solve_file
 from oragent.modelling.data.arrays import Arrays, Vector
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.operations.command import run_lines
+from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.back_ends import SolverOptions, registry
 from oragent.modelling.solving.back_ends.highs import HighsSolver
 from oragent.modelling.solving.back_ends.protocol import SolverResult, SolverStatus
@@ -41,6 +45,46 @@ class RecordingSolver(HighsSolver):
         if self.says_infeasible:
             return replace(result, status=SolverStatus.INFEASIBLE, values=None, bound=None, row_duals=None)
         return result
+
+
+@pytest.mark.parametrize(
+    ("step_s", "given", "status", "values"),
+    [
+        (0.0, [9.0, 9.0, 9.0], SolveStatus.OPTIMAL, [4.0, 6.0, 2.0]),
+        (3.0, [9.0, 6.0, 3.0], SolveStatus.OPTIMAL, [4.0, 6.0, 2.0]),
+        # The last aim has no time, and the plan keeps the best values of the first two.
+        (5.0, [9.0, 4.0], SolveStatus.FEASIBLE, [4.0, 6.0, None]),
+    ],
+)
+def test_several_objectives_share_one_time_limit(
+    monkeypatch: pytest.MonkeyPatch, step_s: float, given: list[float], status: SolveStatus, values: list[float | None]
+) -> None:
+    now = [100.0]
+
+    @dataclass
+    class SlowSolver(RecordingSolver):
+        def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+            now[0] += step_s
+            return super().solve(arrays, options, start)
+
+    monkeypatch.setattr(array_solving.time, "perf_counter", lambda: now[0])
+    columns = tuple(Variable(name, 0, 4 if name == "x" else 10) for name in ("x", "y", "z"))
+    rows = (
+        Row("room", {"x": 1, "y": 1}, Relation.AT_MOST, 10),
+        Row("rest", {"z": 1, "x": 0.5}, Relation.AT_MOST, 4),
+    )
+    goals = (
+        FurtherObjective("x first", {"x": 1.0}, Sense.MAXIMIZE, priority=2),
+        FurtherObjective("y then", {"y": 1.0}, Sense.MAXIMIZE, priority=1),
+    )
+    milp = Milp(columns, rows, Objective({"z": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(goals=goals))
+    solver = SlowSolver()
+    solution = array_solving.solve_arrays(Arrays.from_milp(milp), SolverOptions(seconds=9.0), solver)
+    assert [options.seconds for options in solver.calls] == given
+    assert solution.status is status
+    assert solution.values is not None
+    for value, expected in zip(solution.values.tolist(), values, strict=True):
+        assert expected is None or value == pytest.approx(expected)
 
 
 @pytest.fixture(name="spy")

@@ -294,8 +294,10 @@ def _solve_goals(
 ) -> ArraySolution:
     """Optimise the objectives of each priority in turn. Earlier ones are fixed at their optima.
 
-    The gap is the largest one of all stages, each relative to its own objective.
+    The gap is the largest one of all stages, each relative to its own objective. All stages share the time limit; the
+    point of an earlier stage is returned if a later one has no time.
     """
+    begin = time.perf_counter()
     goals, current = arrays.features.goals, linear.arrays
     stages = sorted({0, *(goal.priority for goal in goals if goal.weight)}, reverse=True)
     if arrays.features.quadratic and stages[-1] != 0:
@@ -304,8 +306,18 @@ def _solve_goals(
         )
     solution, all_proven, gaps = ArraySolution(SolveStatus.UNKNOWN), True, [0.0]
     for stage in stages:
-        staged = _stage_arrays(current, linear.arrays, stage)
-        solution = _solve_once(staged, Linearised(staged), options, back_end, start)
+        staged, limits = _stage_arrays(current, linear.arrays, stage), options
+        if options.seconds is not None:
+            limits = replace(options, seconds=max(0.0, options.seconds - (time.perf_counter() - begin)))
+        if limits.seconds == 0 and solution.values is not None:
+            latest = ArraySolution(SolveStatus.UNKNOWN, limit=Limit.TIME)
+        else:
+            latest = _solve_once(staged, Linearised(staged), limits, back_end, start)
+        if latest.status is SolveStatus.UNKNOWN and latest.limit is not None and solution.values is not None:
+            all_proven, solution = False, replace(solution, limit=latest.limit)
+            gaps.append(np.inf)
+            break
+        solution = latest
         if solution.values is None or solution.objective is None:
             return replace(solution, bound=None, gap=None)
         all_proven = all_proven and solution.status is SolveStatus.OPTIMAL
