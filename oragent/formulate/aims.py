@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent.modelling.data.features import FurtherObjective, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import Solution
 
@@ -37,6 +37,11 @@ class StagedObjective:
 
         linear = math.fsum(size * value(name) for name, size in self.terms.items())
         return self.constant + linear + math.fsum(term.at(value) for term in self.quadratic)
+
+    def hold(self, name: str, value: float, tolerance: float) -> Row:
+        """Return the row that keeps a linear objective from being worse than a value by more than the tolerance."""
+        relation = Relation.AT_MOST if self.sense.sign > 0 else Relation.AT_LEAST
+        return Row(name, self.terms, relation, value - self.constant + self.sense.sign * tolerance)
 
     @property
     def is_empty(self) -> bool:

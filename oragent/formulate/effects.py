@@ -195,11 +195,10 @@ def _optimum_rows(milp: Milp, solution: Solution) -> list[Row]:
     taken = {row.name for row in milp.rows}
     rows = []
     for objective in staged_objectives(milp):
-        value, sign = objective.at(solution.values), objective.sense.sign
-        limit = value - objective.constant + sign * SAME * max(1.0, abs(value))
+        value = objective.at(solution.values)
         name = next(name for name in (f"optimum {number}" for number in range(len(taken) + 1)) if name not in taken)
         taken.add(name)
-        rows.append(Row(name, objective.terms, Relation.AT_MOST if sign > 0 else Relation.AT_LEAST, limit))
+        rows.append(objective.hold(name, value, SAME * max(1.0, abs(value))))
     return rows
 
 

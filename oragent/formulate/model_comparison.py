@@ -6,6 +6,7 @@ checks, by any such point if the program is infeasible, and by a row that bounds
 """
 
 import itertools
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -387,7 +388,7 @@ def _compare_answers(
         return ModelComparison(Ruling.UNDECIDED)
     if answer.status is SolveStatus.FEASIBLE:
         if solution.status.has_point:
-            return _against_incumbent(milp, solution, checks, answer, entries)
+            return _against_incumbent(milp, solution, checks, answer, entries, limit_s)
         return ModelComparison(Ruling.UNDECIDED)
     if solution.status is SolveStatus.UNBOUNDED:
         return replace(_against_unbounded(milp, checks, answer), proven=True)
@@ -447,7 +448,7 @@ def _compare_objectives(
 
 
 def _against_incumbent(
-    milp: Milp, solution: Solution, checks: Milp, answer: Solution, entries: Sequence[CheckRow]
+    milp: Milp, solution: Solution, checks: Milp, answer: Solution, entries: Sequence[CheckRow], limit_s: float
 ) -> ModelComparison:
     """Compare the program's point with the bound of a model of checks whose optimum is not proven."""
     point = {name: value for name, value in solution.values.items() if name in answer.values}
@@ -456,11 +457,43 @@ def _against_incumbent(
     if gap.gain > gap.tolerance + gap.slack and solution.status is SolveStatus.OPTIMAL:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
-    if answer.bound is None or checks.features.goals:
+    if checks.features.goals:
+        return ModelComparison(Ruling.UNDECIDED, within=_possible_gain(checks, point, limit_s))
+    if answer.bound is None:
         return ModelComparison(Ruling.UNDECIDED)
     value = staged_objectives(checks)[-1].at(point)
     better = max(0.0, checks.sense.sign * (value - answer.bound))
     return ModelComparison(Ruling.UNDECIDED, within=better / max(1.0, abs(value)))
+
+
+def _possible_gain(checks: Milp, point: Mapping[str, float], limit_s: float) -> float | None:
+    """Return the relative amount by which a point of the checks can be better in the first aim that differs.
+
+    Each aim is bounded with more important ones held at the program's values. The result is the largest amount of all
+    aims; None if an aim has no bound.
+    """
+    deadline, rows, largest = time.monotonic() + limit_s, list(checks.rows), 0.0
+    objectives = staged_objectives(checks)
+    for position, objective in enumerate(objectives):
+        seconds = (deadline - time.monotonic()) / (len(objectives) - position)
+        if seconds <= 0:
+            return None
+        stage = replace(
+            checks,
+            rows=tuple(rows),
+            objective=Objective(objective.terms, objective.constant),
+            sense=objective.sense,
+            features=replace(checks.features, goals=(), quadratic=objective.quadratic),
+        )
+        bound, value = solve_model(stage, seconds).bound, objective.at(point)
+        if bound is None:
+            return None
+        gain = objective.sense.sign * (value - bound)
+        largest = max(largest, gain / max(1.0, abs(value)))
+        if position < len(objectives) - 1:
+            tolerance = BETTER * max(1.0, abs(value))
+            rows.append(objective.hold(f"aim {position + 1} of the program", value, tolerance))
+    return largest
 
 
 def _against_optimum(

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from oragent.formulate import model_comparison
 from oragent.formulate.model_comparison import CheckRow, Ruling, find_counterexample
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.solution import TOLERANCES, SolveStatus
 from oragent.modelling.solving.flat_solving import solve
@@ -50,6 +52,45 @@ def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_i
 
 def toy(*rows: Row, sense: Sense = Sense.MAXIMIZE) -> Milp:
     return Milp((Variable("x", 0), Variable("y", 0)), rows, Objective({"x": 1.0, "y": 1.0}), sense)
+
+
+TWO_AIMS = [
+    CheckRow("few", {"x": 1.0, "y": 1.0}, "<=", 12.0, ""),
+    CheckRow("people", {"x": 1.0}, "maximize", 0.0, ""),
+    CheckRow("cost", {"x": 2.0, "y": 1.0}, "minimize", -4.0, ""),
+    CheckRow("least", {"y": 1.0}, ">=", 2.0, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("point", "within"),
+    [
+        ({"x": 10.0, "y": 2.0}, 0.0),
+        # One person less costs less, but the first aim differs by a ninth.
+        ({"x": 9.0, "y": 2.0}, 1 / 9),
+        # The cost is 27 in place of 26 with as many people.
+        ({"x": 10.0, "y": 3.0}, 1 / 27),
+        ({"x": 8.0, "y": 4.0}, 0.25),
+    ],
+)
+def test_aims_of_a_checker_that_stops_on_time_are_compared_by_their_bounds(
+    monkeypatch: pytest.MonkeyPatch, point: dict[str, float], within: float
+) -> None:
+    """The bounds by hand: 10 people at most, and 2 x + y + 4 with the people of the program and the least y."""
+    goals = (FurtherObjective("people", {"x": 1.0}, Sense.MAXIMIZE, priority=1),)
+    rows = (Row("few", {"x": 1.0, "y": 1.0}, Relation.AT_MOST, 12.0), Row("least", {"y": 1.0}, Relation.AT_LEAST, 2.0))
+    variables = (Variable("x", 0), Variable("y", 0))
+    cost = Objective({"x": 2.0, "y": 1.0}, 4.0)
+    program = Milp(variables, rows, cost, Sense.MINIMIZE, features=ModelFeatures(goals=goals))
+    solved = replace(solve(program, duals=False), status=SolveStatus.FEASIBLE, values=point)
+
+    def stop_on_time(checks: Milp, *options: object) -> object:
+        return replace(solve(checks, duals=False), status=SolveStatus.FEASIBLE, bound=None)
+
+    monkeypatch.setattr(model_comparison, "_solve_checks", stop_on_time)
+    found = find_counterexample(program, solved, TWO_AIMS, {"x", "y"}, 20.0)
+    assert found.ruling is Ruling.UNDECIDED
+    assert found.within == pytest.approx(within, abs=1e-5)
 
 
 LIMIT = Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 8.0)
