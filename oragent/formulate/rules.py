@@ -6,7 +6,7 @@ over all plans of the other side is computed.
 
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -14,7 +14,18 @@ from typing import Any
 from oragent._base.errors import ModellingError
 from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, solve_model
 from oragent.formulate.model_comparison import RELATIONS, CheckRow, ChecksBuilder, checker_milp, overlap_choices
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, scale_row
+from oragent.modelling.data.features import QuadraticRow, QuadraticTerm
+from oragent.modelling.data.flat_model import (
+    INFINITY,
+    Milp,
+    Objective,
+    Relation,
+    Row,
+    Sense,
+    Variable,
+    VariableKind,
+    scale_row,
+)
 from oragent.modelling.data.solution import SolveStatus
 
 # Largest violation that counts as none, relative to max(1, |right-hand side|).
@@ -25,6 +36,8 @@ DIGITS = 9
 MAX_RULES = 400
 # Largest value of the column of a violation, so that the search has an end.
 MAX_VIOLATION = 1e7
+# Relation of a check that a value is a whole number.
+WHOLE = "integer"
 # Column that is maximised.
 VIOLATION = "violation of a rule"
 # Seconds of one rule at most.
@@ -88,10 +101,11 @@ def describe_rule(rule: RuleComparison) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Side:
-    """``terms <= rhs``; a plan violates it by ``terms - rhs``."""
+    """``terms + products <= rhs``; a plan violates it by the difference."""
 
     terms: Mapping[str, float]
     rhs: float
+    products: tuple[QuadraticTerm[str], ...] = ()
 
 
 def compare_rules(
@@ -138,12 +152,16 @@ def _check_rules(model: Milp, entries: Sequence[CheckRow], deadline: float) -> I
     bounds = {variable.name: variable for variable in model.variables}
     solved = 0
     for entry in entries:
+        if entry.relation == WHOLE:
+            yield _judge_whole(model, entry, deadline)
+            continue
         if entry.relation in (LARGEST, PIECES) or (
             entry.relation not in RELATIONS and entry.relation not in (ANY, NO_OVERLAP)
         ):
             continue
-        sides = list(_sides(entry.terms, RELATIONS[entry.relation], entry.rhs)) if entry.relation in RELATIONS else []
-        if entry.relation in RELATIONS and (
+        is_linear = entry.relation in RELATIONS and not any(entry.products.values())
+        sides = list(_sides(entry.terms, RELATIONS[entry.relation], entry.rhs)) if is_linear else []
+        if is_linear and (
             not any(entry.terms.values())
             or set(_forms(entry.terms, RELATIONS[entry.relation], entry.rhs)) & forms
             or all(_is_bound(side, bounds) for side in sides)
@@ -151,7 +169,7 @@ def _check_rules(model: Milp, entries: Sequence[CheckRow], deadline: float) -> I
             yield RuleComparison(entry.name, RuleOutcome.HOLDS, sentence=entry.sentence)
             continue
         solved += 1
-        if solved > MAX_RULES or any(entry.products.values()):
+        if solved > MAX_RULES:
             yield RuleComparison(entry.name, RuleOutcome.NOT_COMPARED, sentence=entry.sentence)
             continue
         alternatives = _alternatives(entry)
@@ -177,30 +195,116 @@ def _row_rules(
 ) -> Iterator[RuleComparison]:
     """Yield the rows of the model that the checks do not state, if all of their columns are known to the checks."""
     solved = 0
-    for row in milp.rows:
-        if not row.terms or set(_forms(row.terms, row.relation, row.rhs)) & set(stated):
+    every: list[Row | QuadraticRow[str]] = [*milp.rows, *milp.features.quadratic_rows]
+    for row in every:
+        products = row.quadratic if isinstance(row, QuadraticRow) else ()
+        meaning = row.meaning if isinstance(row, Row) else ""
+        if not products and (not row.terms or set(_forms(row.terms, row.relation, row.rhs)) & set(stated)):
             continue
-        if not {name for name, value in row.terms.items() if value} <= set(columns):
-            yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=row.meaning)
+        used = {name for name, value in row.terms.items() if value}
+        used |= {name for term in products for name in (term.first, term.second)}
+        if not used <= set(columns):
+            yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=meaning)
             continue
         solved += 1
         violations = [
             _largest_violation(checks, [side], deadline) if solved <= MAX_RULES else None
-            for side in _sides(row.terms, row.relation, row.rhs)
+            for side in _sides(row.terms, row.relation, row.rhs, products)
         ]
         if None in violations:
-            yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=row.meaning)
+            yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=meaning)
             continue
         worst = max(violation for violation in violations if violation is not None)
         if worst > TOLERANCE * max(1.0, abs(row.rhs)):
-            yield RuleComparison(row.name, RuleOutcome.ADDED, worst, row.meaning)
+            yield RuleComparison(row.name, RuleOutcome.ADDED, worst, meaning)
 
 
-def _sides(terms: Mapping[str, float], relation: Relation, rhs: float) -> Iterator[_Side]:
+def _judge_whole(model: Milp, entry: CheckRow, deadline: float) -> RuleComparison:
+    """Compare a rule that a value is a whole number, by the largest distance from one over the plans of the model."""
+    if any(entry.products.values()):
+        return RuleComparison(entry.name, RuleOutcome.NOT_COMPARED, sentence=entry.sentence)
+    columns = {variable.name: variable for variable in model.variables}
+    terms = {name: value for name, value in entry.terms.items() if value}
+    loose = {name for name in terms if name in columns and not columns[name].is_integer}
+    is_whole = all(float(value).is_integer() for value in (entry.rhs, *terms.values()))
+    if is_whole and (not loose or has_whole_vertices(model)):
+        return RuleComparison(entry.name, RuleOutcome.HOLDS, sentence=entry.sentence)
+    taken = set(columns)
+    whole = next(name for name in (f"whole part {number}" for number in range(len(taken) + 1)) if name not in taken)
+    wider = replace(model, variables=(*model.variables, Variable(whole, -INFINITY, INFINITY, VariableKind.INTEGER)))
+    # The distance to the whole number below, and to that above.
+    below = _Side({**terms, whole: -1.0}, entry.rhs)
+    above = _Side({**{name: -value for name, value in terms.items()}, whole: 1.0}, -1.0 - entry.rhs)
+    worst = _largest_violation(wider, [below, above], deadline)
+    return _judge_check(replace(entry, rhs=0.0), None if worst is None else max(worst, 0.0))
+
+
+def has_whole_vertices(model: Milp) -> bool:
+    """Return True if the continuous columns are whole at a vertex wherever the integer ones are fixed.
+
+    This is so for a linear model with whole figures whose rows have a totally unimodular matrix by the condition of
+    Heller and Tompkins (1956): entries 0, 1 and -1, at most two in each column, and a division of the rows in two parts
+    such that two entries of a column are in one part exactly if their signs differ. The same holds for its transpose.
+    """
+    loose = {variable.name for variable in model.variables if not variable.is_integer}
+    limits = (limit for variable in model.variables for limit in (variable.low, variable.high) if abs(limit) < INFINITY)
+    figures = [*limits, *(value for row in model.rows for value in (*row.terms.values(), row.rhs))]
+    if model.features or not all(float(value).is_integer() for value in figures):
+        return False
+    entries = [
+        (position, name, value)
+        for position, row in enumerate(model.rows)
+        for name, value in row.terms.items()
+        if value and name in loose
+    ]
+    if any(abs(value) != 1 for _, _, value in entries):
+        return False
+    by_column = [(name, position, value) for position, name, value in entries]
+    return _can_be_divided(entries) or _can_be_divided(by_column)
+
+
+def _can_be_divided(entries: Sequence[tuple[Hashable, Hashable, float]]) -> bool:
+    """Return True if the lines of a matrix can be divided as Heller and Tompkins ask.
+
+    Args:
+        entries: Line, crossing line and sign of each entry.
+    """
+    crosses: dict[Hashable, list[tuple[Hashable, float]]] = {}
+    for line, cross, value in entries:
+        crosses.setdefault(cross, []).append((line, value))
+    neighbours: dict[Hashable, list[tuple[Hashable, bool]]] = {line: [] for line, _, _ in entries}
+    for members in crosses.values():
+        if len(members) > 2:
+            return False
+        if len(members) == 2:
+            (first, one), (second, other) = members
+            neighbours[first].append((second, one != other))
+            neighbours[second].append((first, one != other))
+    parts: dict[Hashable, bool] = {}
+    for start in neighbours:
+        if start in parts:
+            continue
+        parts[start], waiting = True, [start]
+        while waiting:
+            line = waiting.pop()
+            for neighbour, is_same in neighbours[line]:
+                part = parts[line] == is_same
+                if neighbour not in parts:
+                    parts[neighbour] = part
+                    waiting.append(neighbour)
+                elif parts[neighbour] != part:
+                    return False
+    return True
+
+
+def _sides(
+    terms: Mapping[str, float], relation: Relation, rhs: float, products: tuple[QuadraticTerm[str], ...] = ()
+) -> Iterator[_Side]:
     if relation is not Relation.AT_LEAST:
-        yield _Side(terms, rhs)
+        yield _Side(terms, rhs, products)
     if relation is not Relation.AT_MOST:
-        yield _Side({name: -value for name, value in terms.items()}, -rhs)
+        opposite = tuple(replace(term, value=-term.value) for term in products)
+        yield _Side({name: -value for name, value in terms.items()}, -rhs, opposite)
 
 
 def _forms(terms: Mapping[str, float], relation: Relation | None, rhs: float) -> Iterator[tuple[object, ...]]:
@@ -222,7 +326,8 @@ def _is_bound(side: _Side, variables: Mapping[str, Variable]) -> bool:
 def _alternatives(entry: CheckRow) -> list[list[_Side]] | None:
     """Return for each way of violating a rule the sides that are violated together; None for another form."""
     if entry.relation in RELATIONS:
-        return [[side] for side in _sides(entry.terms, RELATIONS[entry.relation], entry.rhs)]
+        products = entry.expression.quadratic
+        return [[side] for side in _sides(entry.terms, RELATIONS[entry.relation], entry.rhs, products)]
     choices = [entry] if entry.relation == ANY else list(overlap_choices(entry))
     ways: list[list[_Side]] = []
     for choice in choices:
@@ -245,12 +350,15 @@ def _largest_violation(model: Milp, sides: Sequence[_Side], deadline: float) -> 
     if seconds <= 0:
         return None
     taken = {row.name for row in model.rows}
-    rows = []
+    rows, quadratic_rows = [], list(model.features.quadratic_rows)
     for number, side in enumerate(sides):
-        name = f"{VIOLATION} {number}"
+        name, terms = f"{VIOLATION} {number}", {**side.terms, VIOLATION: -1.0}
         while name in taken:
             name += "'"
-        rows.append(Row(name, {**side.terms, VIOLATION: -1.0}, Relation.AT_LEAST, side.rhs))
+        if side.products:
+            quadratic_rows.append(QuadraticRow(name, terms, side.products, Relation.AT_LEAST, side.rhs))
+        else:
+            rows.append(Row(name, terms, Relation.AT_LEAST, side.rhs))
     column = Variable(VIOLATION, -MAX_VIOLATION, MAX_VIOLATION)
     problem = replace(
         model,
@@ -258,6 +366,7 @@ def _largest_violation(model: Milp, sides: Sequence[_Side], deadline: float) -> 
         rows=(*model.rows, *rows),
         objective=Objective({VIOLATION: 1.0}),
         sense=Sense.MAXIMIZE,
+        features=replace(model.features, quadratic_rows=tuple(quadratic_rows)),
     )
     try:
         solution = solve_model(problem, seconds)
