@@ -1,6 +1,7 @@
 """``oragent`` and ``python -m oragent``."""
 
 import gc
+import os
 import signal
 import sys
 from importlib import import_module
@@ -35,6 +36,8 @@ def _import_commands() -> ModuleType:
         signal.signal(signal.SIGINT, note_press)
     # What is imported stays: looking for garbage in it takes a fifth of the time until a run begins.
     gc.disable()
+    # Looking for plugins of pydantic among all installed packages is slow.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     commands = import_module("oragent.cli.app")
     gc.freeze()
     gc.enable()

@@ -80,12 +80,11 @@ def solve(
     limits: "SolveLimits",
 ) -> None:
     """Solve an optimisation model or a schedule and explain its solution; exit code 3 if there is none."""
-    from oragent.modelling.command import SolveFileRequest, solve_file
-    from oragent.modelling.files.flat_json import solution_dict
-    from oragent.modelling.scheduling import ScheduleRequest, is_schedule, solve_schedule_file
-    from oragent.modelling.scheduling.files import plan_dict
+    from oragent.modelling.scheduling.files import is_schedule, plan_dict
 
     if is_schedule(model):
+        from oragent.modelling.scheduling import ScheduleRequest, solve_schedule_file
+
         if inverse is not None:
             raise ModellingError("--inverse needs a model with an objective over variables, not a schedule")
         # Without --solver, CP-SAT solves schedules.
@@ -95,6 +94,9 @@ def solve(
         plan = solve_schedule_file(schedule, console)
         publish_result(plan_dict(plan))
         raise typer.Exit(SOLVED if plan.status.has_point else UNSOLVED)
+    from oragent.modelling.command import SolveFileRequest, solve_file
+    from oragent.modelling.files.flat_json import solution_dict
+
     request = SolveFileRequest(model, explain, inverse, out, limits)
     solution = solve_file(request, console)
     publish_result(solution_dict(solution))

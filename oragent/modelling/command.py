@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -13,17 +15,10 @@ from rich.text import Text
 from oragent._base.terminal import print_line
 from oragent.modelling.data.display import number, plain, rounded, signed
 from oragent.modelling.data.flat_model import INFINITY, Milp
-from oragent.modelling.data.names import from_milp, read_corrections
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.modelling.files.model_files import check_ending, write_solution
 from oragent.modelling.opening import open_milp, print_note
-from oragent.modelling.operations.checking import inverse
-from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.outcomes import SolveLimits, compare_outcomes, solution_outcome
-from oragent.modelling.operations.printing import print_fields
-from oragent.modelling.operations.requests import InverseRequest
-from oragent.modelling.operations.result_tables import HEADER, HIDDEN
-from oragent.modelling.operations.state import ModelStudy
 from oragent.modelling.solving.back_ends import find_solver
 from oragent.modelling.solving.flat_solving import solve
 
@@ -61,29 +56,28 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     for name in filter(None, (limits.solver, limits.confirm)):
         find_solver(name).version()
     milp, options = open_milp(request.path, tell=print_note), limits.options()
-    change = None
-    if request.point is not None:
-        study = ModelStudy(from_milp(milp, read_corrections(request.path)), limits)
-        change = inverse(study, InverseRequest(file=str(request.point)))
+    change = None if request.point is None else _operations().find_inverse(milp, request.path, request.point, limits)
     solution = solve(milp, solver=limits.solver, options=options)
     if request.out is not None:
         write_solution(milp, solution, request.out, request.path)
     print_solution(milp, solution, console)
     if request.explain:
-        model = from_milp(milp, read_corrections(request.path))
-        # The solution of several objectives is not that of the first one alone.
-        outcome = None if milp.features.goals else solution_outcome(solution)
-        print_fields(explain(model, limits, outcome), console)
+        _operations().print_explanation(milp, request.path, solution, limits, console)
     elif solution.status is SolveStatus.INFEASIBLE:
         print_line(console, EXPLAIN_CONFLICT)
     if change is not None:
         console.print(Text(f"\nwhat would make {plain(str(request.point), 200)} optimal", style="bold cyan"))
-        print_fields(change, console, HEADER | HIDDEN)
+        _operations().print_inverse(change, console)
     if limits.confirm:
         second = solve(milp, solver=limits.confirm, options=options, duals=False)
         agreement = compare_outcomes(solution_outcome(solution), solution_outcome(second))
         print_line(console, f"confirmed: {agreement}")
     return solution
+
+
+def _operations() -> Any:
+    # Few solves need operations, which are slow to import.
+    return import_module("oragent.modelling.operations.solved_files")
 
 
 def print_solution(milp: Milp, solution: Solution, console: Console) -> None:

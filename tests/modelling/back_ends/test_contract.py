@@ -118,7 +118,7 @@ def test_optima_of_the_verified_problems_of_nl4opt(name: str) -> None:
 def test_a_registered_back_end_is_found_and_a_broken_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another package's class is a solver; one that cannot be imported is refused in one line."""
     entries = [EntryPoint("mine", "oragent.modelling.solving.back_ends.highs:HighsSolver", registry.GROUP)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
     registry._known_solvers.cache_clear()
     try:
         assert solve(infeasible(), solver="mine").status is SolveStatus.INFEASIBLE

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted
@@ -46,7 +45,9 @@ def find_solver(name: str = DEFAULT) -> Solver:
         command = import_module("oragent.modelling.solving.back_ends.command")
         solver: Solver = command.CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
         return solver
-    solvers = _known_solvers()
+    solvers = _own_solvers()
+    if name.lower() not in solvers:
+        solvers = _known_solvers()
     if name.lower() in solvers:
         return solvers[name.lower()]
     raise ModellingError(f"solver {quoted(name)} is unknown: expected {', '.join(solvers)} or {COMMAND_PREFIX}PROGRAM")
@@ -74,11 +75,18 @@ def solvers_able(needed: frozenset[Ability]) -> tuple[str, ...]:
 
 
 @cache
-def _known_solvers() -> Mapping[str, Solver]:
+def _own_solvers() -> Mapping[str, Solver]:
     solvers: dict[str, Solver] = {DEFAULT: HighsSolver()}
     solvers |= {kind.name: MathOptSolver(kind) for kind in MATHOPT_SOLVERS}
-    solvers["gurobi"] = GurobiSolver()
-    for entry in entry_points(group=GROUP):
+    return solvers | {"gurobi": GurobiSolver()}
+
+
+@cache
+def _known_solvers() -> Mapping[str, Solver]:
+    # Few solves need it, and it is slow to import.
+    metadata = import_module("importlib.metadata")
+    solvers = dict(_own_solvers())
+    for entry in metadata.entry_points(group=GROUP):
         try:
             solvers.setdefault(entry.name.lower(), entry.load()())
         # An error in another package must not stop oragent.
