@@ -211,7 +211,8 @@ def test_settings_are_read_back_as_they_were() -> None:
 
 
 def test_the_roles_of_formulations_are_those_that_models_are_asked_in() -> None:
-    from tests.sources import SOURCES
+    from tests.sources import BENCHMARK_SOURCES, SOURCES
 
-    texts = "".join(path.read_text() for path in SOURCES if "formulate" in path.parts and path.name != "options.py")
+    sources = (*SOURCES, *BENCHMARK_SOURCES)
+    texts = "".join(path.read_text() for path in sources if "formulate" in path.parts and path.name != "options.py")
     assert [role for role in ROLES if f'"{role}"' not in texts and f"'{role}'" not in texts] == []

@@ -8,22 +8,24 @@ import typer
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
 from oragent.cli.benchmarks import moved_error
+from oragent.cli.language_model import LanguageModel
 from oragent.cli.options import (
     ConfirmSolver,
-    ModelFile,
     ModelWords,
     SolverName,
     SolveThreads,
     Trust,
     console,
+    with_settings,
 )
-from oragent.llm.model_settings import RuntimeWords
 
 # Names of districts, whose models the benchmarks write.
 SCHOOLS = ("sfusd", "district:")
 
 
+@with_settings("language", LanguageModel)
 def converse(
+    language: LanguageModel,
     problem: Annotated[
         str,
         typer.Argument(
@@ -32,11 +34,9 @@ def converse(
         ),
     ] = "",
     settings: ModelWords = None,
-    config: ModelFile = None,
     agent: Annotated[
         str, typer.Option(help="rules (you write operations), T-P-P (a language model), or lines (a small one).")
     ] = "rules",
-    model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     web: Annotated[bool, typer.Option("--web", help="Open a local web page instead of the terminal.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")] = 0,
     time: Annotated[float, typer.Option(min=0.001, help="Cap on the seconds of one solve of a model.")] = 60.0,
@@ -44,7 +44,6 @@ def converse(
     solver: SolverName = "highs",
     confirm: ConfirmSolver = "",
     threads: SolveThreads = 1,
-    calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     trust: Trust = False,
     outputs: Annotated[Path, typer.Option(help="Folder for results.")] = Path("outputs/converse"),
 ) -> None:
@@ -63,7 +62,7 @@ def converse(
     if problem.startswith(SCHOOLS) and not folder.exists():
         bench = f"bench district {problem[:80]} --out schools.json, then oragent converse schools.json"
         raise moved_error(f"converse {problem[:80]}", bench)
-    runtime = RuntimeWords(tuple(settings or ()), {"model.name": model or None, "budget.model_calls": calls}, config)
+    runtime = language.name_settings(settings)
     if kind_of_folder(folder) is not FolderKind.CONVERSATION:
         runtime_settings, trust = runtime.read_runtime(MODEL_ROLES), True
         for name in filter(None, (solver, confirm)):

@@ -1,6 +1,7 @@
 """Console, arguments and options that several commands share."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -105,6 +106,17 @@ def with_options(
         return run
 
     return decorate
+
+
+def with_settings(argument: str, kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds the fields of a dataclass as options. The command receives them as one argument.
+
+    Args:
+        argument: Argument of the command that receives the value.
+        kind: Dataclass; the type of a field is the annotation of its option.
+    """
+    options = {field.name: (field.type, field.default) for field in fields(kind)}
+    return with_options(argument, options, lambda chosen: kind(**chosen))
 
 
 def _build_solve_limits(chosen: dict[str, Any]) -> object:
