@@ -30,8 +30,8 @@ def convert(
 ) -> None:
     """Write a model in another form: a file, or the source of a program for a modelling library."""
     from oragent.modelling.convert import SOURCES, convert_model, form_of, write_source
+    from oragent.modelling.files.model_files import is_schedule
     from oragent.modelling.opening import open_model
-    from oragent.modelling.scheduling import is_schedule
 
     if is_schedule(model) and _convert_schedule(model, to, out):
         return

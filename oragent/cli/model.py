@@ -80,10 +80,11 @@ def solve(
     limits: "SolveLimits",
 ) -> None:
     """Solve an optimisation model or a schedule and explain its solution; exit code 3 if there is none."""
-    from oragent.modelling.scheduling.files import is_schedule, plan_dict
+    from oragent.modelling.files.model_files import is_schedule
 
     if is_schedule(model):
         from oragent.modelling.scheduling import ScheduleRequest, solve_schedule_file
+        from oragent.modelling.scheduling.files import plan_dict
 
         if inverse is not None:
             raise ModellingError("--inverse needs a model with an objective over variables, not a schedule")

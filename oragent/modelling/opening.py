@@ -12,8 +12,7 @@ from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import to_milp
 from oragent.modelling.files.indexed_files import read_indexed
-from oragent.modelling.files.model_files import read
-from oragent.modelling.scheduling.files import is_schedule, read_schedule
+from oragent.modelling.files.model_files import is_schedule, read
 
 if TYPE_CHECKING:
     from oragent.modelling.capture.program import CapturedProgram
@@ -88,7 +87,8 @@ def _model_of_run(folder: Path) -> Path:
 def _schedule_rows(path: Path) -> IndexedModel:
     # Few models are schedules, and their rows come from capture.
     solving = import_module("oragent.modelling.scheduling.schedule_solving")
-    model: IndexedModel = solving.schedule_rows(read_schedule(path))
+    files = import_module("oragent.modelling.scheduling.files")
+    model: IndexedModel = solving.schedule_rows(files.read_schedule(path))
     return model
 
 

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 from oragent._base.errors import ModellingError
 from oragent.cli.app import app
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.files.model_files import is_schedule
 from oragent.modelling.opening import open_model
 from oragent.modelling.scheduling import (
     ScheduleRequest,
-    is_schedule,
     read_schedule,
     solve_schedule_file,
     write_schedule,

@@ -27,6 +27,8 @@ from oragent.sandbox.reading import read_in_child
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
 TEXT_READER = "oragent.modelling.files.text_forms:text_as_json"
+# Endings of job shops as text.
+JOB_SHOPS = (".jsp", ".jss", ".txt")
 ENDINGS = (".csv", ".json", ".sol")
 PACKED = (".gz", ".bz2")
 # LP files that Gurobi writes: with names of its own, and of an irreducible infeasible subset.
@@ -104,6 +106,16 @@ def read_bytes(path: Path, what: str) -> bytes:
         if b"\0" in content:
             raise ModellingError("binary; expected a text")
     return content
+
+
+def is_schedule(path: Path) -> bool:
+    """Return True for a job shop as text, and for JSON with intervals."""
+    if path.is_dir():
+        return False
+    ending = path.suffix.lower()
+    return ending in JOB_SHOPS or (
+        ending == ".json" and path.is_file() and b'"intervals"' in read_bytes(path, "a model")
+    )
 
 
 def _unpack(content: bytes, ending: str) -> bytes:

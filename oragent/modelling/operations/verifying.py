@@ -1,10 +1,11 @@
 """Operation ``verify``: compare a file of values, a program's output, or another model with the present scenario."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oragent._base.errors import ModellingError
 from oragent._base.text_decoding import decode_leniently
-from oragent.modelling.capture.program import CapturedModel, CapturedProgram, ProgramOutcome, capture_program
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import plain, quoted
 from oragent.modelling.data.indexed import IndexedModel
@@ -27,6 +28,10 @@ from oragent.modelling.operations.results import BreachInfo, Figure, VerifyResul
 from oragent.modelling.operations.stages import objective_values
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, solved
 from oragent.modelling.solving.flat_solving import breaches
+
+if TYPE_CHECKING:
+    from oragent.modelling.capture.program import CapturedModel, CapturedProgram
+
 
 # Maximum number of breaches in one result, and of names in a warning.
 SHOWN = 100
@@ -147,9 +152,11 @@ def _match(
 
 def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
     scenario = study.present
-    captured = capture_program(path, solve_s=study.limits.seconds or None)
+    # Few questions run a program, and capture imports the sandbox.
+    capture = import_module("oragent.modelling.capture.program")
+    captured: CapturedProgram = capture.capture_program(path, solve_s=study.limits.seconds or None)
     shown = plain(str(path), 200)
-    if captured.outcome is not ProgramOutcome.ENDED:
+    if captured.outcome is not capture.ProgramOutcome.ENDED:
         last = captured.stderr.strip().splitlines()[-1:] or [captured.reason]
         raise ModellingError(f"{shown}: the program ended with: {plain(last[0], 200)}")
     solved_model = captured.models[-1] if captured.models else None
@@ -168,7 +175,7 @@ def _verify_program(study: ModelStudy, path: Path, trials: int) -> VerifyResult:
     return _check_point(study, scenario, claim, result)
 
 
-def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> ClaimedSolution | None:
+def _written(model: IndexedModel, captured: "CapturedProgram", shown: str) -> ClaimedSolution | None:
     """Return the values in a solution file of the program, or else in its output."""
     for name, content in sorted(captured.files.items()):
         text = decode_leniently(content)
@@ -180,7 +187,7 @@ def _written(model: IndexedModel, captured: CapturedProgram, shown: str) -> Clai
     return parse_output(model, captured.stdout)
 
 
-def _captured_point(model: IndexedModel, captured: CapturedModel) -> ClaimedSolution | None:
+def _captured_point(model: IndexedModel, captured: "CapturedModel") -> ClaimedSolution | None:
     """Return the point of a captured solve, if all its variables are variables of the model."""
     assert captured.model is not None
     if captured.claim.values is None:

@@ -7,15 +7,13 @@ from oragent._base.lazy_names import import_on_use
 if TYPE_CHECKING:
     from oragent.modelling.scheduling.command import ScheduleRequest as ScheduleRequest
     from oragent.modelling.scheduling.command import solve_schedule_file as solve_schedule_file
-    from oragent.modelling.scheduling.files import is_schedule as is_schedule
     from oragent.modelling.scheduling.files import read_schedule as read_schedule
     from oragent.modelling.scheduling.files import write_schedule as write_schedule
 
-__all__ = ["ScheduleRequest", "is_schedule", "read_schedule", "solve_schedule_file", "write_schedule"]
+__all__ = ["ScheduleRequest", "read_schedule", "solve_schedule_file", "write_schedule"]
 
 _MODULES = {
     "ScheduleRequest": "oragent.modelling.scheduling.command",
-    "is_schedule": "oragent.modelling.scheduling.files",
     "read_schedule": "oragent.modelling.scheduling.files",
     "solve_schedule_file": "oragent.modelling.scheduling.command",
     "write_schedule": "oragent.modelling.scheduling.files",

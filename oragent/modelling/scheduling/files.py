@@ -28,19 +28,9 @@ from oragent.modelling.scheduling.schedule_model import (
 if TYPE_CHECKING:
     from oragent.modelling.scheduling.schedule_solving import SchedulingSolution
 
-# Endings of job shops as text.
-TEXTS = (".jsp", ".jss", ".txt")
 # Maximum number of operations of a job shop.
 MAX_OPERATIONS = 100_000
 PLANS = (".csv", ".json")
-
-
-def is_schedule(path: Path) -> bool:
-    """Return True for a job shop as text, and for JSON with intervals."""
-    if path.is_dir():
-        return False
-    ending = path.suffix.lower()
-    return ending in TEXTS or (ending == ".json" and path.is_file() and b'"intervals"' in read_bytes(path, "a model"))
 
 
 def read_schedule(path: Path) -> SchedulingModel:

@@ -7,15 +7,14 @@ from importlib import import_module
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted
-from oragent.modelling.solving.back_ends.gurobi import GurobiSolver
 from oragent.modelling.solving.back_ends.highs import HighsSolver
-from oragent.modelling.solving.back_ends.mathopt import MATHOPT_SOLVERS, MathOptSolver
 from oragent.modelling.solving.back_ends.protocol import Ability, Solver
 
 DEFAULT = "highs"
 # Group of entry points. Each names a class or a function that returns a ``Solver``.
 GROUP = "oragent.solvers"
 COMMAND_PREFIX = "command:"
+HIGHS = HighsSolver()
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ def find_solver(name: str = DEFAULT) -> Solver:
         command = import_module("oragent.modelling.solving.back_ends.command")
         solver: Solver = command.CommandSolver.from_line(name.removeprefix(COMMAND_PREFIX))
         return solver
+    if name.lower() == DEFAULT:
+        return HIGHS
     solvers = _own_solvers()
     if name.lower() not in solvers:
         solvers = _known_solvers()
@@ -76,9 +77,11 @@ def solvers_able(needed: frozenset[Ability]) -> tuple[str, ...]:
 
 @cache
 def _own_solvers() -> Mapping[str, Solver]:
-    solvers: dict[str, Solver] = {DEFAULT: HighsSolver()}
-    solvers |= {kind.name: MathOptSolver(kind) for kind in MATHOPT_SOLVERS}
-    return solvers | {"gurobi": GurobiSolver()}
+    mathopt = import_module("oragent.modelling.solving.back_ends.mathopt")
+    gurobi = import_module("oragent.modelling.solving.back_ends.gurobi")
+    solvers: dict[str, Solver] = {DEFAULT: HIGHS}
+    solvers |= {kind.name: mathopt.MathOptSolver(kind) for kind in mathopt.MATHOPT_SOLVERS}
+    return solvers | {"gurobi": gurobi.GurobiSolver()}
 
 
 @cache
