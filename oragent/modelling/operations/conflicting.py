@@ -5,9 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
@@ -23,9 +21,10 @@ from oragent.modelling.operations.results import (
 )
 from oragent.modelling.operations.slices import find_slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, solved
-from oragent.modelling.solving.back_ends import SolverOptions, find_solver
+from oragent.modelling.solving.highs import infeasibility_ray
 from oragent.modelling.solving.infeasibility import (
     FEATURE_FIELDS,
+    NOISE,
     ArrayConflict,
     ArrayPart,
     Side,
@@ -182,58 +181,28 @@ def _rows_of_cells(model: IndexedModel, cells: np.ndarray) -> list[str]:
 def _aggregate(scenario: ModelScenario, subset: ArrayConflict) -> ConflictShortage | None:
     """Return the sum of the conflict's rows, each times a multiplier, that no point can satisfy (Farkas 1902), or None.
 
-    The multipliers are the duals of the least total violation. ``needed`` is the demand of the rows with a lower limit,
-    ``possible`` the maximum that the other rows and the bounds allow.
+    ``needed`` is the demand of the rows with a lower limit, ``possible`` the maximum that the other rows and the bounds
+    allow.
     """
     model, arrays = scenario.model, linear_relaxation(without_goals(scenario.known.arrays))
     rows = subset.places(Side.ROW)
-    if not rows:
+    lows, highs, matrix = arrays.row_low[rows], arrays.row_high[rows], arrays.matrix.select_rows(rows)
+    ray = infeasibility_ray(replace(arrays, matrix=matrix, row_low=lows, row_high=highs)) if rows else None
+    if ray is None:
         return None
-    elastic = _elastic(arrays, rows)
-    solved = find_solver().solve(elastic, SolverOptions())
-    if solved.row_duals is None or solved.values is None or float(elastic.cost @ solved.values) <= 1e-9:
-        return None
-    duals = np.where(np.abs(solved.row_duals) > 1e-9, solved.row_duals, 0.0)
-    if not duals.any():
-        return None
-    duals = duals / np.abs(duals[duals != 0]).min()
-    matrix = arrays.matrix.select_rows(rows)
-    direction = duals @ matrix
-    direction = np.where(np.abs(direction) > 1e-9 * np.maximum(1.0, np.abs(duals).max()), direction, 0.0)
-    ends = np.where(direction > 0, arrays.high, arrays.low)
-    if not np.isfinite(ends[direction != 0]).all():
-        return None
-    largest = float((direction * np.where(direction != 0, ends, 0.0)).sum())
-    lows, highs = arrays.row_low[rows], arrays.row_high[rows]
-    asks = duals > 0
-    needed = float((duals * np.where(asks, lows, 0.0))[asks].sum())
-    allowed = float((-duals * np.where(duals < 0, highs, 0.0))[duals < 0].sum())
-    possible = largest + allowed
-    if not np.isfinite(needed) or not np.isfinite(possible) or needed - possible <= 1e-7 * max(1.0, abs(needed)):
-        return None
-    multipliers = tuple((model.row_names[rows[at]], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
-    return ConflictShortage(needed=needed, possible=possible, shortage=needed - possible, multipliers=multipliers)
-
-
-def _elastic(arrays: Arrays, rows: list[int]) -> Arrays:
-    """Return the linear programme of the least total violation of some rows."""
-    count, width = len(rows), len(arrays.cost)
-    plus = Sparse.from_entries(range(count), range(count), np.ones(count), (count, count))
-    low, high = arrays.row_low[rows], arrays.row_high[rows]
-    free = np.zeros(2 * count)
-    ends = np.concatenate([np.where(np.isfinite(low), np.inf, 0.0), np.where(np.isfinite(high), np.inf, 0.0)])
-    return replace(
-        arrays.without_integrality(),
-        sense=Sense.MINIMIZE,
-        cost=np.concatenate([np.zeros(width), np.ones(2 * count)]),
-        constant=0.0,
-        low=np.concatenate([arrays.low, free]),
-        high=np.concatenate([arrays.high, ends]),
-        integer=np.zeros(width + 2 * count, dtype=bool),
-        matrix=arrays.matrix.select_rows(rows).stack_columns(plus, -plus),
-        row_low=low,
-        row_high=high,
-    )
+    ray = np.where(np.abs(ray) > NOISE * np.abs(ray).max(), ray, 0.0)
+    for duals in (ray / np.abs(ray[ray != 0]).min(), -ray / np.abs(ray[ray != 0]).min()):
+        direction = duals @ matrix
+        direction = np.where(np.abs(direction) > NOISE * np.maximum(1.0, np.abs(duals).max()), direction, 0.0)
+        used, ends = direction != 0, np.where(direction > 0, arrays.high, arrays.low)
+        needed = float((duals[duals > 0] * lows[duals > 0]).sum())
+        possible = float((direction[used] * ends[used]).sum() - (duals[duals < 0] * highs[duals < 0]).sum())
+        shortage = needed - possible
+        if np.isfinite(shortage) and shortage > 1e-7 * max(1.0, abs(needed)):
+            places = np.flatnonzero(duals)[:SHOWN].tolist()
+            multipliers = tuple((model.row_names[rows[at]], float(duals[at])) for at in places)
+            return ConflictShortage(needed=needed, possible=possible, shortage=shortage, multipliers=multipliers)
+    return None
 
 
 def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
