@@ -16,8 +16,6 @@ from oragent.llm import prices
 from oragent.llm.endpoint import Endpoint
 from oragent.llm.gateway import Gateway
 from oragent.llm.prices import price_package_hint
-from oragent.modelling import to_pulp
-from oragent.modelling.solving.flat_solving import WARM_UP
 from oragent.report.pages.charts import require_matplotlib
 from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms
 
@@ -62,7 +60,6 @@ def test_every_command_is_imported_without_the_optional_packages() -> None:
     [
         ("pulp", "formulate", lambda: FormulationRunner(None)),
         ("pulp", "formulate", lambda: SandboxedPrograms(None)),
-        ("pulp", "formulate", lambda: to_pulp(WARM_UP)),
         ("openai", "models", lambda: Endpoint("http://127.0.0.1:9", Gateway(SecretStr("key")), 1.0)),
         ("matplotlib", "figures", require_matplotlib),
     ],

@@ -33,7 +33,6 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import read_point
-from oragent.modelling.files.sol_files import read_sol
 from oragent.modelling.opening import is_program, open_model
 from oragent.modelling.solving.flat_solving import breaches, point_vector
 from oragent.sandbox.sandbox import Sandbox
@@ -79,7 +78,7 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
         ModellingError: The file has no model, or no values.
         ProblemError: The program cannot be read.
     """
-    point = None if solution is None else _read_values(solution)
+    point = None if solution is None else read_point(solution)
     if is_program(path):
         source = read_text(path, "a program")
         if find_function(source, function):
@@ -87,12 +86,6 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
     notes: list[str] = []
     model = open_model(path, tell=notes.append)
     return GivenModel(to_milp(model), nest_columns(model), point=point, notes=tuple(notes))
-
-
-def _read_values(path: Path) -> Mapping[str, float]:
-    if path.suffix.lower() == ".sol":
-        return read_sol(read_text(path, "a solution")).values
-    return read_point(path)
 
 
 def nest_columns(model: IndexedModel) -> dict[str, Any]:

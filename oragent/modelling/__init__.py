@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from oragent.modelling.convert.mathematics import to_mathml as to_mathml
     from oragent.modelling.convert.pulp_models import from_pulp as from_pulp
     from oragent.modelling.convert.pulp_models import from_pulp_dict as from_pulp_dict
-    from oragent.modelling.convert.pulp_models import to_pulp as to_pulp
     from oragent.modelling.data.builder import IndexedModelBuilder as IndexedModelBuilder
     from oragent.modelling.data.flat_model import Milp as Milp
     from oragent.modelling.data.flat_model import Objective as Objective
@@ -67,7 +66,6 @@ __all__ = [
     "to_json",
     "to_latex",
     "to_mathml",
-    "to_pulp",
     "write",
 ]
 
@@ -101,7 +99,6 @@ _MODULES = {
     "to_json": "oragent.modelling.files.flat_json",
     "to_latex": "oragent.modelling.convert.mathematics",
     "to_mathml": "oragent.modelling.convert.mathematics",
-    "to_pulp": "oragent.modelling.convert.pulp_models",
     "write": "oragent.modelling.files.model_files",
 }
 __getattr__ = import_on_use(__name__, _MODULES)

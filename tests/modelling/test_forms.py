@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.convert.pulp_models import from_pulp, from_pulp_dict, to_pulp
+from oragent.modelling.convert.pulp_models import from_pulp, from_pulp_dict
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind, rename_milp
 from oragent.modelling.files.flat_json import from_dict, from_json, solution_dict, to_dict, to_json
 from oragent.modelling.files.text_forms import from_text, to_text
 from oragent.modelling.solving.flat_solving import solve
 from tests.modelling.models import models, pharmacy, steel
+from tests.modelling.pulp_forms import to_pulp
 
 names = st.lists(st.text(min_size=1, max_size=12).filter(str.strip), min_size=8, max_size=8, unique=True)
 

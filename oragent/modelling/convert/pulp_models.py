@@ -1,11 +1,8 @@
-"""Convert models to and from PuLP."""
+"""Models of PuLP."""
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from oragent._base.distribution import require_package
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.flat_model import (
@@ -14,7 +11,6 @@ from oragent.modelling.data.flat_model import (
     Objective,
     Relation,
     Row,
-    SafeNaming,
     Sense,
     Variable,
     VariableKind,
@@ -26,44 +22,6 @@ RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
 KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 # Variable that PuLP adds to an objective without terms.
 DUMMY = "__dummy"
-
-
-@dataclass(frozen=True)
-class PulpForm:
-    """A model in PuLP, with substitutes for names that PuLP would change."""
-
-    problem: Any
-    naming: SafeNaming
-
-    def to_milp(self) -> Milp:
-        """Return the model with its own names."""
-        return self.naming.undo(from_pulp(self.problem))
-
-
-def to_pulp(milp: Milp) -> PulpForm:
-    """Build the problem. Names with spaces or signs get substitutes, because PuLP would change them."""
-    require_package("pulp", "formulate", "a model as a problem of PuLP")
-    import pulp
-
-    milp.require_linear("a problem of PuLP")
-    naming = SafeNaming.for_milp(milp)
-    safe = naming.apply(milp)
-    title = "".join(letter if letter.isalnum() else "_" for letter in milp.name) or "model"
-    problem = pulp.LpProblem(title, {ours: theirs for theirs, ours in SENSES.items()}[milp.sense])
-    columns = {}
-    for variable in safe.variables:
-        bounds = (bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
-        category = pulp.LpInteger if variable.is_integer else pulp.LpContinuous
-        columns[variable.name] = problem.add_variable(variable.name, *bounds, cat=category)
-    terms = safe.objective.terms
-    # Zero costs are included, because PuLP drops variables that occur nowhere.
-    costs = {column: terms.get(name, 0.0) for name, column in columns.items()}
-    problem += pulp.LpAffineExpression(costs, safe.objective.constant)
-    relations = {ours: theirs for theirs, ours in RELATIONS.items()}
-    for row in safe.rows:
-        expression = pulp.LpAffineExpression({columns[name]: value for name, value in row.terms.items()})
-        problem += pulp.LpConstraint(expression, relations[row.relation], row.name, row.rhs)
-    return PulpForm(problem, naming)
 
 
 def from_pulp(problem: Any) -> Milp:

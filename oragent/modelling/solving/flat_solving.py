@@ -97,11 +97,11 @@ def _with_sensitivity(milp: Milp, arrays: Arrays, solution: Solution, solved: Ar
     if not milp.has_integers:
         run = _run_of_engine(arrays, solved) or run_highs(arrays)
         return replace(solution, sensitivity=compute_sensitivity(milp, arrays, run, Source.LP))
-    fixed = arrays.with_integers_at(solved.values)
+    fixed, relaxed = arrays.with_integers_at(solved.values), arrays.without_integrality()
     return replace(
         solution,
         sensitivity=compute_sensitivity(milp, fixed, run_highs(fixed), Source.FIXED),
-        relaxation=_relaxation_sensitivity(milp, arrays),
+        relaxation=compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION),
     )
 
 
@@ -119,16 +119,13 @@ def add_duals(milp: Milp, solution: Solution) -> Solution:
     """
     if not solution.status.has_point:
         return solution
-    arrays = Arrays.from_milp(milp)
-    fixed = arrays.with_integers_at(point_vector(milp, solution.values))
-    last = run_highs(fixed)
-    return replace(
+    solution = replace(
         solution,
         bound=-milp.sense.sign * np.inf if solution.bound is None else solution.bound,
         gap=np.inf if solution.gap is None else solution.gap,
-        sensitivity=compute_sensitivity(milp, fixed, last, Source.FIXED if milp.has_integers else Source.LP),
-        relaxation=_relaxation_sensitivity(milp, arrays) if milp.has_integers else None,
     )
+    solved = ArraySolution(solution.status, point_vector(milp, solution.values))
+    return _with_sensitivity(milp, Arrays.from_milp(milp), solution, solved)
 
 
 def evaluate_point(
@@ -171,11 +168,6 @@ def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
             row.name: room[row.name] * signs.get(row.relation, math.copysign(1.0, room[row.name])) for row in milp.rows
         },
     )
-
-
-def _relaxation_sensitivity(milp: Milp, arrays: Arrays) -> Sensitivity | None:
-    relaxed = arrays.without_integrality()
-    return compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION)
 
 
 def compute_sensitivity(milp: Milp, arrays: Arrays, solved: SolverResult, source: Source) -> Sensitivity | None:
