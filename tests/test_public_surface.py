@@ -41,3 +41,12 @@ def test_an_evaluator_pays_for_no_part_of_the_search() -> None:
 def test_a_search_without_a_model_never_loads_its_client() -> None:
     code = "import sys, oragent.cli.app; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_a_formulation_imports_few_modules_of_models() -> None:
+    code = (
+        "import sys, oragent.formulate.command, oragent.formulate.pages\n"
+        "print(sum(name.startswith('oragent.modelling') for name in sys.modules))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(ended.stdout) <= 45

@@ -22,9 +22,8 @@ from oragent.formulate.rules import RuleOutcome, read_rules
 from oragent.formulate.verdicts import Verdict
 from oragent.modelling.data.display import figure, signed
 from oragent.modelling.data.flat_model import Sense
-from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.operations.explanation import explain_unbounded
+from oragent.modelling.solving.flat_solving import ray
 from oragent.report.pages.text import fitted_lines, format_money
 from oragent.report.pages.value_tables import layout_families, print_tables
 
@@ -136,7 +135,7 @@ def explain_outcome(outcome: FormulationEnd) -> list[str]:
     if result is None or result.milp is None or solution is None:
         return []
     if solution.status is SolveStatus.UNBOUNDED:
-        steps = explain_unbounded(from_milp(result.milp)).direction
+        steps = (ray(result.milp) or {}).items()
         return [f"the objective improves without end while {name} changes by {signed(step)}" for name, step in steps]
     # A limit changes a weighted sum, and not an aim of it.
     aims = () if result.is_weighted else result.aims

@@ -14,10 +14,9 @@ from oragent.ledger.study import Study
 from oragent.llm.dialogue import ask_until_read
 from oragent.llm.model import Message
 from oragent.modelling.data.display import number, quoted
-from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.operations.explanation import explain_unbounded
 from oragent.modelling.references.figures import format_figure
+from oragent.modelling.solving.flat_solving import ray
 from oragent.programs.replies import extract_json
 from oragent.workspace.agent_sessions import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
 from oragent.workspace.data_changes import FIGURES
@@ -383,7 +382,7 @@ def failure_request(ran: ProgramRun) -> str:
         if status is SolveStatus.INFEASIBLE:
             lines += describe_conflict(last.milp)
         elif status is SolveStatus.UNBOUNDED:
-            steps = explain_unbounded(from_milp(last.milp)).direction
+            steps = list((ray(last.milp) or {}).items())
             lines += [f"- without end: {quoted(name)} by {number(step)}" for name, step in steps[:20]]
     return "\n".join(lines) + "\n"
 

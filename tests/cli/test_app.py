@@ -43,7 +43,11 @@ def test_the_table_of_commands_says_what_each_command_says() -> None:
     assert {entry.panel for entry in TABLE} == set(PANELS)
 
 
-@pytest.mark.parametrize(("words", "most"), [(["--help"], 60), (["solve", "model.lp"], 76)], ids=["help", "solve"])
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [(["--help"], 60), (["solve", "model.lp"], 76), (["model", "model.lp", "whatif x <= 1"], 97)],
+    ids=["help", "solve", "what-if"],
+)
 def test_a_command_imports_few_modules(words: list[str], most: int, tmp_path: Path) -> None:
     """Slow starts come from modules that a command does not need."""
     (tmp_path / "model.lp").write_text("max\n obj: 2 x + y\nst\n c: x + y <= 4\nend\n")

@@ -70,7 +70,7 @@ def explain(model: IndexedModel, limits: SolveLimits | None = None, outcome: Out
     if outcome.status is SolveStatus.INFEASIBLE:
         return _explain_infeasible(study)
     if outcome.status is SolveStatus.UNBOUNDED:
-        return explain_unbounded(model)
+        return _explain_unbounded(model)
     if outcome.point is None:
         return Explanation()
     members = binding(study, ops.BindingRequest()).members
@@ -80,7 +80,7 @@ def explain(model: IndexedModel, limits: SolveLimits | None = None, outcome: Out
         return Explanation(binding=members, notes=(str(problem),))
 
 
-def explain_unbounded(model: IndexedModel) -> Explanation:
+def _explain_unbounded(model: IndexedModel) -> Explanation:
     """Explain in which direction the objective of an unbounded model improves without end."""
     arrays = model.to_arrays()
     direction: Vector | None = ray_of(arrays)
