@@ -33,6 +33,7 @@ def observe(hook, data):
 ```"""
 
 
+HEADER = re.compile(r"`(def [^`\n]+:)`")
 OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
 # Text that ``break_program`` inserts.
 MENDED = re.compile(r"unknown_scale \* ")
@@ -47,8 +48,8 @@ REMARKS = (
 FIRST_STEPS = 3
 
 
-def repaired_role(messages: Sequence[Message]) -> str:
-    """Return the role of the request that a repair prompt repeats."""
+def requested_role(messages: Sequence[Message]) -> str:
+    """Return the role by the form of reply that a prompt asks for: the roles "repair" and "idea" have several."""
     for word, role in (("JSON list", "idea"), ("ACTION:", "experiment")):
         if word in messages[-1].content:
             return role
@@ -220,7 +221,7 @@ class _Player:
         self._seen[prompt] += not name
         # The seed is a text, so that equal prompts get equal random numbers in any order of calls.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")
-        played = repaired_role(messages) if role == "repair" else role
+        played = requested_role(messages) if role in ("repair", "idea") else role
         parts = count_parts(messages[-1].content)
         if played == "idea" and not parts:
             return write_ideas(prompt, rng)
@@ -259,4 +260,5 @@ def _quoted_programs(messages: Sequence[Message]) -> list[str]:
         programs = [block.text for block in blocks if "def " in block.text or language_tag(block.text) == "cpp"]
         if programs:
             return programs
-    return []
+    # A prompt that shows no program names the function to write.
+    return [f"{header}\n    ..." for header in HEADER.findall(messages[-1].content)]
