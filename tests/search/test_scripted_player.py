@@ -87,7 +87,9 @@ def test_a_named_call_gets_the_same_reply_whenever_and_however_often_it_is_put()
 
 def test_the_idea_role_gets_as_many_ideas_as_wanted_and_sometimes_none() -> None:
     counts: Counter[int] = Counter()
-    for text in asked("idea", "Propose exactly 3 new ideas as a JSON list. Building blocks that may help: `d * d`.", 100):
+    for text in asked(
+        "idea", "Propose exactly 3 new ideas as a JSON list. Building blocks that may help: `d * d`.", 100
+    ):
         try:
             counts[len(extract_json(text))] += "Use `d * d`" in text
         except ReplyError:

@@ -39,7 +39,9 @@ HISTORY = ".history"
 # Maximum numbers of history lines, and of completions of one word.
 MAX_HISTORY, MAX_COMPLETIONS = 1000, 100
 DELIMITERS = " \t\n[](){},;:=<>*+"
-VERBS = ("forbid", "free", "drop", "relax", "row", "objective", "sum", "upper", "lower", "by", "within", "except")
+# Words that begin a change, and words within a line.
+VERBS = ("forbid", "free", "drop", "relax", "row", "objective")
+WORDS = ("sum", "upper", "lower", "by", "within", "except")
 # Matches the name of a family, and the text after its opening bracket.
 OPEN_BRACKET = re.compile(r'(\w+|"(?:[^"\\]|\\.)*")\[([^\[\]]*)\Z')
 
@@ -123,9 +125,9 @@ def complete(model: IndexedModel, typed: str, fragment: str) -> list[str]:
     if bracket:
         words = _labels_at(model, bracket[1].strip('"'), bracket[2].count(","))
     elif not typed.strip():
-        words = iter([*QUERIES, *STATES, *VERBS[:6], *COMMANDS])
+        words = iter([*QUERIES, *STATES, *VERBS, *COMMANDS])
     else:
-        words = iter([*(name_text(family.name) for family in model.families()), *VERBS])
+        words = iter([*(name_text(family.name) for family in model.families()), *VERBS, *WORDS])
     folded = fold(fragment.strip('"'))
     matching = (word for word in words if fold(word.strip('"')).startswith(folded))
     return list(dict.fromkeys(word for word, _ in zip(matching, range(MAX_COMPLETIONS), strict=False)))

@@ -77,7 +77,7 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
     folder = begin_conversation(tmp_path, request)
     talked = talk(folder, "my question", "/carpentry = 60", model=wrap_function(reply))
     record = talked.records[1]
-    assert record.changes == ()
+    assert (record.changes, [result.line for result in record.results]) == ((), ["whatif carpentry = 50", "binding"])
     assert [part.kind for part in record.parts] == [
         "text",
         "figure",

@@ -22,10 +22,11 @@ from oragent.converse.models.model_agents import LinesAgent, OperationsAgent, Op
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import begin_conversation
 from oragent.converse.models.model_prompt import describe_family, describe_model, find_names
+from oragent.converse.models.page import write_model_page
 from oragent.converse.models.page_server import make_application
 from oragent.converse.models.result_text import headline, markdown_result, view_result
 from oragent.converse.models.scenario_table import PRESENT, scenario_rows, table_cells, write_scenarios
-from oragent.converse.models.terminal import complete, show_record
+from oragent.converse.models.terminal import complete, hold_conversation, show_record
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.model import ToolCall
 from oragent.modelling.data.builder import IndexedModelBuilder
@@ -247,9 +248,9 @@ def row(name: str, gap: float | None, **totals: float) -> scenario_table.Scenari
 
 
 def test_families_that_differ_most_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [row("base", 0.0, a=1, b=5, c=0, d=2), row("x", 0.1234, a=3, b=1, c=9, e=7)]
+    rows = [row("base", 0.0, a=1, b=5, c=0, d=2), row("x", 0.1234, a=3, b=1, c=4.5, e=7)]
     cells = table_cells(rows)
-    # Differences 9, 4, 2, and none of families that one row has; equal ones by name.
+    # Differences 4.5, 4, 2, and none of families that one row has; equal ones by name.
     assert cells[0] == [
         "scenario",
         "status",
@@ -263,7 +264,7 @@ def test_families_that_differ_most_come_first(monkeypatch: pytest.MonkeyPatch) -
         "changes",
     ]
     assert cells[1] == ["base", "optimal", "5", "", "0", "5", "1", "2", "", "=a; b"]
-    assert cells[2] == ["x", "optimal", "5", "12.34%", "9", "1", "3", "", "7", "=a; b"]
+    assert cells[2] == ["x", "optimal", "5", "12.34%", "4.5", "1", "3", "", "7", "=a; b"]
     monkeypatch.setattr(scenario_table, "MAX_TOTALS", 2)
     assert table_cells(rows)[0][4:] == ["total c", "total b", "changes"]
 
@@ -633,8 +634,9 @@ def test_a_pivot_table_has_the_shipments_of_the_optimum(conversation: ModelConve
 
 def test_rows_and_columns_of_a_sparse_family_are_in_the_order_of_their_sets(tmp_path: Path) -> None:
     builder = IndexedModelBuilder("sparse")
-    builder.add_set("a", ["z", "y", "x", "w"])
-    builder.add_set("b", ["q", "p", "o"])
+    # Rows 1, 3 and 8, and columns 0, 1 and 8.
+    builder.add_set("a", [".", "z", ".2", "x", *(f".{at}" for at in range(4, 8)), "w"])
+    builder.add_set("b", ["q", "p", *(f".{at}" for at in range(2, 8)), "o"])
     keys = [("w", "o"), ("z", "p"), ("x", "q"), ("w", "q")]
     column = builder.add_variables("v", ["a", "b"], keys=keys, high=1)
     builder.set_objective("o", "maximize", column, [1.0, 2.0, 3.0, -1.0])
@@ -677,8 +679,8 @@ def test_requests_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert say(app, "  ").status == 400
     monkeypatch.setattr("oragent.converse.models.page_server.MAX_BODY", 5)
     assert say(app, "123456").status == 413
-    for path in ("/", "/state", "/export/csv"):
-        assert get(app, path).headers["cache-control"] == "no-store"
+    for path in ("/", "/state", "/export/csv", "/labels?set=week", "/count", "/pivot?family=cap"):
+        assert get(app, *path.split("?")).headers["cache-control"] == "no-store"
 
 
 # The terminal.
@@ -705,6 +707,22 @@ def show(record: MessageRecord) -> str:
     out = io.StringIO()
     show_record(record, Console(file=out, width=100, color_system=None))
     return out.getvalue()
+
+
+def test_a_report_and_a_terminal_name_the_model_and_count_its_messages(
+    conversation: ModelConversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    again = ModelConversation(conversation.folder, read_request(conversation.folder))
+    hold_conversation(again, Console(file=out, width=100, color_system=None))
+    lines = out.getvalue().splitlines()
+    assert "plan: 7 variables, 2 rows" in lines
+    assert "4 earlier messages" in lines
+    assert [line for line in lines if line.startswith("> ")] == [
+        f"> {record.said}" for record in conversation.records[1:]
+    ]
+    assert "<h1>plan</h1>" in write_model_page(conversation).read_text()
 
 
 def test_a_record_is_printed_with_its_tables(conversation: ModelConversation) -> None:
