@@ -1,5 +1,7 @@
 """Models that the tests of oragent.modelling share."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
@@ -75,3 +77,9 @@ def models(draw: st.DrawFn, integers: bool = True, box: bool = False, rows: int 
     ]
     objective = Objective({name: draw(small) for name in names}, draw(halves))
     return Milp(tuple(variables), tuple(found), objective, draw(st.sampled_from(Sense)))
+
+
+def with_rhs(milp: Milp, values: dict[str, float]) -> Milp:
+    """The same model with other right-hand sides, by row."""
+    rows = tuple(replace(row, rhs=values[row.name]) if row.name in values else row for row in milp.rows)
+    return replace(milp, rows=rows)

@@ -15,7 +15,7 @@ from oragent.modelling.operations.outcomes import Outcome, SolveLimits, solution
 from oragent.modelling.operations.printing import print_fields
 from oragent.modelling.operations.results import RangeEntry
 from oragent.modelling.solving.flat_solving import solve
-from tests.modelling.models import models, pharmacy, steel
+from tests.modelling.models import models, pharmacy, steel, with_rhs
 
 
 def ranges(milp: Milp, of: str) -> dict[str, RangeEntry]:
@@ -94,7 +94,7 @@ def test_prices_of_binding_rows_are_finite_differences(milp: Milp) -> None:
         row = names[entry.name]
         for end in (entry.low, entry.high):
             step = 0.0 if end is None else max(min(end - row.rhs, 7.0), -7.0)
-            moved = solve(milp.with_rhs({row.name: row.rhs + step}))
+            moved = solve(with_rhs(milp, {row.name: row.rhs + step}))
             assert moved.objective == pytest.approx(solution.objective + entry.price.value * step, abs=1e-5)
 
 

@@ -33,6 +33,7 @@ from oragent.modelling.solving.back_ends import list_solvers
 from oragent.modelling.solving.back_ends.highs import HighsSolver
 from oragent.modelling.solving.flat_solving import breaches, solve
 from oragent.modelling.solving.linearise import linearise_milp
+from tests.modelling.models import with_rhs
 
 INSTALLED = {listing.name for listing in list_solvers() if listing.is_installed}
 SOLVERS = [name for name in ("highs", "scip", "gurobi", "cp-sat") if name in INSTALLED]
@@ -182,8 +183,8 @@ def test_duals_of_a_portfolio_are_the_slope_of_its_optimum() -> None:
     milp, _, _ = portfolio()
     solution = solve_arrays(Arrays.from_milp(milp))
     step = 1e-4
-    up = solve(milp.with_rhs({"return": 0.08 + step})).objective
-    down = solve(milp.with_rhs({"return": 0.08 - step})).objective
+    up = solve(with_rhs(milp, {"return": 0.08 + step})).objective
+    down = solve(with_rhs(milp, {"return": 0.08 - step})).objective
     assert solution.row_duals[1] == pytest.approx((up - down) / (2 * step), rel=1e-3)
 
 

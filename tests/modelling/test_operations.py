@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from oragent._base.errors import ModellingError
 from oragent._base.terminal import Terminal
@@ -25,7 +26,7 @@ from oragent.modelling.operations import (
 from oragent.modelling.operations.command import run_lines
 from oragent.modelling.operations.outcomes import bounds_hold
 from oragent.modelling.operations.registry import CHANGES, QUERIES, STATES
-from oragent.modelling.operations.requests import OperationLine
+from oragent.modelling.operations.requests import Operation
 from oragent.modelling.references.figures import fill_references, resolve_reference
 from tests.modelling import indexed_models as models
 from tests.modelling import truths
@@ -87,8 +88,8 @@ def test_every_operation_survives_json_and_fits_its_schema(tmp_path: Path) -> No
         text = AnyResultModel(result=result).model_dump_json()
         assert AnyResultModel.model_validate_json(text).result == result
         assert result.line == render(parse_line(line))
-        request = OperationLine(request=result.request).model_dump_json()
-        assert OperationLine.model_validate_json(request).request == result.request
+        line = TypeAdapter(Operation)
+        assert line.validate_json(result.request.model_dump_json()) == result.request
 
 
 @pytest.mark.slow

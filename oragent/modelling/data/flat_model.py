@@ -265,11 +265,6 @@ class Milp:
         free = tuple(replace(variable, kind=VariableKind.CONTINUOUS) for variable in self.variables)
         return replace(self, variables=free)
 
-    def with_rhs(self, values: Mapping[str, float]) -> Self:
-        """Return the same model with other right-hand sides, by row."""
-        rows = tuple(replace(row, rhs=values[row.name]) if row.name in values else row for row in self.rows)
-        return replace(self, rows=rows)
-
     def variable(self, name: str) -> Variable:
         """Return the variable of a name. An unknown name raises ``ModellingError``."""
         return _find_named(self._parts_by_name.variables, name, "variable")

@@ -397,9 +397,3 @@ AnyQuery = (
 )
 AnyRequest = AnyChange | AnyQuery
 Operation = Annotated[AnyRequest, Field(discriminator="operation")]
-
-
-class OperationLine(OperationRequest):
-    """One operation, for schemas and for reading from JSON."""
-
-    request: Operation

@@ -51,12 +51,8 @@ class ArraySolution:
     bound: float | None = None
     # Gap between objective and bound, relative to max(1, |objective|).
     gap: float | None = None
-    # ``(m,)`` and ``(n,)``. Only for linear and convex quadratic models.
+    # ``(m,)``. Only for linear and convex quadratic models.
     row_duals: Vector | None = None
-    reduced_costs: Vector | None = None
-    # ``(n,)`` for an unbounded model, ``(m,)`` for an infeasible one, if the solver supplies a ray.
-    ray: Vector | None = None
-    farkas: Vector | None = None
     # Values of further objectives by name.
     goals: Mapping[str, float] = field(default_factory=dict)
     # Limit that ended the solve; None if no limit did.
@@ -153,14 +149,11 @@ def _solve_once(
     else:
         note = "the solver stopped without a feasible point: allow it more time"
         solution = ArraySolution(SolveStatus.UNKNOWN, bound=result.bound, note=note)
-    columns, rows = len(arrays.cost), len(arrays.row_low)
     return replace(
         solution,
         limit=result.limit,
         work=result.work,
         solver=result.solver,
-        ray=_cut(solution.ray, columns),
-        farkas=_cut(solution.farkas, rows),
     )
 
 
@@ -187,10 +180,6 @@ def _prove_convex(
     return again if (np.abs(again.values - center) < side / 2).all() else solution
 
 
-def _cut(vector: Vector | None, size: int) -> Vector | None:
-    return None if vector is None else vector[:size]
-
-
 def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options: SolverOptions) -> ArraySolution:
     assert result.values is not None
     count, first = len(arrays.cost), result.values
@@ -212,9 +201,9 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
     gap = abs(objective - bound) / max(1.0, abs(objective))
     # If the bound is on the wrong side of the point, the cause is the solver's tolerances.
     proven = result.status is SolverStatus.OPTIMAL and gap <= PROVEN
-    duals = reduced = None
+    duals = None
     if result.row_duals is not None and not linear.integer.any() and len(linear.cost) == count:
-        duals, reduced = clean_duals(gradient_arrays(linear, values), result.row_duals)
+        duals, _ = clean_duals(gradient_arrays(linear, values), result.row_duals)
     return ArraySolution(
         SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
         values,
@@ -222,7 +211,6 @@ def _checked_point(arrays: Arrays, linear: Arrays, result: SolverResult, options
         objective if proven and gap < 1e-12 else bound,
         gap,
         duals,
-        reduced,
         note="" if proven else NOT_PROVEN,
         engine=result.engine if not linear.integer.any() and not linear.features else None,
     )
@@ -276,12 +264,10 @@ def _without_optimum(linear: Arrays, result: SolverResult, options: SolverOption
     """Decide whether a model without an optimum is infeasible or unbounded, by solving it without its objective."""
     settled = back_end.solve(_without_objective(linear), options)
     if settled.status in NO_OPTIMUM:
-        return ArraySolution(SolveStatus.INFEASIBLE, farkas=result.farkas)
+        return ArraySolution(SolveStatus.INFEASIBLE)
     is_feasible = settled.values is not None and linear.largest_violation(settled.values) <= FEASIBLE
-    if is_feasible:
-        direction = ray_of(linear)
-        if direction is not None:
-            return ArraySolution(SolveStatus.UNBOUNDED, ray=direction)
+    if is_feasible and ray_of(linear) is not None:
+        return ArraySolution(SolveStatus.UNBOUNDED)
     return ArraySolution(SolveStatus.UNKNOWN, note="the solver found no optimum, and the reason is unknown")
 
 
@@ -340,7 +326,6 @@ def _solve_goals(
         bound=None,
         gap=max(gaps),
         row_duals=None,
-        reduced_costs=None,
         engine=None,
         goals={goal.name: goal.at(values.__getitem__) for goal in goals},
         note="" if all_proven else NOT_PROVEN,
