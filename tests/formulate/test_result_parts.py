@@ -1,0 +1,291 @@
+"""Files, page, figures and words of a result that is made by hand, against the model itself."""
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from oragent._base.budget import Budget
+from oragent.formulate.aims import (
+    Aim,
+    AimFacts,
+    StagedObjective,
+    StatedAim,
+    choose_senses,
+    match_aims,
+    read_aim_facts,
+)
+from oragent.formulate.breakdown import TimeChart
+from oragent.formulate.charts import HEIGHT, TOP, draw_chart
+from oragent.formulate.effects import Shortage, measure_effects
+from oragent.formulate.explain import data_labels
+from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.options import choose_options
+from oragent.formulate.pages import mark_sentences, render_page
+from oragent.formulate.perturbations import reverse_order
+from oragent.formulate.printing import describe_aims, describe_shortage
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import ExecutionResult
+from oragent.formulate.session import FormulationAttempt, best_attempt
+from oragent.formulate.spending import plan_calls
+from oragent.formulate.verify import nest_columns
+from oragent.llm.model_settings import ModelSettings, RuntimeSettings
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.files import flat_json
+from oragent.modelling.files.model_files import read
+from oragent.modelling.solving.flat_solving import solve
+
+# Two products, two limits that bind: x = 3 and y = 6 earn 39.
+ROWS = (
+    Row("oven", {"x": 0.0, "y": 2.0}, Relation.AT_MOST, 12.0, "The oven has 12 hours"),
+    Row("flour", {"x": 3.0, "y": 2.0}, Relation.AT_MOST, 21.0, "There are 21 kg of flour"),
+    Row("dough", {"x": 1.0}, Relation.AT_MOST, 4.0),
+)
+BAKERY = Milp((Variable("x"), Variable("y")), ROWS, Objective({"x": 3.0, "y": 5.0}), Sense.MAXIMIZE, "bakery")
+STORY = "A baker makes x and y. The oven has 12 hours. There are 21 kg of flour. Earn as much as possible."
+
+
+def result_of(milp: Milp, **fields: object) -> FormulationResult:
+    solution = solve(milp, duals=False)
+    defaults: dict[str, object] = {
+        "status": str(solution.status),
+        "answer": True,
+        "milp": milp,
+        "solution": flat_json.solution_dict(solution),
+        "values": dict(solution.values),
+        "program": "",
+        "message": "",
+        "checks": None,
+        "checker": "",
+        "attempts": (),
+        "kept": 0,
+        "pool": (),
+        "data": {},
+    }
+    return FormulationResult(**{**defaults, **fields})  # type: ignore[arg-type]
+
+
+def test_the_files_of_a_result_hold_its_model_and_its_plan(tmp_path: Path) -> None:
+    folder = create_folder(tmp_path, FormulationRequest(ProblemText("bakery", STORY), choose_options("default")))
+    outcome = finalize(folder, result_of(BAKERY))
+    for form in ("json", "mps", "lp"):
+        assert solve(read(folder / f"milp.{form}")).objective == pytest.approx(39)
+    header, *rows = (folder / "plan.csv").read_text().splitlines()
+    cells = [dict(zip(header.split(","), row.split(","), strict=True)) for row in rows]
+    assert {cell["decision"]: float(cell["value"]) for cell in cells} == {"x": 3.0, "y": 6.0}
+    assert json.loads((folder / "result.json").read_text())["objective"] == pytest.approx(39)
+    assert outcome.solution is not None
+    # Prices by solving again with half a unit more of each limit.
+    page = render_page(FormulationRequest(ProblemText("bakery", STORY), choose_options("default")), outcome)
+    for row in ROWS:
+        wider = replace(BAKERY, rows=tuple(replace(r, rhs=r.rhs + 0.5) if r.name == row.name else r for r in ROWS))
+        price = 2 * ((solve(wider).objective or 0) - 39)
+        assert outcome.solution.duals[row.name] == pytest.approx(price, abs=1e-6)
+    assert f"{outcome.solution.duals['oven']:g}" in page
+    interval = outcome.solution.ranges["flour"]
+    assert f"{interval.low:g} to {interval.high:g}" in page
+
+
+def test_a_sentence_is_marked_once_and_within_no_longer_one() -> None:
+    text = "The oven has 12 hours a day. The oven has 12 hours."
+    marked = mark_sentences(text, ["The oven has 12 hours", "The oven has 12 hours a day"])
+    assert marked == "<mark>The oven has 12 hours a day</mark>. The oven has 12 hours."
+
+
+@pytest.mark.parametrize("series", [{"a": (2.0, 0.0, 5.0)}, {"a": (3.0, -1.0), "b": (1.0, 4.0)}, {"a": (-2.0, -6.0)}])
+def test_bars_have_the_sizes_of_their_values_within_the_chart(series: dict[str, tuple[float, ...]]) -> None:
+    periods = tuple(f"p{number}" for number in range(len(next(iter(series.values())))))
+    svg = str(draw_chart(TimeChart("made", "t", periods, series)))
+    bars = re.findall(
+        r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"[^>]*><title>(\w+), (\w+)', svg
+    )
+    axis = float(re.search(r'<line [^>]*y1="([\d.]+)"', svg)[1])  # type: ignore[index]
+    values = {(period, name): row[at] for name, row in series.items() for at, period in enumerate(periods) if row[at]}
+    assert {(period, name) for *_, period, name in bars} == values.keys()
+    scales = set()
+    for x, y, width, height, period, name in bars:
+        value = values[period, name]
+        scales.add(round(float(height) / abs(value), 0))
+        assert (float(y) < axis - 0.05) == (value > 0)
+        assert TOP - 0.1 <= float(y) <= TOP + HEIGHT + 0.1
+        # The name of the period is below the middle of its bar.
+        middle = float(re.search(rf'<text x="([\d.]+)"[^>]*>{period}<', svg)[1])  # type: ignore[index]
+        assert float(x) + float(width) / 2 == pytest.approx(middle, abs=0.11)
+    assert max(scales) - min(scales) <= 1
+
+
+@pytest.mark.parametrize(
+    ("relation", "wanted", "possible"), [(">=", 5.0, 3.0), ("<=", 3.0, 5.0), (">=", -3.0, -5.0), ("<=", -5.0, -3.0)]
+)
+def test_a_shortage_is_a_positive_amount(relation: str, wanted: float, possible: float) -> None:
+    assert describe_shortage(Shortage("row", "", relation, wanted, possible)).endswith(" 2")
+
+
+def test_aims_that_were_not_compared_say_so() -> None:
+    aims = [
+        Aim("people", Sense.MAXIMIZE, 127.0, "people"),
+        Aim("drivers", Sense.MINIMIZE, 4.0, "drivers", is_compared=False),
+        Aim("cost", Sense.MINIMIZE, None, "EUR", slack=2.0),
+        Aim("fuel", Sense.MINIMIZE, 7.0, "EUR"),
+    ]
+    people, drivers, cost, fuel = describe_aims(aims)
+    assert "not compared" in drivers
+    assert all("not compared" not in text for text in (people, cost, fuel))
+    assert "127" in people
+    # Two aims have one unit, so that their names tell them apart.
+    assert cost.startswith("cost: -")
+    assert fuel.startswith("fuel: 7")
+    assert "2 from the best" in cost
+    assert describe_aims(aims[:1]) == ["127 people"]
+
+
+@pytest.mark.parametrize(
+    ("objective", "unit", "count", "facts"),
+    [
+        ("maximize: people", "people", 1, [("people", "people", Sense.MAXIMIZE)]),
+        ("minimize: km, then cost", "km, EUR", 1, [("km, then cost", "km, EUR", Sense.MINIMIZE)]),
+        (
+            "maximize: people; minimize: drivers",
+            "people; drivers",
+            2,
+            [("people", "people", Sense.MAXIMIZE), ("drivers", "drivers", Sense.MINIMIZE)],
+        ),
+        # Three parts are not two aims.
+        ("minimize: a; b; c", "EUR", 2, [("a; b; c", "EUR", Sense.MINIMIZE)]),
+        (["maximize: a", "minimize: b"], ["kg"], 2, [("a", "kg", Sense.MAXIMIZE), ("b", "", Sense.MINIMIZE)]),
+        ("people", ["x"], 1, [("people", "x", None)]),
+        # A list stays as it is, whatever its parts.
+        (["minimize: a, b", "minimize: c"], "", 2, [("a, b", "", Sense.MINIMIZE), ("c", "", Sense.MINIMIZE)]),
+    ],
+)
+def test_the_words_about_aims(objective: object, unit: object, count: int, facts: list[tuple]) -> None:
+    assert read_aim_facts({"OBJECTIVE": objective, "UNIT": unit}, count) == tuple(AimFacts(*fact) for fact in facts)
+
+
+@pytest.mark.parametrize(("value", "sense"), [(-5.0, Sense.MAXIMIZE), (0.0, Sense.MINIMIZE), (5.0, Sense.MINIMIZE)])
+def test_the_authors_direction_counts_for_negative_values_only(value: float, sense: Sense) -> None:
+    milp = Milp((Variable("x", -9, 9),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
+    solution = Solution(SolveStatus.OPTIMAL, objective=value, values={"x": value})
+    facts = [AimFacts("profit", "EUR", Sense.MAXIMIZE)]
+    assert choose_senses(milp, solution, (), facts) == [sense]
+    # The checker's direction goes first.
+    negated = [StatedAim("profit", Sense.MAXIMIZE, -value, aim=0, is_negated=True)]
+    assert choose_senses(milp, solution, negated, ()) == [Sense.MAXIMIZE]
+
+
+@pytest.mark.parametrize(
+    ("terms", "value", "sense", "position", "negated"),
+    [
+        ({"a": 2.0}, None, Sense.MINIMIZE, 1, False),
+        ({"a": -2.0}, None, Sense.MAXIMIZE, 1, True),
+        # The same figures in the other direction are no negative.
+        ({"a": 2.0}, None, Sense.MAXIMIZE, None, False),
+        (None, 8.0, Sense.MINIMIZE, 1, False),
+        (None, -8.0, Sense.MAXIMIZE, 1, True),
+        (None, 8.5, Sense.MINIMIZE, None, False),
+        (None, 3.0, Sense.MAXIMIZE, 0, False),
+    ],
+)
+def test_an_aim_is_matched_by_its_terms_or_its_value(
+    terms: dict[str, float] | None, value: float | None, sense: Sense, position: int | None, negated: bool
+) -> None:
+    objectives = (StagedObjective("b", Sense.MAXIMIZE, {"b": 1.0}), StagedObjective("a", Sense.MINIMIZE, {"a": 2.0}))
+    stated = [StatedAim("aim", sense, value, terms), StatedAim("other", Sense.MINIMIZE, 99.0, {"c": 1.0})]
+    aim, _ = match_aims(objectives, {"a": 4.0, "b": 3.0}, stated)
+    # What nothing matches takes the first free place.
+    assert (aim.aim, aim.is_negated) == (0 if position is None else position, negated)
+
+
+def test_a_joined_key_is_no_label_and_a_label_with_a_comma_is_one() -> None:
+    columns = {"ship": {"Köln,W1": "s1", "Werk Nord, Ost": "s2", "Köln,7": "s3"}}
+    result = result_of(BAKERY, columns=columns, data={"works": ["Köln", "W1", "Ost"]})
+    assert set(data_labels(result)) == {"Köln", "W1", "Ost", "Werk Nord, Ost"}
+
+
+def grouped(*meanings: str) -> dict[str, int]:
+    """Rows of each effect by its name, for limits of three products at their bounds."""
+    rows = tuple(
+        Row(f"limit_{name}", {name: 1.0}, Relation.AT_MOST, 4.0, meaning)
+        for name, meaning in zip("abc", meanings, strict=True)
+    )
+    milp = Milp(tuple(map(Variable, "abc")), rows, Objective(dict.fromkeys("abc", 1.0)), Sense.MAXIMIZE)
+    effects = measure_effects(milp, solve(milp, duals=False))
+    for effect in effects:
+        # Each limit of 4 becomes 10 percent wider.
+        assert effect.changes[10] == pytest.approx(0.4 * effect.rows)
+    return {effect.sentence or effect.name: effect.rows for effect in effects}
+
+
+def test_limits_of_a_sentence_or_of_a_family_are_changed_together() -> None:
+    assert grouped("each at most 4", "each at most 4", "c at most 4") == {"each at most 4": 2, "c at most 4": 1}
+    assert grouped("", "", "") == {"limit": 3}
+
+
+@pytest.mark.parametrize(("size", "shown"), [(4.0, False), (3.0, True)])
+def test_a_row_that_a_choice_switches_off_has_no_effect(size: float, shown: bool) -> None:
+    """A switch that is as large as the limit makes it a constant of the model."""
+    variables = (Variable("x"), Variable("open", 0, 1, VariableKind.INTEGER))
+    row = Row("cap", {"x": 1.0, "open": size}, Relation.AT_MOST, 4.0)
+    milp = Milp(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE)
+    assert bool(measure_effects(milp, solve(milp, duals=False))) is shown
+
+
+@pytest.mark.parametrize(
+    ("data", "turned"),
+    [
+        ({"rows": [{"n": "a", "v": 5}, {"n": "b", "v": 2}]}, True),
+        # Numbered rows keep their order, and so do those that a list of the same length belongs to.
+        ({"rows": [{"n": "a", "v": 1}, {"n": "b", "v": 2}]}, False),
+        ({"rows": [{"n": "a", "v": 5}, {"n": "b", "v": 2}], "cost": [3, 4]}, False),
+        ({"rows": [{"n": "a", "v": 5}, {"n": "b", "v": 2}], "cost": [3, 4, 5]}, True),
+        ({"rows": [{"n": "Monday", "v": 5}, {"n": "Tuesday", "v": 2}]}, False),
+    ],
+)
+def test_rows_are_turned_where_their_order_has_no_meaning(data: dict[str, list], turned: bool) -> None:
+    names = [row["n"] for row in reverse_order(data)["rows"]]
+    assert names == [row["n"] for row in (reversed(data["rows"]) if turned else data["rows"])]
+
+
+def test_calls_are_planned_for_models_with_a_name_only() -> None:
+    runtime = RuntimeSettings(model=ModelSettings("m"), budget=Budget())
+    assert plan_calls("two_calls", STORY, RuntimeSettings()) == []
+    calls = {call.role: call for call in plan_calls("two_calls", STORY, runtime, 3)}
+    assert calls.keys() == {"program", "counterfactual"}
+    # A program, and half of them are revised; one checker.
+    assert (calls["program"].calls, calls["counterfactual"].calls) == (4.5, 3.0)
+
+
+def test_columns_are_nested_by_family_and_label() -> None:
+    names = ["ship[a,b]", "ship[a,c]", "open"]
+    milp = Milp(tuple(map(Variable, names)), (), Objective({"open": 1.0}), Sense.MINIMIZE)
+    columns = nest_columns(from_milp(milp))
+    leaves = re.findall(r"'([^']*)'", str(columns))
+    assert set(names) <= set(leaves)
+
+
+def attempt(number: int, status: SolveStatus | None) -> FormulationAttempt:
+    ran = ExecutionResult(None, "") if status is None else ExecutionResult(None, milp=BAKERY, solution=Solution(status))
+    return FormulationAttempt(number, "program", "", ran)
+
+
+def test_a_proven_answer_is_better_than_a_point_and_a_point_than_none() -> None:
+    order = [SolveStatus.OPTIMAL, SolveStatus.FEASIBLE, SolveStatus.INFEASIBLE, SolveStatus.UNKNOWN]
+    for better, worse in itertools.pairwise(order):
+        assert best_attempt([attempt(0, worse), attempt(1, better)]).number == 1, (better, worse)
+        assert best_attempt([attempt(0, better), attempt(1, worse)]).number == 0, (better, worse)
+    assert best_attempt([attempt(0, SolveStatus.OPTIMAL), attempt(1, SolveStatus.OPTIMAL)]).number == 0
+
+
+def test_effects_of_a_result_name_its_limits() -> None:
+    outcome = price_result(result_of(BAKERY))
+    # The oven's 10 percent are 1.2 hours: y + 0.6, x - 0.4.
+    assert {effect.sentence: effect.changes[10] for effect in outcome.effects} == {
+        "The oven has 12 hours": pytest.approx(5 * 0.6 - 3 * 0.4),
+        "There are 21 kg of flour": pytest.approx(3 * 0.7),
+    }
