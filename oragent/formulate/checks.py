@@ -255,10 +255,12 @@ def _is_whole(value: float, options: Options) -> bool:
 
 
 def _relation_holds(left_side: float, relation: str, right: float, options: Options) -> bool:
-    allowed = max(options.absolute, options.relative * max(1.0, abs(left_side), abs(right)))
     over = left_side - right
     if math.isnan(over):
         return False
+    # An infinite side has an infinite tolerance.
+    is_finite = math.isfinite(over)
+    allowed = max(options.absolute, options.relative * max(1.0, abs(left_side), abs(right))) if is_finite else 0.0
     return {"<=": over <= allowed, ">=": over >= -allowed, "=": abs(over) <= allowed}[relation]
 
 

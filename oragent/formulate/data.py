@@ -166,6 +166,11 @@ def _describe_column(cells: list[Any], rows: int) -> str:
     return f"{kind}{missing}"
 
 
+def is_table(value: Any) -> bool:
+    """Return True for a list of records, as read from a CSV file."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+
+
 def list_parts(value: Any) -> list[Any] | None:
     """Return the values of an object or list; None for any other value."""
     if isinstance(value, Mapping):

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ProblemError
+from oragent.formulate.data import is_table
 from oragent.formulate.model_comparison import Ruling
 from oragent.formulate.perturbations import (
-    is_table,
     iterate_keys,
     iterate_numbers,
     map_numbers,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent.formulate.data import iterate_leaves, list_parts, map_leaves
+from oragent.formulate.data import is_table, iterate_leaves, list_parts, map_leaves
 
 # Relative spread of each perturbed figure, up and down.
 SPREAD = 0.3
@@ -44,11 +44,6 @@ def perturb_data(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
 
     perturbed: dict[str, Any] = map_numbers(data, near_value)
     return perturbed
-
-
-def is_table(value: Any) -> bool:
-    """Return True for a list of records, as read from a CSV file."""
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
 def iterate_numbers(value: Any) -> Iterator[float]:

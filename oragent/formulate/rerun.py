@@ -11,7 +11,7 @@ from typing import Any
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import replace_file
 from oragent.formulate.checks import Checked, CheckStatus, judge
-from oragent.formulate.data import read_data, show_path
+from oragent.formulate.data import is_table, read_data, show_path
 from oragent.formulate.folder import (
     CASE,
     FormulationEnd,
@@ -26,7 +26,7 @@ from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
-from oragent.formulate.table_fitting import TableReading, fit_table, fit_value, is_table
+from oragent.formulate.table_fitting import TableReading, fit_table, fit_value
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import finished_results
 from oragent.llm.model_settings import RuntimeSettings

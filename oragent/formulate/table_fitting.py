@@ -82,11 +82,6 @@ def fit_value(file: str, name: str, old: Any, new: Any) -> Any:
     return new
 
 
-def is_table(value: Any) -> bool:
-    """Return True for a list with one object for each row."""
-    return isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
-
-
 def fit_table(
     file: str, name: str, reading: TableReading, rows: Rows, table: Table | None
 ) -> tuple[list[dict[str, Any]], list[str]]:

@@ -1,0 +1,225 @@
+"""Findings of a checker and the verdict on them, for results and reports that are made by hand."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from oragent.formulate.appeals import Citation, Dispute
+from oragent.formulate.checks import Checked, CheckStatus, Reason, judge
+from oragent.formulate.metamorphic_tests import Property, _compare_ranges
+from oragent.formulate.model_comparison import ModelComparison, Ruling
+from oragent.formulate.options import choose_options
+from oragent.formulate.rules import RuleComparison, RuleOutcome
+from oragent.formulate.running import ExecutionResult, Report
+from oragent.formulate.verdicts import Verdict, decide_verdict
+from oragent.formulate.verify import _check_point, place_point
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.flat_solving import solve
+
+OPTIONS = choose_options("default")
+AGREES = ModelComparison(Ruling.AGREES, compared_aims=1)
+MILP = Milp(
+    (Variable("x", kind=VariableKind.INTEGER), Variable("y")),
+    (Row("hours", {"x": 2.0, "y": 1.0}, Relation.AT_MOST, 7.0), Row("few", {"y": 1.0}, Relation.AT_LEAST, 1.0)),
+    Objective({"x": 3.0, "y": 1.0}),
+    Sense.MAXIMIZE,
+)
+# x = 3 and y = 1: 10.
+RAN = ExecutionResult(None, milp=MILP, solution=solve(MILP, duals=False), values={"x": 3.0, "y": 1.0})
+PROFIT = ("profit", 10.0, "maximize", 0.0, "the most profit")
+
+
+def judged(
+    *entries: tuple[str, float, str, float, str], comparison: ModelComparison | None = AGREES, **options: object
+):
+    return judge(RAN, Report("", entries, comparison), replace(OPTIONS, **options))
+
+
+@pytest.mark.parametrize(
+    ("left", "relation", "right", "holds"),
+    [
+        (7.0, "<=", 7.0, True), (7.1, "<=", 7.0, False), (6.0, "<=", 7.0, True),
+        (7.0, ">=", 7.0, True), (6.9, ">=", 7.0, False), (8.0, ">=", 7.0, True),
+        (7.0, "=", 7.0, True), (7.1, "=", 7.0, False), (6.9, "=", 7.0, False),
+        # A relative millionth is no violation: 1 of a million, and a smaller one of 7.
+        (1_000_000.9, "<=", 1_000_000.0, True), (1_000_002.0, "<=", 1_000_000.0, False), (7.00001, "<=", 7.0, False),
+        (-1_000_000.9, ">=", -1_000_000.0, True), (-1_000_002.0, ">=", -1_000_000.0, False),
+        (float("nan"), "<=", 7.0, False), (float("inf"), "<=", 7.0, False), (float("-inf"), "<=", 7.0, True),
+        (3.0, "integer", 0.0, True), (3.4, "integer", 0.0, False), (2.999999, "integer", 0.0, True),
+        (float("inf"), "integer", 0.0, False),
+    ],
+)  # fmt: skip
+def test_an_entry_holds_within_the_tolerance(left: float, relation: str, right: float, holds: bool) -> None:
+    checked = judged(("row", left, relation, right, "a sentence"), PROFIT)
+    assert checked.state is (CheckStatus.PASSED if holds else CheckStatus.FAILED)
+    assert (checked.count, checked.met) == (2, 1 + holds)
+    assert checked.confirmed is holds
+    if not holds:
+        (finding,) = checked.findings
+        whole = relation == "integer"
+        assert finding.reason is (Reason.INTEGRALITY if whole else Reason.VIOLATED)
+        assert (finding.name, finding.sentence) == ("row", "a sentence")
+        assert finding.text in checked.feedback
+        if not whole and left - right == left - right and abs(left) < 1e9:
+            assert finding.violation == pytest.approx(abs(left - right))
+
+
+def test_a_wider_tolerance_accepts_more() -> None:
+    entry = ("row", 7.05, "<=", 7.0, "")
+    assert judged(entry, PROFIT).state is CheckStatus.FAILED
+    assert judged(entry, PROFIT, absolute=0.1).state is CheckStatus.PASSED
+    assert judged(entry, PROFIT, relative=0.01).state is CheckStatus.PASSED
+    assert judged(("row", 3.05, "integer", 0.0, ""), PROFIT, absolute=0.1).state is CheckStatus.PASSED
+
+
+@pytest.mark.parametrize(
+    ("value", "relation", "reason"),
+    [
+        (10.0, "maximize", None),
+        (11.0, "maximize", Reason.OBJECTIVE),
+        # The other direction with the same figure is wrong; with the opposite figure it is the same aim.
+        (10.0, "minimize", Reason.OBJECTIVE),
+        (-10.0, "minimize", None),
+    ],
+)
+def test_the_objective_of_the_checker_is_that_of_the_program(
+    value: float, relation: str, reason: Reason | None
+) -> None:
+    checked = judged(("profit", value, relation, 0.0, ""))
+    assert [finding.reason for finding in checked.findings] == ([] if reason is None else [reason])
+
+
+@pytest.mark.parametrize(
+    ("ruling", "reason"),
+    [
+        (Ruling.AGREES, None),
+        (Ruling.FORBIDS, Reason.FORBIDS),
+        (Ruling.ALLOWS, Reason.ALLOWS),
+        (Ruling.OBJECTIVE, Reason.OBJECTIVE),
+    ],
+)
+def test_a_ruling_of_the_comparison_is_a_finding(ruling: Ruling, reason: Reason | None) -> None:
+    checked = judged(PROFIT, comparison=ModelComparison(ruling, "why", ("hours",), compared_aims=1))
+    assert [(finding.reason, finding.name) for finding in checked.findings] == (
+        [] if reason is None else [(reason, "hours")]
+    )
+    assert (checked.compared, checked.confirmed) == (True, reason is None)
+
+
+def test_a_row_that_is_violated_is_not_named_again_by_the_comparison() -> None:
+    entry = ("hours", 9.0, "<=", 7.0, "")
+    comparison = ModelComparison(Ruling.ALLOWS, "why", ("hours",), compared_aims=1)
+    assert [finding.reason for finding in judged(entry, PROFIT, comparison=comparison).findings] == [Reason.VIOLATED]
+    further = replace(comparison, names=("hours", "few"))
+    reasons = [finding.reason for finding in judged(entry, PROFIT, comparison=further).findings]
+    assert reasons == [Reason.VIOLATED, Reason.ALLOWS]
+
+
+@pytest.mark.parametrize(
+    ("within", "gap", "compared"), [(None, 0.0, False), (0.04, 0.0, True), (0.06, 0.0, False), (0.04, 0.01, False)]
+)
+def test_an_undecided_comparison_counts_within_the_gap(within: float | None, gap: float, compared: bool) -> None:
+    checked = judged(PROFIT, comparison=ModelComparison(Ruling.UNDECIDED, within=within, compared_aims=1), gap=gap)
+    assert (checked.compared, checked.confirmed, bool(checked.note)) == (compared, False, not compared)
+    verdict = decide_verdict(is_answer=True, has_model=True, message="", checks=asdict(checked)).verdict
+    assert verdict is (Verdict.CHECKED if compared else Verdict.UNCHECKED)
+
+
+def test_rules_of_one_side_are_findings_unless_they_are_named_already() -> None:
+    rules = (
+        RuleComparison("hours", RuleOutcome.HOLDS),
+        RuleComparison("few", RuleOutcome.MISSING, 3.0, "at least one"),
+        RuleComparison("more", RuleOutcome.ADDED, 2.0),
+        RuleComparison("far", RuleOutcome.NOT_DECIDED),
+        RuleComparison("slow", RuleOutcome.NOT_COMPARED),
+    )
+    checked = judge(RAN, Report("", (PROFIT,), AGREES, rules=rules), OPTIONS)
+    assert [(f.reason, f.name) for f in checked.findings] == [(Reason.ALLOWS, "few"), (Reason.FORBIDS, "more")]
+    broken = judge(RAN, Report("", (("few", 0.0, ">=", 1.0, ""), PROFIT), AGREES, rules=rules), OPTIONS)
+    assert [(f.reason, f.name) for f in broken.findings] == [(Reason.VIOLATED, "few"), (Reason.FORBIDS, "more")]
+
+
+def test_a_checker_that_fails_or_says_nothing_checks_nothing() -> None:
+    assert judge(RAN, Report("no function"), OPTIONS).state is CheckStatus.UNCHECKED
+    assert judge(RAN, Report("", ()), OPTIONS).state is CheckStatus.UNCHECKED
+
+
+PASSED = Checked(CheckStatus.PASSED, compared=True, compared_aims=1)
+FAILED = judged(("row", 9.0, "<=", 7.0, ""), PROFIT)
+WRONG = {"property": "order", "datum": "x", "note": "differs", "holds": False}
+DISPUTE = Dispute(str(Reason.VIOLATED), "row", "9 <= 7", Citation("a", 1), Citation("b", 2))
+
+
+@pytest.mark.parametrize(
+    ("checks", "changes", "verdict", "code"),
+    [
+        (PASSED, {}, Verdict.CHECKED, 0),
+        (PASSED, {"has_model": False, "is_answer": False}, Verdict.NO_ANSWER, 3),
+        (PASSED, {"is_answer": False}, Verdict.NO_ANSWER, 3),
+        (PASSED, {"properties": [WRONG]}, Verdict.CONTRADICTED, 4),
+        (PASSED, {"properties": [{**WRONG, "holds": None}]}, Verdict.CHECKED, 0),
+        (replace(PASSED, compared=False), {}, Verdict.UNCHECKED, 5),
+        (replace(PASSED, compared_aims=0), {}, Verdict.UNCHECKED, 5),
+        (replace(PASSED, compared_aims=None), {}, Verdict.CHECKED, 0),
+        (replace(PASSED, state=CheckStatus.UNCHECKED), {}, Verdict.UNCHECKED, 5),
+        (None, {}, Verdict.UNCHECKED, 5),
+        (FAILED, {}, Verdict.CONTRADICTED, 4),
+        # A contradiction comes before the missing proof of an optimum.
+        (FAILED, {"is_answer": False}, Verdict.CONTRADICTED, 4),
+        (FAILED, {"disputes": [DISPUTE]}, Verdict.DISPUTED, 6),
+        (FAILED, {"disputes": [DISPUTE], "properties": [WRONG]}, Verdict.CONTRADICTED, 4),
+        (FAILED, {"disputes": [replace(DISPUTE, name="other")]}, Verdict.CONTRADICTED, 4),
+        (PASSED, {"disputes": [DISPUTE]}, Verdict.CHECKED, 0),
+    ],
+)  # fmt: skip
+def test_each_situation_has_its_verdict_and_exit_code(
+    checks: Checked | None, changes: dict[str, object], verdict: Verdict, code: int
+) -> None:
+    situation = {"is_answer": True, "has_model": True, "message": "", **changes}
+    judgement = decide_verdict(checks=None if checks is None else asdict(checks), **situation)  # type: ignore[arg-type]
+    assert (judgement.verdict, judgement.verdict.exit_code) == (verdict, code)
+
+
+@pytest.mark.parametrize(
+    ("point", "status", "reasons"),
+    [
+        ({"x": 3.0, "y": 1.0}, SolveStatus.OPTIMAL, []),
+        ({"x": 2.0, "y": 3.0}, SolveStatus.FEASIBLE, [Reason.OBJECTIVE]),
+        ({"x": 3.0, "y": 2.0}, SolveStatus.FEASIBLE, [Reason.VIOLATED]),
+        ({"x": 3.0, "y": 0.0}, SolveStatus.FEASIBLE, [Reason.VIOLATED]),
+        ({"x": 2.5, "y": 2.0}, SolveStatus.FEASIBLE, [Reason.VIOLATED]),
+    ],
+)
+def test_a_given_point_is_compared_with_the_model_and_its_optimum(
+    point: dict[str, float], status: SolveStatus, reasons: list[Reason]
+) -> None:
+    solution = place_point(MILP, point, solve(MILP, duals=False))
+    assert solution.status is status
+    assert solution.objective == pytest.approx(3 * point["x"] + point["y"])
+    assert solution.activities == {"hours": 2 * point["x"] + point["y"], "few": point["y"]}
+    assert solution.slacks["hours"] == pytest.approx(max(0.0, 7 - 2 * point["x"] - point["y"]))
+    checked = _check_point(MILP, solution, PASSED)
+    assert [finding.reason for finding in checked.findings] == reasons
+    assert checked.state is (CheckStatus.FAILED if reasons else CheckStatus.PASSED)
+    assert checked.compared
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected", "holds"),
+    [
+        ((5.0, 5.0), (5.0, 5.0), True),
+        ((5.0, 5.0), (6.0, 6.0), False),
+        ((6.0, 6.0), (5.0, 5.0), False),
+        # Ranges that have a value in common may be the same optimum.
+        ((4.0, 6.0), (5.0, 8.0), True),
+        ((4.0, 6.0), (7.0, 8.0), False),
+        ((7.0, 8.0), (4.0, 6.0), False),
+        (None, (5.0, 5.0), False),
+        ((5.0, 5.0), None, None),
+    ],
+)
+def test_optima_of_changed_data_agree_where_their_ranges_meet(
+    ends: tuple[float, float] | None, expected: tuple[float, float] | None, holds: bool | None
+) -> None:
+    assert _compare_ranges(Property.ORDER, ["a"], ends, expected).holds is holds
