@@ -76,9 +76,14 @@ class Plain:
         return self.sign * float((self.sign * (points @ self.cost)).min()) + self.constant
 
     def status(self) -> str:
-        """``optimal``, ``infeasible`` or ``unbounded``, by SciPy."""
+        """``optimal``, ``infeasible`` or ``unbounded``: by enumeration with finite bounds, otherwise by SciPy.
+
+        Of bounded models that have rows without terms, SciPy calls some infeasible that are not.
+        """
         if (self.low > self.high).any():
             return "infeasible"
+        if np.isfinite(self.low).all() and np.isfinite(self.high).all():
+            return "optimal" if len(self.points()) else "infeasible"
         low = np.where(self.relations == -1, -np.inf, self.rhs)
         high = np.where(self.relations == 1, np.inf, self.rhs)
         for cost in (np.zeros(len(self.cost)), self.sign * self.cost):

@@ -1,17 +1,21 @@
 """Families from the names of a flat model, and the flat model of an indexed one.
 
 ``ship[Lyon,Paris]``, ``ship(Lyon,Paris)`` and ``ship[1][2]`` contain their labels. Names without brackets do so if one
-separator splits all names of a family into the same number of parts. Both are guesses and marked as such. A file
-``MODEL.families.yaml`` next to the model corrects them::
+separator splits all names of a family into the same number of parts. Pyomo writes ``c_e_balance(Lyon_wk1)_`` for a row.
+All of these are guesses and marked as such. A file ``plan.lp.families.yaml`` or ``plan.families.yaml`` next to the
+model ``plan.lp`` corrects them::
 
-    separator: "_"                       # or "" to split no name
+    variables: ["ship {depot} → {town}", "open {depot}"]
+    rows: ["c_e_{name}({town}_{week})_"]  # {name} is the name of the family
+    separator: "_"                        # of other names; or "" to split none
     sets: {set1: depot, wk: {name: week, time: true}}
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +42,11 @@ from oragent.modelling.data.objectives import flat_objective, further_objectives
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
+PLACEHOLDER = re.compile(r"\{(\w*)\}")
+# Placeholder of a pattern for the name of the family.
+FAMILY_FIELD = "name"
+# Row in an LP file of Pyomo: equation, lower or upper limit, or range.
+PYOMO_ROW = re.compile(r"[cr]_[elu]_(?P<name>.*)_", re.DOTALL)
 SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
 SUFFIX = ".families.yaml"
 # Maximum size of a file of corrections, in bytes.
@@ -57,6 +66,9 @@ class FamilyCorrections(BaseModel):
     """Corrections of guessed families, from a file next to the model."""
 
     model_config = ConfigDict(extra="forbid")
+    # Patterns of names, such as ``ship {depot} → {town}``, the first that fits is taken.
+    variables: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     # Separator of names without brackets. An empty text splits none; None means that it is detected.
     separator: str | None = None
     # Corrections of sets, by guessed name.
@@ -64,13 +76,15 @@ class FamilyCorrections(BaseModel):
 
 
 def read_corrections(model_path: Path) -> FamilyCorrections:
-    """Read ``MODEL.families.yaml`` next to a model; no corrections if there is no such file.
+    """Read ``MODEL.families.yaml`` next to a model, with or without the model's ending; none if there is no such file.
 
     Raises:
         ModellingError: The file has the wrong form.
     """
-    path = model_path.with_name(model_path.name + SUFFIX)
-    if not path.is_file():
+    name = model_path.name
+    paths = [model_path.with_name(f"{stem}{SUFFIX}") for stem in (name, name.partition(".")[0])]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
         return FamilyCorrections()
     import yaml
 
@@ -81,7 +95,8 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
     except (ValidationError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
         first = plain(str(problem).splitlines()[0], 120)
         raise ModellingError(
-            f"{plain(str(path), 200)}: {first}; expected 'separator: TEXT' and 'sets: {{GUESSED: NAME}}'"
+            f"{plain(str(path), 200)}: {first}; expected 'variables: [PATTERN]', 'rows: [PATTERN]', "
+            "'separator: TEXT' and 'sets: {GUESSED: NAME}'"
         ) from None
 
 
@@ -93,13 +108,17 @@ class _Group:
     # Labels of each member.
     labels: list[tuple[str, ...]] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
+    # Names of the sets of the labels from a pattern; empty without a pattern.
+    sets: tuple[str, ...] = ()
 
 
 def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
     """Return a flat model with families from its names. Guessed parts are marked."""
     corrections = corrections or FamilyCorrections()
-    variables = _group_names([variable.name for variable in milp.variables], corrections.separator)
-    rows = _group_names([row.name for row in milp.rows], corrections.separator)
+    names, row_names = [variable.name for variable in milp.variables], [row.name for row in milp.rows]
+    is_pyomo = bool(row_names) and all(map(PYOMO_ROW.fullmatch, row_names))
+    variables = _group_names(names, corrections.separator, corrections.variables, is_pyomo)
+    rows = _group_names(row_names, corrections.separator, corrections.rows, is_pyomo)
     sets = _SetPool(corrections)
     sets.learn([*variables, *rows])
     arrays = Arrays.from_milp(milp)
@@ -223,22 +242,165 @@ def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
     return match["stem"].strip(), labels
 
 
-def _group_names(names: Sequence[str], separator: str | None) -> list[_Group]:
+@dataclass(frozen=True)
+class _Pattern:
+    """Texts between the labels of names, and the names of these labels."""
+
+    literals: tuple[str, ...]
+    fields: tuple[str, ...]
+
+    def compile(self, body: Callable[[str], str]) -> re.Pattern[str]:
+        """Return the expression of whole names, with an expression for each label."""
+        pairs = zip(self.literals, [*(f"({body(name)})" for name in self.fields), ""], strict=True)
+        return re.compile("".join(re.escape(literal) + label for literal, label in pairs), re.DOTALL)
+
+
+def _read_pattern(text: str) -> _Pattern:
+    """Return the pattern of a text such as ``ship {depot} → {town}``."""
+    parts = PLACEHOLDER.split(text)
+    pattern = _Pattern(tuple(parts[::2]), tuple(parts[1::2]))
+    if not (set(pattern.fields) - {FAMILY_FIELD} and all(pattern.fields) and all(pattern.literals[1:-1])):
+        raise ModellingError(f"pattern {quoted(text)}: expected labels in braces, with texts between: 'open {{depot}}'")
+    if not (pattern.fields.count(FAMILY_FIELD) == 1 or (FAMILY_FIELD not in pattern.fields and _stem_of(pattern))):
+        raise ModellingError(
+            f"pattern {quoted(text)}: expected the name of the family first, or {{{FAMILY_FIELD}}} once"
+        )
+    return pattern
+
+
+def _stem_of(pattern: _Pattern) -> str:
+    return re.split(r"\W", pattern.literals[0].strip())[0].strip("_")
+
+
+class _NameSplitter:
+    """Splits names by patterns. Where several splits fit, one with labels that other names have is taken."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, None]] = defaultdict(dict)
+
+    def split(
+        self, names: Mapping[int, str], patterns: Sequence[_Pattern]
+    ) -> dict[int, tuple[_Pattern, Sequence[str]]]:
+        """Return the first pattern that fits, and the texts of its labels, for each name that has one."""
+        shortest = [pattern.compile(lambda name: ".+?") for pattern in patterns]
+        longest = [pattern.compile(lambda name: ".+") for pattern in patterns]
+        result: dict[int, tuple[_Pattern, Sequence[str]]] = {}
+        open_names: dict[int, _Pattern] = {}
+        for position, name in names.items():
+            for pattern, low, high in zip(patterns, shortest, longest, strict=True):
+                if (match := low.fullmatch(name)) and (other := high.fullmatch(name)):
+                    # Equal shortest and longest labels are the only ones.
+                    if match.groups() == other.groups():
+                        result[position] = pattern, match.groups()
+                    else:
+                        open_names[position] = pattern
+                    break
+        for pattern, texts in result.values():
+            self._learn(pattern, texts)
+        count = 0
+        while open_names:
+            found = self._split_open(names, open_names, count)
+            count = 0 if found else count + 1
+            for position, texts in found.items():
+                result[position] = open_names.pop(position), texts
+                self._learn(*result[position])
+        return result
+
+    def _learn(self, pattern: _Pattern, texts: Sequence[str]) -> None:
+        for name, text in zip(pattern.fields, texts, strict=True):
+            self._known[name][text] = None
+
+    def _split_open(
+        self, names: Mapping[int, str], open_names: Mapping[int, _Pattern], count: int
+    ) -> dict[int, Sequence[str]]:
+        """Return the labels of names of which all but ``count`` labels are known."""
+        expressions: dict[_Pattern, list[re.Pattern[str]]] = defaultdict(list)
+        for pattern in set(open_names.values()):
+            for unknown in combinations(range(len(pattern.fields)), min(count, len(pattern.fields))):
+                bodies = iter(
+                    ".+?" if index in unknown else "|".join(map(re.escape, self._known[name])) or "(?!)"
+                    for index, name in enumerate(pattern.fields)
+                )
+                expressions[pattern].append(pattern.compile(lambda name, bodies=bodies: next(bodies)))  # type: ignore[misc]
+        found: dict[int, Sequence[str]] = {}
+        for position, pattern in open_names.items():
+            matches = (expression.fullmatch(names[position]) for expression in expressions[pattern])
+            if match := next(filter(None, matches), None):
+                found[position] = match.groups()
+        return found
+
+
+def _group_names(
+    names: Sequence[str], separator: str | None, patterns: Sequence[str], is_pyomo: bool = False
+) -> list[_Group]:
     """Return names by stem and number of labels, in the order of their first members."""
     groups: dict[tuple[str, int], _Group] = {}
+    rest = _split_by_patterns(names, [_read_pattern(text) for text in patterns], groups)
+    if is_pyomo:
+        names = [row["name"] if (row := PYOMO_ROW.fullmatch(name)) else name for name in names]
     without: list[int] = []
-    for position, name in enumerate(names):
-        parts = split_brackets(name)
+    bracketed: dict[int, tuple[str, tuple[str, ...]]] = {}
+    for position in rest:
+        parts = split_brackets(names[position])
         if parts is None:
             without.append(position)
         else:
-            _add(groups, parts[0], parts[1], position)
+            bracketed[position] = parts
+    if is_pyomo:
+        bracketed |= _split_joined(bracketed)
+    for position, (stem, labels) in bracketed.items():
+        _add(groups, stem, labels, position)
     _split_rest(names, without, separator, groups)
     return _without_clashes(sorted(groups.values(), key=lambda group: group.positions[0]))
 
 
-def _add(groups: dict[tuple[str, int], _Group], stem: str, labels: tuple[str, ...], position: int) -> None:
-    group = groups.setdefault((stem, len(labels)), _Group(stem))
+def _split_by_patterns(
+    names: Sequence[str], patterns: Sequence[_Pattern], groups: dict[tuple[str, int], _Group]
+) -> list[int]:
+    """Put names into the groups of the first pattern that fits; return the positions of the others."""
+    split = _NameSplitter().split(dict(enumerate(names)), patterns) if patterns else {}
+    for position, (pattern, texts) in sorted(split.items()):
+        values = list(zip(pattern.fields, texts, strict=True))
+        stem = next((text for name, text in values if name == FAMILY_FIELD), _stem_of(pattern))
+        labelled = [(name, text.strip()) for name, text in values if name != FAMILY_FIELD]
+        sets, labels = zip(*labelled, strict=True)
+        _add(groups, stem, labels, position, sets)
+    used = {pattern for pattern, _ in split.values()}
+    for pattern in patterns:
+        if pattern not in used and names:
+            shown = "".join(
+                f"{text}{{{name}}}" for text, name in zip(pattern.literals, (*pattern.fields, ""), strict=True)
+            )
+            raise ModellingError(
+                f"pattern {quoted(shown.removesuffix('{}'))} fits no further name like {quoted(names[0])}"
+            )
+    return [position for position in range(len(names)) if position not in split]
+
+
+def _split_joined(bracketed: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Split labels that Pyomo joined by underscores, into as many as the shortest of their family."""
+    families: dict[str, dict[int, str]] = defaultdict(dict)
+    for position, (stem, labels) in bracketed.items():
+        if len(labels) == 1:
+            families[stem][position] = labels[0]
+    split = {}
+    for stem, texts in families.items():
+        count = min(len(list(filter(None, text.split("_")))) for text in texts.values())
+        if count > 1:
+            pattern = _Pattern(("", *["_"] * (count - 1), ""), tuple(map(str, range(count))))
+            for position, (_, parts) in _NameSplitter().split(texts, [pattern]).items():
+                split[position] = stem, tuple(parts)
+    return split
+
+
+def _add(
+    groups: dict[tuple[str, int], _Group],
+    stem: str,
+    labels: tuple[str, ...],
+    position: int,
+    sets: tuple[str, ...] = (),
+) -> None:
+    group = groups.setdefault((stem, len(labels)), _Group(stem, sets=sets))
     group.labels.append(labels)
     group.positions.append(position)
 
@@ -301,19 +463,30 @@ class _SetPool:
     def learn(self, groups: Sequence[_Group]) -> None:
         """Create the sets for all key parts of all groups, the largest first."""
         places: list[tuple[tuple[str, int], tuple[str, ...]]] = []
+        named: dict[str, dict[str, None]] = {}
+        names: dict[tuple[str, int], str] = {}
         for number, group in enumerate(groups):
             for position, labels in enumerate(zip(*group.labels, strict=True)):
-                places.append(((str(number), position), tuple(dict.fromkeys(labels))))
+                place = str(number), position
+                # Equal labels of members add a number, which no pattern names.
+                if position < len(group.sets):
+                    names[place] = group.sets[position]
+                    named.setdefault(group.sets[position], {}).update(dict.fromkeys(labels))
+                else:
+                    places.append((place, tuple(dict.fromkeys(labels))))
         self._group_number = {id(group): str(number) for number, group in enumerate(groups)}
-        chosen: list[tuple[str, ...]] = []
+        made = {name: self._make_named(name, _in_order(tuple(labels))) for name, labels in named.items()}
+        self._set_at.update({place: made[name] for place, name in names.items()})
+        chosen: list[tuple[str, ...]] = [tuple(labels) for labels in named.values()]
         for _, labels in sorted(places, key=lambda entry: -len(entry[1])):
             if self._holder(labels, chosen) is None:
                 chosen.append(labels)
         order = [self._holder(labels, chosen) for _, labels in places]
-        by_labels: dict[int, IndexSet] = {}
+        by_labels = dict(enumerate(made.values()))
         for index in dict.fromkeys(order):
             assert index is not None
-            by_labels[index] = self._make(_in_order(chosen[index]))
+            if index not in by_labels:
+                by_labels[index] = self._make(_in_order(chosen[index]))
         for (at, _), index in zip(places, order, strict=True):
             assert index is not None
             self._set_at[at] = by_labels[index]
@@ -338,6 +511,9 @@ class _SetPool:
             if members == set(candidate) or (not is_numbers and members <= set(candidate)):
                 return index
         return None
+
+    def _make_named(self, name: str, labels: tuple[str, ...]) -> IndexSet:
+        return self._correct(IndexSet(name, labels, looks_ordered(labels)))
 
     def _make(self, labels: tuple[str, ...]) -> IndexSet:
         taken = {index_set.name for index_set in self._set_at.values()} | {index_set.name for index_set in self.sets}

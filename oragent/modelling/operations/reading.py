@@ -5,7 +5,7 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.indexed import RELATIONS, Family, IndexedModel, ParameterFamily, VariableFamily
+from oragent.modelling.data.indexed import RELATIONS, Family, IndexedModel, IndexSet, ParameterFamily, VariableFamily
 from oragent.modelling.data.objectives import effective_weights
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.expressions import group_members
@@ -38,11 +38,14 @@ ORDERS = ("value", "cost", "coefficient", "price")
 
 
 def describe(study: ModelStudy, request: ops.DescribeRequest) -> DescribeResult:
-    """List the sets, families and objectives of the present model, or those of one family."""
+    """List the sets, families and objectives of the present model, or those of one family or one set."""
     model = study.present.model
     families: list[Family] = list(model.families())
     sets = list(model.sets)
-    if request.reference is not None:
+    if named := _find_set(model, request.reference):
+        families = [family for family in families if named.name in family.sets]
+        sets = [named]
+    elif request.reference is not None:
         chosen = find_slice(model, request.reference)
         families = [chosen.family]
         sets = [index_set for index_set in sets if index_set.name in chosen.family.sets]
@@ -69,6 +72,16 @@ def describe(study: ModelStudy, request: ops.DescribeRequest) -> DescribeResult:
         features=model.feature_counts,
         scenarios=(BASE, *study.scenarios),
     )
+
+
+def _find_set(model: IndexedModel, reference: ops.MemberReference | None) -> IndexSet | None:
+    """Return the set that a reference names; None if it names a family, or neither."""
+    if reference is None or reference.indices is not None or reference.kind is not None:
+        return None
+    name = reference.name.casefold()
+    if any(family.name.casefold() == name for family in model.families()):
+        return None
+    return next((index_set for index_set in model.sets if index_set.name.casefold() == name), None)
 
 
 def _objective_infos(model: IndexedModel) -> tuple[ObjectiveInfo, ...]:

@@ -7,14 +7,14 @@ from pydantic import BaseModel
 
 from oragent.modelling.data.display import figure as figure_text
 from oragent.modelling.data.display import plain
-from oragent.modelling.operations.results import Figure, OperationResult
+from oragent.modelling.operations.results import Figure, OperationResult, SetInfo
 from oragent.modelling.references.figures import format_figure
 
 HEADER = set(OperationResult.model_fields)
 # Fields without own columns; the labels of a member are in its name.
 HIDDEN = {"kind", "labels"}
-# Maximum number of entries of a list within a cell.
-MAX_ENTRIES = 200
+# Maximum number of entries of a list within a cell, and of the labels of a set beside other sets.
+MAX_ENTRIES, MAX_LABELS = 200, 8
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,18 @@ class ResultTable:
 def make_table(title: str, parts: Sequence[BaseModel], limit: int) -> ResultTable:
     """Return a table of at most ``limit`` parts, with the fields that any of them has."""
     cells = [list_cells(part) for part in parts[:limit]]
+    for part, row in zip(parts, cells, strict=False):
+        if isinstance(part, SetInfo):
+            row["labels"] = _label_text(part, MAX_LABELS if len(parts) > 1 else MAX_ENTRIES)
     heads = [head for head in cells[0] if any(row.get(head) for row in cells)]
     rows = tuple(tuple(row.get(head, "") for head in heads) for row in cells)
     header = tuple(head.replace("_", " ") for head in heads)
     return ResultTable(title, header, rows, max(0, len(parts) - limit))
+
+
+def _label_text(part: SetInfo, limit: int) -> str:
+    shown = [plain(label, 200) for label in part.labels[:limit]]
+    return "; ".join([*shown, f"and {part.size - len(shown)} more"] if part.size > len(shown) else shown)
 
 
 def list_cells(part: BaseModel) -> dict[str, str]:
