@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -18,28 +18,34 @@ from oragent.formulate.aims import (
     match_aims,
     read_aim_facts,
 )
+from oragent.formulate.appeals import Citation, Dispute
+from oragent.formulate.audit import find_foreign_figures, find_mismatches
 from oragent.formulate.breakdown import TimeChart
 from oragent.formulate.charts import HEIGHT, TOP, draw_chart
+from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.effects import Shortage, measure_effects
-from oragent.formulate.explain import data_labels
+from oragent.formulate.explain import data_labels, group_decisions
 from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
 from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.model_comparison import CheckRow, find_counterexample
 from oragent.formulate.options import choose_options
 from oragent.formulate.pages import mark_sentences, render_page
 from oragent.formulate.perturbations import reverse_order
-from oragent.formulate.printing import describe_aims, describe_shortage
+from oragent.formulate.printing import describe_aims, describe_shortage, headline
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult
 from oragent.formulate.session import FormulationAttempt, best_attempt
 from oragent.formulate.spending import plan_calls
 from oragent.formulate.verify import nest_columns
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files import flat_json
 from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.flat_solving import solve
+from oragent.report.pages.value_tables import DecisionKind
 
 # Two products, two limits that bind: x = 3 and y = 6 earn 39.
 ROWS = (
@@ -289,3 +295,135 @@ def test_effects_of_a_result_name_its_limits() -> None:
         "The oven has 12 hours": pytest.approx(5 * 0.6 - 3 * 0.4),
         "There are 21 kg of flour": pytest.approx(3 * 0.7),
     }
+
+
+def first_line(milp: Milp = BAKERY, **fields: object) -> str:
+    return headline(price_result(result_of(milp, **fields)))
+
+
+def checks_of(state: CheckStatus, *findings: CheckFinding, **fields: object) -> dict[str, object]:
+    return asdict(Checked(state, findings, 3, 3 - len(findings), compared=True, compared_aims=1, **fields))  # type: ignore[arg-type]
+
+
+FINDING = CheckFinding(Reason.VIOLATED, "oven", "14 <= 12 does not hold", 14.0, 12.0, "The oven has 12 hours")
+
+
+def test_the_first_line_has_the_verdict_and_the_figure_of_each_situation() -> None:
+    checked = first_line(checks=checks_of(CheckStatus.PASSED))
+    assert checked.startswith("checked: 39")
+    assert "optimal" in checked
+    unchecked = first_line()
+    assert unchecked.startswith("unchecked: 39")
+    assert "optimal" in unchecked
+    contradicted = first_line(checks=checks_of(CheckStatus.FAILED, FINDING))
+    assert contradicted.startswith("contradicted: ")
+    assert "39" in contradicted
+    assert "optimal" not in contradicted
+    dispute = Dispute(str(Reason.VIOLATED), "oven", "why", Citation("a", 1), Citation("b", 2))
+    disputed = first_line(checks=checks_of(CheckStatus.FAILED, FINDING), disputes=(dispute,))
+    assert disputed.startswith("disputed: 39")
+    failed = first_line(metamorphic=({"property": "p", "datum": "d", "note": "n", "holds": False},))
+    assert failed.startswith("contradicted: ")
+    assert first_line(answer=False).startswith("no answer: 39")
+    failed_run = replace(result_of(BAKERY), milp=None, solution=None, status="timeout")
+    assert headline(price_result(failed_run)) == "no answer: timeout"
+
+
+def test_the_first_line_of_several_aims_has_each_with_its_sense() -> None:
+    goals = (FurtherObjective("people", {"x": 1.0}, Sense.MAXIMIZE, priority=1),)
+    milp = replace(BAKERY, objective=Objective({"y": 1.0}), sense=Sense.MINIMIZE, features=ModelFeatures(goals=goals))
+    line = first_line(milp)
+    # Four of x, and none of y.
+    assert re.search(r"4 .*maximize.* 0 .*minimize", line), line
+    wrong = first_line(milp, checks=checks_of(CheckStatus.FAILED, FINDING))
+    assert wrong.startswith("contradicted: ")
+    assert re.search(r"4 .*maximize.* 0 .*minimize", wrong), wrong
+
+
+@pytest.mark.parametrize(
+    ("sense", "bound", "gap", "side"),
+    [(Sense.MAXIMIZE, 40.0, 1 / 39, "at most 40"), (Sense.MINIMIZE, 38.0, 1 / 39, "at least 38")],
+)
+def test_a_point_within_a_gap_is_shown_with_its_bound(sense: Sense, bound: float, gap: float, side: str) -> None:
+    solution = Solution(SolveStatus.FEASIBLE, objective=39.0, bound=bound, gap=gap, values={"x": 3.0, "y": 6.0})
+    line = first_line(replace(BAKERY, sense=sense), solution=flat_json.solution_dict(solution))
+    assert line.startswith("unchecked: 39")
+    assert side in line
+    assert "2.56" in line
+
+
+@pytest.mark.parametrize(
+    ("number", "stated", "compared"),
+    [
+        (1, [0], 1), (1, [], 0), (2, [0, 1], 2), (2, [0], 1),
+        # Without the most important aim, nothing after it is compared.
+        (2, [1], 0), (3, [0, 1], 2), (3, [0, 2], 1), (3, [1, 2], 0), (3, [], 0),
+    ],
+)  # fmt: skip
+def test_aims_are_compared_up_to_the_first_that_a_checker_leaves_out(
+    number: int, stated: list[int], compared: int
+) -> None:
+    names = "xyz"[:number]
+    goals = tuple(
+        FurtherObjective(name, {name: 1.0}, Sense.MAXIMIZE, priority=number - at) for at, name in enumerate(names[:-1])
+    )
+    variables = tuple(Variable(name, 0, 5) for name in names)
+    features = ModelFeatures(goals=goals)
+    milp = Milp(variables, (), Objective({names[-1]: 1.0}), Sense.MAXIMIZE, features=features)
+    entries = [CheckRow(f"aim {at}", {names[at]: 1.0}, "maximize", 0.0, "") for at in stated]
+    entries += [CheckRow(f"most {name}", {name: 1.0}, "<=", 5.0, "") for name in names]
+    comparison = find_counterexample(milp, solve(milp, duals=False), entries, set(names), 10.0)
+    assert comparison.compared_aims == compared
+    assert [aim.aim for aim in comparison.aims] == stated
+
+
+def test_the_value_of_a_check_counts_missing_columns_as_zero() -> None:
+    check = CheckRow("area", {"x": 2.0, "gone": 5.0}, "<=", 4.0, "", products={("x", "y"): 3.0, ("x", "gone"): 7.0})
+    assert check.value_at({"x": 2.0, "y": 3.0}) == 2 * 2 + 3 * 2 * 3 - 4
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "expected"),
+    [
+        (0, 1, VariableKind.INTEGER, DecisionKind.YES_NO),
+        (0, 1, VariableKind.CONTINUOUS, DecisionKind.AMOUNT),
+        (0, 2, VariableKind.INTEGER, DecisionKind.AMOUNT),
+    ],
+)
+def test_a_decision_is_yes_or_no_if_it_is_whole_and_at_most_one(
+    low: float, high: float, kind: VariableKind, expected: DecisionKind
+) -> None:
+    milp = Milp((Variable("open", low, high, kind),), (), Objective({"open": 1.0}), Sense.MAXIMIZE)
+    result = result_of(milp)
+    (family,) = group_decisions(result, milp, solve(milp))
+    assert family.kind is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "foreign"),
+    [(12, 0), (0.12, 0), (720, 0), (13, 1), ([12, 21], 0), ([12, 22, 99], 1), (0.79, 0), (1, 0), (1e301, 0), (-12, 0)],
+)
+def test_a_figure_is_foreign_if_the_text_does_not_have_it_in_any_unit(value: object, foreign: int) -> None:
+    parameters = {"hours": {"Value": value}}
+    assert len(find_foreign_figures(parameters, "12 hours and 21 kg, 21 % of it rye", {})) == foreign
+    assert find_foreign_figures(parameters, "no figure", {"hours": 5}) == []
+
+
+@pytest.mark.parametrize(
+    ("about", "value", "count"),
+    [
+        ({"Type": "integer", "Kind": "scalar"}, 3, 0),
+        ({"Type": "integer", "Kind": "scalar"}, 3.5, 1),
+        ({"Type": "float", "Kind": "vector"}, [1, 2.5], 0),
+        ({"Type": "float", "Kind": "vector"}, [[1], [2]], 1),
+        ({"Type": "float", "Kind": "matrix"}, [[1], [2]], 0),
+        ({"Type": "float, shape (2, n)"}, [[1, 2, 3], [4, 5, 6]], 0),
+        ({"Type": "float, shape (3, n)"}, [[1, 2, 3], [4, 5, 6]], 1),
+        ({"Type": "float, shape (2, n)"}, [[1, 2], [4, 5]], 1),
+        ({"Type": "float, shape (unknown, 9)"}, [[1, 2], [4, 5]], 0),
+        ("no object", 3, 0),
+    ],
+)
+def test_data_that_are_not_what_the_encoder_says(about: object, value: object, count: int) -> None:
+    assert len(find_mismatches({"p": about}, {"p": value, "n": 3})) == count
+    assert find_mismatches({"q": about}, {"p": value}) == []
