@@ -387,7 +387,7 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
         points.append(_lexicographic(study, scenario, limit_objective(first_row, second_row, float(limit)), second_row))
     points.append(ends[1])
     entries: list[FrontierEntry] = []
-    for point, proven in points:
+    for point, proven, _ in points:
         figures = [
             Figure.exact(arrays.worth_at(point), goal.unit)
             for arrays, goal in ((first_row, first), (second_row, second))
@@ -397,7 +397,7 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
             entries.append(entry)
     return FrontierResult(
         scenario=study.label(study.changes),
-        solver=scenario.known.outcome.solver,
+        solver=ends[0][2],
         limits=study.limits,
         first=first.name,
         second=second.name,
@@ -427,8 +427,10 @@ def _with_objective(
     return replace(arrays, cost=cost, constant=constant, sense=sense, features=features)
 
 
-def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays) -> tuple[Vector, bool]:
-    """Return the point that is best in one objective, then in another, and whether both are proven."""
+def _lexicographic(
+    study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays
+) -> tuple[Vector, bool, str]:
+    """Return the point that is best in one objective, then in another, whether both are proven, and the solver."""
     outcome, _ = _solve_arrays(study, scenario, first)
     if outcome.point is None or outcome.objective is None:
         raise ModellingError(f"no frontier: one of its solves is {outcome.status}; solve each objective alone first")
@@ -436,5 +438,5 @@ def _lexicographic(study: ModelStudy, scenario: ModelScenario, first: Arrays, se
     again, _ = _solve_arrays(study, scenario, limit_objective(base, first, outcome.objective))
     proven = outcome.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
     if again.point is None:
-        return outcome.point, False
-    return again.point, proven
+        return outcome.point, False, outcome.solver
+    return again.point, proven, outcome.solver
