@@ -130,10 +130,12 @@ def _with_linear_parts(arrays: Arrays, back_end: Solver, names: Sequence[str]) -
 
 
 def check_abilities(arrays: Arrays, back_end: Solver) -> None:
-    """Raise an error that lists the back ends for integer variables if this one does not support them."""
-    if arrays.integer.any() and Ability.INTEGER not in back_end.abilities:
-        able = ", ".join(solvers_able(frozenset({Ability.INTEGER})))
-        raise ModellingError(f"{back_end.name} does not support {Ability.INTEGER}: choose one of {able}")
+    """Raise an error that lists the able back ends if this one does not support the kinds of variables."""
+    kinds = ((Ability.INTEGER, arrays.integer.any()), (Ability.CONTINUOUS, not arrays.integer.all()))
+    needed = frozenset(ability for ability, is_used in kinds if is_used)
+    for ability in sorted(needed - back_end.abilities):
+        able = ", ".join(solvers_able(needed))
+        raise ModellingError(f"{back_end.name} does not support {ability}: choose one of {able}")
 
 
 def _solve_once(

@@ -201,9 +201,17 @@ class _Builder:
             for price, coefficient, word in sides:
                 limit = self.arrays.row_low[soft.row] if coefficient > 0 else self.arrays.row_high[soft.row]
                 if price is not None and math.isfinite(limit):
-                    column = self.add_column(f"{word} row {soft.row}", 0.0, math.inf, cost=sign * price)
+                    whole = self.is_whole(soft.row, limit)
+                    column = self.add_column(f"{word} row {soft.row}", 0.0, math.inf, integer=whole, cost=sign * price)
                     self.extra.append((soft.row, column, coefficient))
             self.notes.append(f"soft row {soft.row}: may be broken at a price per unit")
+
+    def is_whole(self, row: int, limit: float) -> bool:
+        """Return True if the violation of a row's limit is a whole number at every point of whole numbers."""
+        matrix = self.arrays.matrix
+        entries = slice(matrix.starts[row], matrix.starts[row + 1])
+        figures = [limit, *matrix.values[entries].tolist()]
+        return bool(self.arrays.integer[matrix.columns[entries]].all()) and all(map(float.is_integer, figures))
 
     def add_product(self, part: BinaryProduct[int]) -> None:
         """Write y = x1 x2 ... as y <= xi and y >= sum xi - (k - 1)."""
@@ -385,7 +393,7 @@ class _Builder:
         if not max(-low, high) <= MAX_CONSTANT:
             raise self._no_bound(where, [column], ability or Ability.QUADRATIC_OBJECTIVE)
         name = f"{self.name_of(binary)} * {self.name_of(column)}"
-        product = self.add_column(name, min(low, 0.0), max(high, 0.0))
+        product = self.add_column(name, min(low, 0.0), max(high, 0.0), integer=bool(self.integer[column]))
         self.add_row(f"{name} at most if 1", [(product, 1.0), (binary, -high)], Relation.AT_MOST, 0.0)
         self.add_row(f"{name} at least if 1", [(product, 1.0), (binary, -low)], Relation.AT_LEAST, 0.0)
         terms = [(product, 1.0), (column, -1.0), (binary, -low)]

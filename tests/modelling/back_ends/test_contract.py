@@ -9,7 +9,9 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.solving.back_ends import (
     Ability,
     SolverOptions,
@@ -32,6 +34,8 @@ def solver_for(name: str, arrays: Arrays):
     solver = find_solver(name)
     if arrays.integer.any() and Ability.INTEGER not in solver.abilities:
         pytest.skip(f"{name} solves linear models only")
+    if not arrays.integer.all() and Ability.CONTINUOUS not in solver.abilities:
+        pytest.skip(f"{name} solves models of integers only")
     return solver
 
 
@@ -40,8 +44,6 @@ def solver_for(name: str, arrays: Arrays):
 def test_optima_of_families_are_the_proven_ones(name: str, family: str) -> None:
     instance = FAMILIES[family](3, 4)
     arrays = Arrays.from_milp(instance.milp)
-    if name == "cp-sat" and not arrays.integer.all():
-        pytest.skip("CP-SAT solves pure integer models exactly, others on a grid")
     result = solver_for(name, arrays).solve(arrays, SolverOptions())
     assert result.status is SolverStatus.OPTIMAL
     assert arrays.largest_violation(result.values) <= CLOSE
@@ -87,6 +89,26 @@ def test_unbounded_models_have_no_optimum(name: str) -> None:
         pytest.skip("all variables of CP-SAT have bounds")
     result = find_solver(name).solve(Arrays.from_milp(unbounded()), SolverOptions())
     assert result.status in (SolverStatus.UNBOUNDED, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
+
+
+@pytest.mark.parametrize(("kind", "optimum"), [(VariableKind.CONTINUOUS, 3.3), (VariableKind.INTEGER, 3.0)])
+@pytest.mark.parametrize("name", INSTALLED)
+def test_each_solver_finds_the_optimum_or_refuses_the_kind_of_variables(
+    name: str, kind: VariableKind, optimum: float
+) -> None:
+    """The optimum over all points is x = 1.7 and y = 1.6, and that over whole numbers x = 2 and y = 1."""
+    rows = [Row("a", {"x": 2, "y": 1}, Relation.AT_MOST, 5), Row("b", {"x": 1, "y": 3}, Relation.AT_MOST, 6.5)]
+    variables = [Variable("x", kind=kind), Variable("y", kind=kind)]
+    milp = Milp(variables, rows, Objective({"x": 1, "y": 1}), Sense.MAXIMIZE)
+    needed = Ability.CONTINUOUS if kind is VariableKind.CONTINUOUS else Ability.INTEGER
+    session = ModelSession(from_milp(milp), SolveLimits(solver=name))
+    if needed in find_solver(name).abilities:
+        assert solve(milp, solver=name).objective == pytest.approx(optimum)
+        assert session.ask("solve").objective.value == pytest.approx(optimum)
+        return
+    for ask in (lambda: solve(milp, solver=name), lambda: session.ask("solve")):
+        with pytest.raises(ModellingError):
+            ask()
 
 
 def test_an_unknown_solver_is_refused_with_the_known_ones() -> None:

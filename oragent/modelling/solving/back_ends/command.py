@@ -46,7 +46,7 @@ class CommandSolver:
     name = "command"
     install = "install the program, or give its path"
     # The program claims an optimum. It reports no separate bound.
-    abilities = frozenset({Ability.LINEAR, Ability.INTEGER, Ability.TIME})
+    abilities = frozenset({Ability.LINEAR, Ability.INTEGER, Ability.CONTINUOUS, Ability.TIME})
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self.words = words

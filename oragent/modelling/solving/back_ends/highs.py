@@ -14,6 +14,7 @@ class HighsSolver:
         {
             Ability.LINEAR,
             Ability.INTEGER,
+            Ability.CONTINUOUS,
             Ability.CONVEX_OBJECTIVE,
             Ability.SEMI_CONTINUOUS,
             Ability.DUALS,

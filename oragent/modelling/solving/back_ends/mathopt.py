@@ -29,7 +29,7 @@ from oragent.modelling.solving.back_ends.protocol import (
 INSTALL = 'pip install "operations-research-agents[solvers]"'
 LIMITED = frozenset({Ability.TIME})
 MIP = LIMITED | {Ability.SEED, Ability.LINEAR, Ability.INTEGER, Ability.GAP, Ability.START}
-LP = LIMITED | {Ability.LINEAR, Ability.DUALS, Ability.ITERATIONS}
+LP = LIMITED | {Ability.LINEAR, Ability.CONTINUOUS, Ability.DUALS, Ability.ITERATIONS}
 STATUSES = {
     "OPTIMAL": SolverStatus.OPTIMAL,
     "INFEASIBLE": SolverStatus.INFEASIBLE,
@@ -65,6 +65,7 @@ MATHOPT_SOLVERS = (
         "SOLVER_TYPE_GSCIP",
         MIP
         | {
+            Ability.CONTINUOUS,
             Ability.CONVEX_OBJECTIVE,
             Ability.QUADRATIC_OBJECTIVE,
             Ability.QUADRATIC_ROWS,
@@ -74,6 +75,7 @@ MATHOPT_SOLVERS = (
             Ability.THREADS,
         },
     ),
+    # CP-SAT takes continuous variables as whole ones, and calls the optimum of that model the optimum.
     MathOptKind("cp-sat", "CP-SAT", "SOLVER_TYPE_CP_SAT", MIP | {Ability.THREADS}),
     MathOptKind("glop", "GLOP", "SOLVER_TYPE_GLOP", LP | {Ability.SEED}),
     MathOptKind("pdlp", "PDLP", "SOLVER_TYPE_PDLP", LP | {Ability.THREADS}),

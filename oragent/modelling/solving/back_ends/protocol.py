@@ -14,6 +14,7 @@ class Ability(StrEnum):
 
     LINEAR = "linear rows"
     INTEGER = "integer variables"
+    CONTINUOUS = "continuous variables"
     CONVEX_OBJECTIVE = "convex quadratic objectives"
     # Also nonconvex, and with integer variables.
     QUADRATIC_OBJECTIVE = "any quadratic objective"
