@@ -92,6 +92,8 @@ class Plain:
                 integrality=self.integer.astype(int),
                 bounds=scipy.optimize.Bounds(self.low, self.high),
                 constraints=[scipy.optimize.LinearConstraint(self.matrix, low, high)] if len(low) else [],
+                # The presolve of the HiGHS in SciPy 1.17 calls some feasible models infeasible.
+                options={"presolve": False},
             )
             if result.status == 2 and not cost.any():
                 return "infeasible"
