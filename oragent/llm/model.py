@@ -122,11 +122,6 @@ class Reply:
         """The reply as a message of the conversation."""
         return Message("assistant", self.text, self.tool_calls)
 
-    @property
-    def cut_off(self) -> bool:
-        """True if the answer reached its length limit, so that its end is missing."""
-        return self.finish_reason == "length"
-
 
 class Model(Protocol):
     """Anything that answers a request."""

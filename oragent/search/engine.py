@@ -53,8 +53,6 @@ from oragent.search.user_commands import FOLDER, ORIGIN, STOPPED, ActLog, Person
 CACHE = Path("outputs") / "cache.db"
 # Seconds between checks whether a paused run continues.
 PAUSED_S = 0.2
-# Origin of the programs of a rebuilt run.
-REBUILT = "rebuilt"
 T = TypeVar("T")
 
 

@@ -289,7 +289,7 @@ def test_a_content_of_parts_is_joined() -> None:
 
 def test_a_reply_that_ran_into_its_limit_says_so() -> None:
     with ChatServer(ok("def heur", finish_reason="length"), ok("all")) as server:
-        assert [reply.cut_off for reply in ask(server) + ask(server)] == [True, False]
+        assert [reply.finish_reason for reply in ask(server) + ask(server)] == ["length", "stop"]
 
 
 def test_half_characters_pass_neither_in_nor_out() -> None:

@@ -13,7 +13,6 @@ import pytest
 from oragent._base.errors import StoreError
 from oragent.evaluation.problem import load_problem
 from oragent.search.config import build_config
-from oragent.search.engine import REBUILT
 from oragent.search.folder import RunFolder, make_folder, reopen
 from oragent.search.launch import launch
 from oragent.search.starting import rebuild_run
@@ -123,7 +122,7 @@ def test_a_lost_run_is_rebuilt_of_its_elites_which_are_scored_again(loss: str, b
         first = store.records(0)
     assert first[0].candidate.origin == "seed"
     assert {record.source.strip() for record in first if record.score is not None} >= texts
-    assert {record.candidate.origin for record in first[1:]} == {REBUILT}
+    assert {record.candidate.origin for record in first[1:]} == {"rebuilt"}
     again = max(first, key=lambda record: folder.problem.about.direction.fitness(record.score))
     assert again.score == best.score
     assert outcome.progress.best.score <= best.score  # less is better
