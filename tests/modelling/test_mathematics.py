@@ -2,12 +2,15 @@
 
 import xml.etree.ElementTree as ET
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.modelling.convert.mathematics import to_latex, to_mathml
+from oragent.modelling.convert.mathematics import formula_lines, to_latex, to_mathml
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from tests.modelling.models import steel
+
+INF = float("inf")
 
 
 def small(name: str = "x", row: str = "cap") -> Milp:
@@ -31,6 +34,27 @@ def test_latex() -> None:
         "& \\text{f} \\in \\mathbb{R}\n"
         "\\end{align*}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "line"),
+    [
+        (2, 7, VariableKind.CONTINUOUS, "2 <= x <= 7"),
+        (-INF, 7, VariableKind.CONTINUOUS, "x <= 7"),
+        (2, INF, VariableKind.CONTINUOUS, "2 <= x"),
+        (-INF, INF, VariableKind.CONTINUOUS, "x in R"),
+        (-INF, 7, VariableKind.INTEGER, "x <= 7 in Z"),
+        (-INF, INF, VariableKind.INTEGER, "x in Z"),
+        (0, 1, VariableKind.INTEGER, "x in {0, 1}"),
+        (0, 1, VariableKind.CONTINUOUS, "0 <= x <= 1"),
+    ],
+)
+def test_a_domain_has_the_bounds_and_the_kind_of_the_variable(
+    low: float, high: float, kind: VariableKind, line: str
+) -> None:
+    milp = Milp([Variable("x", low, high, kind)], [], Objective({"x": 1}), Sense.MINIMIZE)
+    _, tokens = list(formula_lines(milp))[-1]
+    assert " ".join(token.text for token in tokens) == line
 
 
 def test_mathml_shows_every_row_and_variable() -> None:

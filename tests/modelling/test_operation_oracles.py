@@ -302,6 +302,22 @@ def test_objectives_one_after_the_other_are_best_in_their_order(shop: Shop, with
 
 
 @settings(max_examples=10)
+@given(shops(), st.sampled_from([(" within 2", 2.0), (" within 0.5", 0.5), ("", 0.0)]))
+def test_a_weighted_sum_comes_before_a_later_objective_within_its_allowance(
+    shop: Shop, within: tuple[str, float]
+) -> None:
+    session = shop.session()
+    session.ask("objective effort: minimize sum make + 3 * batch - 2")
+    session.ask(f"objective 2 * profit + waste{within[0]} then effort")
+    result = session.ask("solve")
+    total = shop.best_with(2 * shop.cost + shop.sign * shop.waste, shop.sign, 2 * shop.constant)
+    assert close(result.stages[0].optimum.value, total.optimum())
+    assert result.stages[0].within_amount == within[1]
+    effort = total.within(within[1]).best_with([1, 1, 3, 0, 0], 1, -2.0).optimum()
+    assert result.stages[1].optimum.value == pytest.approx(effort, abs=2e-5)
+
+
+@settings(max_examples=10)
 @given(shops())
 def test_what_is_read_is_what_the_numbers_say(shop: Shop) -> None:
     session = shop.session()

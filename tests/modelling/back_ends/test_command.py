@@ -9,10 +9,12 @@ import pytest
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.solving.back_ends import find_solver
 from oragent.modelling.solving.flat_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy
+from tests.modelling.shops import NEED, fixed_shop
 
 
 def cbc() -> str:
@@ -35,6 +37,16 @@ def test_cbc_finds_the_optima_of_families(family: str) -> None:
     solution = solve(instance.milp, solver=cbc())
     assert solution.status is SolveStatus.OPTIMAL
     assert solution.objective == pytest.approx(instance.optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize(("sign", "form"), [(1, "mps"), (-1, "lp"), (-1, "mps")])
+def test_cbc_takes_the_sense_the_constant_and_the_kinds_of_variables(sign: int, form: str) -> None:
+    shop = fixed_shop(sign)
+    session = ModelSession(shop.model(), SolveLimits(solver=cbc().replace("{model.mps}", f"{{model.{form}}}")))
+    assert session.ask("solve").objective.value == pytest.approx(shop.optimum())
+    session.ask("need = 30")
+    assert session.ask("solve").status == "infeasible"
+    assert not len(shop.changed("rhs", NEED, 30).points())
 
 
 @pytest.mark.parametrize(
