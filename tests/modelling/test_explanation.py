@@ -109,6 +109,14 @@ def test_an_infeasible_model_names_its_conflict_and_the_nearest_right_hand_sides
     assert alone["hours"] == pytest.approx(13.25892857)
 
 
+def test_one_row_alone_is_the_whole_repair_and_each_of_two_is_a_repair() -> None:
+    assert explain(from_milp(steel(hours=12))).each_alone == ()
+    rows = (Row("least", {"x": 1}, Relation.AT_LEAST, 5), Row("most", {"x": 1}, Relation.AT_MOST, 3))
+    milp = Milp((Variable("x"),), rows, Objective({"x": 1}), Sense.MINIMIZE)
+    alone = explain(from_milp(milp)).each_alone
+    assert [(change.row, change.before, change.after) for change in alone] == [("least", 5, 3), ("most", 3, 5)]
+
+
 def test_bounds_that_leave_no_point_are_said() -> None:
     milp = Milp([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
     explained = explain(from_milp(milp))

@@ -16,7 +16,7 @@ from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.outcomes import ScenarioModel
 from oragent.modelling.operations.points import point_of, read_solution
 from oragent.modelling.operations.pricing import optimum_change
-from oragent.modelling.operations.results import DiffEntry, DiffResult, Figure, InverseResult
+from oragent.modelling.operations.results import DiffEntry, DiffResult, Figure, InverseResult, finite_or_none
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, objective_change, solved
 from oragent.modelling.solving.flat_solving import breaches
@@ -175,7 +175,7 @@ def _family_entries(
         steps = np.nan_to_num(np.abs(after[differs] - before[differs]), posinf=np.inf)
         order = differs[np.argsort(-steps, kind="stable")]
         largest = tuple(
-            (model.member_name(mine, int(places[0][at])), _finite(before[at]), _finite(after[at]))
+            (model.member_name(mine, int(places[0][at])), finite_or_none(before[at]), finite_or_none(after[at]))
             for at in order[:SHOWN_DIFFERENCES].tolist()
         )
         effect = None if study is None else _effect(study, scenario, what, positions[0][differs], after[differs])
@@ -185,10 +185,6 @@ def _family_entries(
     if of == "rows":
         entries += _coefficient_entries(scenario, other_model, mine, positions)
     return entries
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _figures(

@@ -9,7 +9,14 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.pricing import price_members
 from oragent.modelling.operations.rendering import number_text
-from oragent.modelling.operations.results import Figure, MemberFigures, RangeEntry, RangeResult, WhyResult
+from oragent.modelling.operations.results import (
+    Figure,
+    MemberFigures,
+    RangeEntry,
+    RangeResult,
+    WhyResult,
+    finite_or_none,
+)
 from oragent.modelling.operations.rows import (
     NOT_UNIQUE,
     SHOWN_ROWS,
@@ -61,8 +68,8 @@ def _cost_entry(scenario: ModelScenario, face: OptimalFace, name: str, column: i
         name=name,
         of="coefficient",
         value=Figure.exact(cost, model.objective.unit),
-        low=_finite(interval[0]),
-        high=_finite(interval[1]),
+        low=finite_or_none(interval[0]),
+        high=finite_or_none(interval[1]),
         uniqueness=UNIQUE if is_same(*ends) else NOT_UNIQUE,
     )
 
@@ -90,8 +97,8 @@ def _rhs_entries(scenario: ModelScenario, face: OptimalFace, name: str, row: int
                 name=name,
                 of="right-hand side",
                 value=Figure.exact(rhs),
-                low=_finite(low),
-                high=_finite(high),
+                low=finite_or_none(low),
+                high=finite_or_none(high),
                 price=None if duals is None else Figure.exact(price, unit),
                 uniqueness=UNIQUE if slopes.is_unique else NOT_UNIQUE,
             )
@@ -126,17 +133,13 @@ def bound_ranges(study: ModelStudy) -> list[RangeEntry]:
                 name=scenario.model.column_names[column],
                 of="bound",
                 value=Figure.exact(float(face.point[column])),
-                low=_finite(interval[0]),
-                high=_finite(interval[1]),
+                low=finite_or_none(interval[0]),
+                high=finite_or_none(interval[1]),
                 price=figure,
                 uniqueness=uniqueness,
             )
         )
     return entries
-
-
-def _finite(end: float) -> float | None:
-    return float(end) if np.isfinite(end) else None
 
 
 def _no_range(name: str) -> ModellingError:
@@ -253,7 +256,7 @@ def _reduced_cost(scenario: ModelScenario, column: int, at: str) -> dict[str, ob
     fields: dict[str, object] = {"reduced_cost": figure, "uniqueness": uniqueness}
     interval = face.bound_interval(column, face.duals) if uniqueness == UNIQUE else None
     if interval is not None:
-        fields |= {"holds_from": _finite(interval[0]), "holds_to": _finite(interval[1])}
+        fields |= {"holds_from": finite_or_none(interval[0]), "holds_to": finite_or_none(interval[1])}
     return fields
 
 

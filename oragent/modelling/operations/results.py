@@ -12,6 +12,11 @@ from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.requests import Operation
 
 
+def finite_or_none(value: float) -> float | None:
+    """Return a number, or None in the place of an infinite one."""
+    return float(value) if math.isfinite(value) else None
+
+
 class ResultPart(BaseModel):
     """Base of all parts of results."""
 

@@ -22,7 +22,7 @@ from oragent.modelling.operations.changes import apply_change
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.registry import run_query
 from oragent.modelling.operations.rendering import render
-from oragent.modelling.operations.results import AnyResult, StateResult
+from oragent.modelling.operations.results import AnyResult, StateResult, finite_or_none
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.operations.state import BASE, Changes, ModelStudy, lines_of
 from oragent.modelling.operations.syntax import is_comment, parse_line
@@ -163,7 +163,10 @@ def _changed_figures(
             pairs.append((f"{name_text(goal.name)}({{}})", *costs))
     for form, first, second in pairs:
         places = np.flatnonzero(first != second).tolist()
-        changed += [(form.format(before.column_names[at]), _finite(first[at]), _finite(second[at])) for at in places]
+        changed += [
+            (form.format(before.column_names[at]), finite_or_none(first[at]), finite_or_none(second[at]))
+            for at in places
+        ]
     if before.shape == after.shape:
         places = np.flatnonzero(before.rhs_values != after.rhs_values).tolist()
         values = before.rhs_values, after.rhs_values
@@ -171,7 +174,3 @@ def _changed_figures(
         entries = int((before.matrix.values != after.matrix.values).sum())
         return tuple(changed[:SHOWN]), len(changed) + entries
     return tuple(changed[:SHOWN]), len(changed) + abs(before.shape[0] - after.shape[0])
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
