@@ -17,8 +17,8 @@ ALLOWED = {
     "ledger": {"_base", "llm"},
     "report.pages": {"_base", "programs", "modelling"},  # tables of values of models
     "modelling": {"_base", "sandbox", "sandbox.isolation"},  # captured programs and solvers of users run in it
-    "harness": {"_base", "sandbox.isolation", "programs"},
-    "domains": {"_base", "harness"},
+    "harness": {"_base", "sandbox", "sandbox.isolation", "programs"},  # it starts compilers
+    "domains": {"_base", "sandbox", "sandbox.isolation", "harness"},  # SUMO is a program
     "solvers": {"_base", "sandbox.isolation", "harness", "domains"},
     # It starts the scorer of networks and the guest's interpreter by their names.
     "evaluation": {"_base", "programs", "sandbox", "sandbox.isolation", "solvers", "harness"},

@@ -47,6 +47,7 @@ from oragent.evaluation.problem import (
     list_problems,
 )
 from oragent.programs.inspection import read_program
+from oragent.sandbox.isolation.environment import environment_by_hand, problem_variables
 from oragent.search.genetics.variation import child_of_seed
 
 # Width of the console in columns.
@@ -306,4 +307,5 @@ def _run_directly(problem: Problem, options: dict[str, Path | str | int | None],
     script = problem.evaluator
     program = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
     arguments = [f"--{name}={value}" for name, value in options.items() if value is not None]
-    return subprocess.run([*program, *arguments, *extra_arguments], check=False).returncode
+    variables = environment_by_hand() | problem_variables(problem.about.environment)
+    return subprocess.run([*program, *arguments, *extra_arguments], env=variables, check=False).returncode

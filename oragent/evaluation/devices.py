@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ConfigError
+from oragent._base.errors import ConfigError, SandboxError
 from oragent.evaluation.problem import Problem
-from oragent.sandbox.isolation.environment import allowed_environment
+from oragent.sandbox.children import ChildLimits, run_child
 
 AUTO, CPU = "auto", "cpu"
 PATTERN = r"auto|cpu|cuda(:\d{1,2})?|mps"
@@ -119,7 +119,7 @@ def find_devices() -> DeviceReport:
             for device, name, memory_mb, bfloat16 in answer["cards"]
         )
         return DeviceReport(torch, str(answer["build"])[:NAME_CHARACTERS], signs, driver, cards)
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as problem:
+    except (OSError, SandboxError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as problem:
         return DeviceReport(torch, "", signs, driver, trouble=type(problem).__name__)
 
 
@@ -173,7 +173,8 @@ def is_same_device(requested: str, pinned: str) -> bool:
 
 def _ask_torch() -> dict[str, Any]:
     """Query PyTorch in a process of its own, so that a crashing driver does no harm."""
-    command, clean = [sys.executable, "-P", "-c", QUESTION], allowed_environment()
-    completed = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=ASK_S, check=True)
-    answer: dict[str, Any] = json.loads(completed.stdout.strip().splitlines()[-1] if completed.stdout.strip() else "")
+    # It keeps the devices and their drivers, which are not the same files on any two machines.
+    ended = run_child([sys.executable, "-P", "-c", QUESTION], None, ChildLimits(wall_s=ASK_S))
+    ended.check_returncode()
+    answer: dict[str, Any] = json.loads((ended.stdout.splitlines() or [b""])[-1])
     return answer

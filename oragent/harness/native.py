@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -15,7 +16,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError, SandboxError
 from oragent._base.protocol import Status
-from oragent.sandbox.isolation.compiler import CompilerResult, run_compiler
+from oragent.sandbox.compiler import run_compiler
 
 ENDINGS = (".cpp", ".cc")
 COMPILERS = ("g++", "c++", "clang++")
@@ -33,6 +34,11 @@ UNREADABLE = re.compile(
     re.MULTILINE,
 )
 STOPPED = re.compile(r"(?:Killed|CPU time limit exceeded) signal terminated")
+TOO_SLOW = "took too long to compile; write a simpler program"
+# Exit codes above are signals.
+SIGNALLED = 128
+# Maximum length of the output that is read.
+OUTPUT_BYTES = 64 << 10
 MAX_COMPLAINTS, LINE_CHARACTERS = 5, 200
 MESSAGE_BYTES = 512
 # Maximum size of a library in bytes.
@@ -68,20 +74,24 @@ def build_library(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
         os.utime(folder / name, (0, 0))
     words = [compiler, *FLAGS, *QUIET["clang" in Path(compiler).resolve().name], "-o", RESULT, GLUE]
-    built = run_compiler(words, folder, VARIABLES | {"TMPDIR": str(folder)})
     try:
+        built = run_compiler(words, folder, VARIABLES | {"TMPDIR": str(folder)})
         return _check_library(folder, built, sources, functions)
+    except subprocess.TimeoutExpired:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise CandidateError(TOO_SLOW, Status.TIMEOUT) from None
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _check_library(folder: Path, built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> Path:
-    if not built.confined:
-        raise SandboxError(f"a compiler cannot be confined: {built.output[-200:]}")
+def _check_library(
+    folder: Path, built: subprocess.CompletedProcess[bytes], sources: Mapping[str, str], functions: Sequence[str]
+) -> Path:
     library = folder / RESULT
-    if built.code:
-        raise _explain_failure(built, sources, functions)
+    if built.returncode:
+        output = (built.stdout + built.stderr)[:OUTPUT_BYTES].decode(errors="replace")
+        raise _explain_failure(built.returncode, output, sources, functions)
     if library.is_symlink() or not library.is_file() or library.stat().st_size > MAX_BYTES:
         raise CandidateError("the compiler made no library, or one that is too large", Status.REJECTED)
     folder.chmod(0o755)
@@ -110,14 +120,14 @@ extern "C" __attribute__((visibility("default"))) void oragent_free(void* data) 
 """
 
 
-def _explain_failure(built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
+def _explain_failure(code: int, output: str, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
     """Return the compiler's messages on lines of the candidate, each quoted from the candidate's text."""
-    if built.code in (-signal.SIGXCPU, -signal.SIGKILL) or STOPPED.search(built.output):
-        return CandidateError("took too long to compile; write a simpler program", Status.TIMEOUT)
-    if re.search(r"virtual memory exhausted|out of memory|cannot allocate memory", built.output, re.IGNORECASE):
+    if code in (SIGNALLED + signal.SIGXCPU, SIGNALLED + signal.SIGKILL) or STOPPED.search(output):
+        return CandidateError(TOO_SLOW, Status.TIMEOUT)
+    if re.search(r"virtual memory exhausted|out of memory|cannot allocate memory", output, re.IGNORECASE):
         return CandidateError("took too much memory to compile; write a simpler program", Status.MEMORY)
     complaints: list[str] = []
-    for match in COMPLAINT.finditer(built.output):
+    for match in COMPLAINT.finditer(output):
         name, number = match["file"].removeprefix("./"), int(match["line"])
         if name in sources and len(complaints) < MAX_COMPLAINTS:
             lines = sources[name].split("\n")
@@ -125,14 +135,14 @@ def _explain_failure(built: CompilerResult, sources: Mapping[str, str], function
             complaints.append(
                 f"{name}, line {number}: {match['text'][:LINE_CHARACTERS]}{f': {quoted}' if quoted else ''}"
             )
-    complaints += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MAX_COMPLAINTS]
+    complaints += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(output)][:MAX_COMPLAINTS]
     text = "\n".join(sources.values())
     complaints += [
         f"its assembler text names the file {match['file']!r}, and a candidate is given no files"
-        for match in UNREADABLE.finditer(built.output)
+        for match in UNREADABLE.finditer(output)
         if match["file"] in text
     ][:MAX_COMPLAINTS]
-    if not complaints and "Assembler messages" in built.output:
+    if not complaints and "Assembler messages" in output:
         complaints.append("its assembler text has errors")
     if not complaints:
         named = " and ".join(functions)

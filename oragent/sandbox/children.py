@@ -1,11 +1,13 @@
-"""Start programs that read untrusted files or repositories: git, readers of files, converters.
+"""Start programs and wait for their end: git, readers of files, compilers, converters, commands of batch systems.
 
 Each program runs as ``confined_command`` describes: in namespaces of its own, with the named files, without the network
 and with allow-listed variables, until it ends or its time is over. A *starter* forks the processes that confine them: a
 process without keys that has everything imported, so that a start takes milliseconds. It ends with this process.
+Evaluators fork themselves: they hold no key, and most of them start one program or none.
 """
 
 import atexit
+import fcntl
 import gc
 import json
 import os
@@ -54,10 +56,12 @@ class ChildLimits:
     memory: int | None = None
     # Bytes of a file that it writes, its output included.
     file_bytes: int = MAX_OUTPUT
+    # Other limits, as numbers of ``resource`` and values.
+    others: tuple[tuple[int, int], ...] = ()
 
     def to_kernel(self) -> tuple[tuple[int, int], ...]:
         """Return the limits that the kernel enforces."""
-        limits = {resource.RLIMIT_FSIZE: self.file_bytes, resource.RLIMIT_CORE: 0}
+        limits = {resource.RLIMIT_FSIZE: self.file_bytes, resource.RLIMIT_CORE: 0, **dict(self.others)}
         if self.cpu_s is not None:
             limits[resource.RLIMIT_CPU] = int(self.cpu_s) + 1
         if self.memory is not None:
@@ -67,22 +71,24 @@ class ChildLimits:
 
 def run_child(
     argv: Sequence[str],
-    access: ProgramAccess,
+    access: ProgramAccess | None,
     limits: ChildLimits,
     *,
     content: bytes = b"",
     variables: Mapping[str, str] | None = None,
     output: IO[bytes] | None = None,
+    forks: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program in namespaces of its own, and return its exit code and output; several threads may call this.
 
     Args:
         argv: Absolute path of the program, and its arguments.
-        access: What it can reach.
-        limits: Limits of the program.
+        access: What it can reach. None leaves it the files, the network, the present folder and the user as they are.
+        limits: Limits of the program. Without access, only the time.
         content: Standard input.
         variables: All environment variables of the program. None means ``PATH`` and the language.
         output: File for the standard output; None returns it.
+        forks: True in a process without keys that has one thread and starts few programs, so that no starter is needed.
 
     Raises:
         SandboxError: The program cannot be confined.
@@ -91,13 +97,14 @@ def run_child(
     specification = {
         "argv": list(argv),
         "variables": environment.allowed_environment() if variables is None else dict(variables),
-        "access": asdict(replace(access, limits=limits.to_kernel())),
+        "access": asdict(replace(access, limits=limits.to_kernel())) if access else None,
+        "folder": os.getcwd() if access is None else "/",
     }
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         given.write(content)
         given.seek(0)
         files = given.fileno(), (output or out).fileno(), errors.fileno()
-        code = _run_to_end(specification, files, limits.wall_s)
+        code = _run_to_end(specification, files, limits.wall_s, forks=forks)
         out.seek(0)
         errors.seek(0)
         ended = subprocess.CompletedProcess(list(argv), code, out.read(), errors.read())
@@ -183,10 +190,10 @@ def _forget_starter() -> None:
 os.register_at_fork(after_in_child=_forget_starter)
 
 
-def _run_to_end(specification: dict[str, Any], files: tuple[int, ...], wall_s: float) -> int:
+def _run_to_end(specification: dict[str, Any], files: tuple[int, ...], wall_s: float, *, forks: bool) -> int:
     """Start a program and return its exit code; whatever happens here, it has ended afterwards."""
     program, has_ended, pid, handle = specification["argv"][0], False, 0, -1
-    connection = _starter.request(specification, files)
+    connection = _fork_supervisor(specification, files) if forks else _starter.request(specification, files)
     try:
         connection.settimeout(ANSWER_S)
         begun, handles = receive_message(connection)
@@ -205,6 +212,19 @@ def _run_to_end(specification: dict[str, Any], files: tuple[int, ...], wall_s: f
         connection.close()
         if handle >= 0:
             os.close(handle)
+        if pid and forks:
+            os.waitpid(pid, 0)
+
+
+def _fork_supervisor(specification: dict[str, Any], files: tuple[int, ...]) -> socket.socket:
+    """Fork this process for a start; return the connection on which the supervisor answers."""
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    with theirs:
+        if os.fork() == 0:
+            kernel.hide_memory()
+            _run_supervisor(specification, (*files, theirs.fileno()), parent)
+    return ours
 
 
 def _end_supervisor(connection: socket.socket, pid: int, handle: int) -> None:
@@ -250,11 +270,13 @@ def _run_supervisor(specification: dict[str, Any], files: Sequence[int], starter
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        high = [os.dup(descriptor) for descriptor in files]
+        # Numbers that are not among the targets, whatever is closed here.
+        high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, len(files)) for descriptor in files]
         for target, descriptor in enumerate(high):
             os.dup2(descriptor, target, inheritable=target <= STDERR)
         os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
         connection = socket.socket(fileno=STDERR + 1)
+        os.chdir(specification["folder"])
         handles = (os.pidfd_open(os.getpid()),) if hasattr(os, "pidfd_open") else ()
         send_message(connection, {"pid": os.getpid()}, handles)
         send_message(connection, {"code": supervise({**specification, "parent": starter})})

@@ -79,6 +79,18 @@ class ProgramAccess:
     is_lenient: bool = False
     # Limits of the kernel, as numbers of ``resource`` and values.
     limits: tuple[tuple[int, int], ...] = ()
+    # Whether only the named files exist for it: not those of the system, no ``/proc``, and one device, ``/dev/null``.
+    is_bare: bool = False
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """Files of the system that it may read."""
+        return () if self.is_bare else SYSTEM
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Devices that it may use."""
+        return DEVICES[:1] if self.is_bare else DEVICES
 
 
 def wrap_command(argv: Sequence[str], access: ProgramAccess | None) -> list[str]:
@@ -135,11 +147,8 @@ def supervise(specification: Mapping[str, Any]) -> int:
     kernel.die_with_parent(specification["parent"], signal.SIGTERM)
     kernel.adopt_orphans()
     is_apart, access = _enter_namespaces(access)
-    if access is not None and not is_apart:
-        if not access.is_lenient:
-            return NOT_CONFINED
-        # The files cannot be shown to another user.
-        access = replace(access, user=(os.geteuid(), os.getegid()))
+    if access is not None and not is_apart and not access.is_lenient:
+        return NOT_CONFINED
     child = os.fork()
     if child == 0:
         _run_first_process(argv, variables, access, is_apart=is_apart)
@@ -161,6 +170,7 @@ def _read_access(tree: Mapping[str, Any]) -> ProgramAccess:
         (tree["user"][0], tree["user"][1]),
         tree["is_lenient"],
         tuple((limit, value) for limit, value in tree["limits"]),
+        tree["is_bare"],
     )
 
 
@@ -183,18 +193,30 @@ def _enter_namespaces(access: ProgramAccess | None) -> tuple[bool, ProgramAccess
     except OSError as problem:
         if access is not None and not access.is_lenient:
             print(f"cannot confine the program: {problem}", file=sys.stderr)
-        return False, access
-    if access is None or not _changes_user(access):
-        return True, access
-    if owners >= 0 and not _map_files(access, owners):
-        return True, replace(access, user=(os.geteuid(), os.getegid()))
-    for path in (access.folder, *map(str, Path(access.folder).rglob("*"))):
-        os.chown(path, *access.user, follow_symlinks=False)
-    return True, access
+        return False, _give_folder(access, is_readable=_can_all_read(access))
+    return True, _give_folder(access, is_readable=owners < 0 or (access is not None and _map_files(access, owners)))
 
 
 def _changes_user(access: ProgramAccess) -> bool:
     return os.geteuid() == 0 and is_allowed(Mechanism.IDENTITY) and access.user[0] != 0
+
+
+def _can_all_read(access: ProgramAccess | None) -> bool:
+    """Return True if any user can read the named files of a program where they are."""
+    return access is not None and environment.readable_by_all(
+        filter(os.path.exists, (Path(access.folder).parent, *map(Path, (*access.readable, *access.writable))))
+    )
+
+
+def _give_folder(access: ProgramAccess | None, *, is_readable: bool) -> ProgramAccess | None:
+    """Give the folder to the user that the program gets; keep this user if that one could not read its files."""
+    if access is None or not _changes_user(access):
+        return access
+    if not is_readable:
+        return replace(access, user=(os.geteuid(), os.getegid()))
+    for path in (access.folder, *map(str, Path(access.folder).rglob("*"))):
+        os.chown(path, *access.user, follow_symlinks=False)
+    return access
 
 
 def _map_files(access: ProgramAccess, owners: int) -> bool:
@@ -282,33 +304,39 @@ def _run_first_process(
 
 def _confine(access: ProgramAccess) -> None:
     """Show only the named files, change the user, and drop all rights to change this."""
-    readable = tuple(map(Path, (*SYSTEM, *access.readable)))
+    readable = tuple(map(Path, (*access.system, *access.readable)))
     writable = tuple(map(Path, (access.folder, *access.writable)))
-    root.build_root(readable, writable, devices=map(Path, DEVICES))
-    _mount_devices()
-    root.leave_old_root(proc=True)
+    root.build_root(readable, writable, devices=map(Path, access.devices))
+    if not access.is_bare:
+        _mount_devices()
+    root.leave_old_root(proc=not access.is_bare)
     os.chdir(access.folder)
     kernel.lower_limits(dict(access.limits))
-    if _changes_user(access):
-        environment.become_user(access.user)
-    else:
-        kernel.keep_capabilities()
+    _change_user(access)
     _restrict_by_rules(access, writable)
     if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(seccomp.evaluator_filter(sockets=True))
 
 
+def _change_user(access: ProgramAccess) -> None:
+    if _changes_user(access):
+        environment.become_user(access.user)
+    else:
+        kernel.keep_capabilities()
+
+
 def _confine_by_rules(access: ProgramAccess) -> None:
     """Confine this process without namespaces, as far as the kernel allows it."""
     os.chdir(access.folder)
     kernel.lower_limits(dict(access.limits))
-    kernel.keep_capabilities()
+    _change_user(access)
     if is_allowed(Mechanism.LANDLOCK):
-        readable = map(Path, (*SYSTEM, *access.readable))
+        readable = map(Path, (*access.system, *access.readable))
         with suppress(OSError):
-            writable = map(Path, (*DEVICES, access.folder, *access.writable))
-            landlock.restrict_files(readable, writable, network=access.ports is None)
+            writable = map(Path, (*access.devices, access.folder, *access.writable))
+            listed = [environment.PACKAGE.parent] if str(environment.PACKAGE) in access.readable else []
+            landlock.restrict_files(readable, writable, network=access.ports is None, listed=listed)
     if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
             seccomp.install_filter(seccomp.evaluator_filter(sockets=access.ports != ()))
@@ -320,7 +348,9 @@ def _restrict_by_rules(access: ProgramAccess, writable: Sequence[Path]) -> None:
     Raises:
         OSError: Connections are to be restricted to ports, and Landlock is missing or too old.
     """
-    changed = [*map(Path, DEVICES), *writable, Path("/dev/shm"), Path("/dev/pts"), Path("/proc")]
+    changed = [*map(Path, access.devices), *writable]
+    if not access.is_bare:
+        changed += [Path("/dev/shm"), Path("/dev/pts"), Path("/proc")]
     if access.ports and not can_restrict_ports():
         raise OSError("connections cannot be restricted to ports (Landlock 4)")
     if is_allowed(Mechanism.LANDLOCK):

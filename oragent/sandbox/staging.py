@@ -367,7 +367,9 @@ def _make_rules(command: Command, setting: ServerSetting, writable: list[Path], 
         read = None
     elif not command.trusted and Mechanism.NAMESPACES not in setting.mechanisms:
         read = setting.shown
-    rules = landlock.make_ruleset(read, [*writable, *_open_devices()], network=False)
+    # This package can be imported from a checkout.
+    listed = [PACKAGE.parent] if PACKAGE in (read or ()) else []
+    rules = landlock.make_ruleset(read, [*writable, *_open_devices()], network=False, listed=listed)
     stack.callback(os.close, rules)
     return rules
 

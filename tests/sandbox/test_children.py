@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -130,6 +131,74 @@ def test_readers_read_in_python_without_this_process_s_modules(tmp_path):
     assert run_python("import oragent.modelling", [], LIMITS, b"").returncode == 0
     ended = run_python("raise SystemExit(3)", [], LIMITS, b"")
     assert ended.returncode == 3
+
+
+@pytest.mark.parametrize("missing", ["namespaces", "namespaces,landlock", "landlock", "identity", "seccomp"])
+def test_readers_import_oragent_whatever_mechanism_is_missing(missing, tmp_path, monkeypatch):
+    monkeypatch.setenv(FORBID, f"without:{missing}")
+    program = f"import os, oragent.modelling; print(os.path.exists({str(tmp_path)!r}))"
+    ended = run_python(program, [], LIMITS, b"")
+    assert ended.returncode == 0, ended.stderr
+    # Landlock denies the reading of a file, but not the question whether it exists.
+    assert ended.stdout.split()[0] == (b"True" if "namespaces" in missing or not can_confine() else b"False")
+    children._starter.close()
+
+
+def own_children() -> set[str]:
+    """Children of this process, those that have ended and are not waited for included."""
+    return {number for path in Path("/proc/self/task").glob("*/children") for number in path.read_text().split()}
+
+
+@pytest.mark.parametrize("missing", ["", "without:namespaces", "limits"])
+def test_a_process_without_keys_forks_itself_for_a_child(missing, tmp_path, monkeypatch):
+    if missing:
+        monkeypatch.setenv(FORBID, missing)
+    monkeypatch.setattr(children, "_launch_starter", None)
+    before = own_children()
+    mark, access = f"sleep 8181.{os.getpid()}", ProgramAccess(str(tmp_path), is_lenient=True)
+    with warnings.catch_warnings():
+        # Other tests of this process have left threads.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        ended = run_child(["/bin/sh", "-c", "cat; exit 5"], access, LIMITS, content=b"given", forks=True)
+        assert (ended.returncode, ended.stdout) == (5, b"given")
+        with pytest.raises(subprocess.TimeoutExpired):
+            script = f"setsid {mark} & {mark}"
+            run_child(["/bin/sh", "-c", script], access, ChildLimits(wall_s=0.3), forks=True)
+    assert bearing(mark.replace(" ", "\0")) == []
+    assert own_children() <= before
+
+
+@needs_namespaces
+def test_a_bare_child_sees_its_own_folder_and_the_named_files_only(tmp_path):
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    (shown / "file").write_text("named")
+    (tmp_path / "own").mkdir()
+    programs = ("/bin/sh", "/bin/ls", "/bin/cat", "/bin/id")
+    libraries = tuple(name for name in ("/lib", "/lib64", "/usr/lib") if os.path.exists(name))
+    access = ProgramAccess(str(tmp_path / "own"), (str(shown), *programs, *libraries), is_bare=True)
+    script = f"ls /proc /etc /dev /usr; id -u; cat {shown}/file; echo made > made; cat /dev/zero"
+    ended = run_child(["/bin/sh", "-c", script], access, LIMITS, variables={"PATH": "/bin"})
+    words = ended.stdout.decode().split()
+    assert "null" in words
+    assert {"self", "passwd", "zero", "urandom", "include", "share"}.isdisjoint(words)
+    assert words[-1] == "named"
+    assert (tmp_path / "own" / "made").read_text() == "made\n"
+    if not os.geteuid():
+        assert words[-2] == "65534"
+
+
+def test_a_child_without_access_keeps_folder_and_files_and_has_its_own_processes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLANTED_KEY", "sk-planted")
+    (tmp_path / "file").write_text("here")
+    mark = f"sleep 9191.{os.getpid()}"
+    script = f"cat file; pwd; env; setsid {mark} & kill -9 1; exit 3"
+    ended = run_child(["/bin/sh", "-c", script], None, LIMITS)
+    assert ended.returncode == 3
+    assert ended.stdout.startswith(b"here" + str(tmp_path).encode())
+    assert b"planted" not in ended.stdout
+    assert bearing(mark.replace(" ", "\0")) == []
 
 
 def test_threads_and_forks_start_children_and_a_killed_starter_is_replaced(tmp_path):

@@ -1,30 +1,25 @@
 """Runs of an agent on the tasks of skills, with and without the skill in its folder."""
 
 import asyncio
-import contextlib
-import os
-import shlex
-import shutil
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent._base.errors import ConfigError
-from oragent._base.text_format import one_line
+from oragent._base.settings import build_settings
+from oragent.api.mcp.agent_process import AgentProgram, find_program, run_in_folder
 from oragent.evals.bench.plan import BenchCell, BenchTerms
 from oragent.evals.bench.result import Measure
 from oragent.ledger import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model
-from oragent.sandbox.confined_command import wrap_command
+from oragent.sandbox.isolation.environment import interpreter_places
+from oragent.search.strategies.agent import CodingAgentSettings
 from oragent_benchmarks.cases import CaseBenchmark, CaseSettings, Work
 from oragent_benchmarks.skills.tasks import TASKS, SkillTask, describe_answer
 
@@ -43,8 +38,6 @@ WITH, WITHOUT = "with", "without"
 # Folders in which agents look for skills.
 PLACES = (".claude/skills", "skills")
 MAX_OUTPUT = 2000
-# Seconds from a request to end to the end by force.
-PATIENCE_S = 2.0
 
 
 @dataclass
@@ -92,85 +85,52 @@ class SkillsBenchmark(CaseBenchmark):
         """Return the work. The agent is a command, so no model is opened."""
         tasks = {task.name: task for task in self.tasks(cell)}
         skill = self.skills[cell.subject] if cell.contestant == WITH else ""
-        command, limit_s = str(self.plan.settings["agent"]), float(self.plan.settings["seconds"])
 
         async def run_case(case: LedgerCase) -> object:
-            return await asyncio.to_thread(run_task, tasks[case.name], skill, command, limit_s)
+            return await asyncio.to_thread(run_task, tasks[case.name], skill, self.plan.settings)
 
         return {}, run_case
 
 
-def find_agent(command: str) -> list[str]:
-    """Return the words of an agent's command.
+def find_agent(settings: Mapping[str, Any]) -> tuple[CodingAgentSettings, AgentProgram]:
+    """Return the settings of an agent and its program.
 
     Raises:
-        ConfigError: No program of this name is on the path.
+        ConfigError: The settings are wrong, no program of this name is on the path, or it cannot be confined.
     """
-    words = shlex.split(command)
-    program = shutil.which(words[0]) if words else None
-    if program is None:
-        raise ConfigError(f"--agent {one_line(command, 60)!r}: no such program is on the path")
-    return [os.path.abspath(program), *words[1:]]
+    tree = {"command": settings["agent"], "episode_s": settings["seconds"]}
+    options = build_settings(CodingAgentSettings, tree, settings["agent_settings"], "--set")
+    # Python and oragent itself, with which the agent works.
+    readable = (*options.readable, *map(str, interpreter_places()))
+    return replace(options, readable=readable), find_program(options, "", "--set ")
 
 
-def run_task(task: SkillTask, skill: str, command: str, limit_s: float) -> dict[str, Any]:
+def run_task(task: SkillTask, skill: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Let an agent work on a task in a new folder, and check the result.
 
     Args:
         task: The task.
         skill: Text of the skill; empty for none.
-        command: Command of the agent, which reads the request from standard input.
-        limit_s: Seconds after which it is ended.
+        settings: ``agent``, the command, which reads the request from standard input; ``seconds``;
+            ``agent_settings``, texts ``key=value`` as for the strategy ``agent``, such as ``variables=[MY_KEY]``.
     """
-    words = find_agent(command)
+    options, program = find_agent(settings)
     with tempfile.TemporaryDirectory(prefix="oragent-skill-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+        folder = Path(name).resolve()
         for path, text in task.files.items():
             _write(folder / path, text)
         for skill_folder in PLACES if skill else ():
             _write(folder / skill_folder / task.skill / "SKILL.md", skill)
         begun = time.monotonic()
-        end, output = _run_agent(words, folder, f"{task.request}\n", limit_s)
+        output = asyncio.run(run_in_folder(options, program, folder, f"{task.request}\n", {}, {}))
         seconds = time.monotonic() - begun
         return {
             "solved": task.check(folder),
-            "end": end,
+            "end": output.ended,
             "answer": describe_answer(folder),
             "seconds": seconds,
-            "output": output[-MAX_OUTPUT:],
+            "output": (output.stdout + output.stderr)[-MAX_OUTPUT:],
         }
-
-
-def _run_agent(words: list[str], folder: Path, request: str, limit_s: float) -> tuple[str, str]:
-    process = subprocess.Popen(
-        wrap_command(words, None),
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    output = ""
-    with process:
-        try:
-            output, _ = process.communicate(request, limit_s)
-            end = f"exited with code {process.returncode}"
-        except subprocess.TimeoutExpired:
-            end = f"ended after {limit_s:g} s"
-            # The supervisor ends all processes of the agent.
-            _signal_group(process.pid, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                output, _ = process.communicate(timeout=PATIENCE_S)
-        finally:
-            _signal_group(process.pid, signal.SIGKILL)
-    return end, output
-
-
-def _signal_group(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
 
 
 def _write(path: Path, text: str) -> None:

@@ -24,6 +24,8 @@ class SkillsBenchRequest(BenchRequest):
 
     # Command of the agent; empty continues the benchmark in the folder.
     agent: str = ""
+    # Settings of the agent, texts ``key=value``.
+    agent_settings: Sequence[str] = ()
     # Names of skills; empty means all.
     skills: Sequence[str] = ()
     # Text of each skill of the package.
@@ -37,7 +39,7 @@ class SkillsBenchRequest(BenchRequest):
 def run_bench(request: SkillsBenchRequest, console: Console) -> int:
     """Run the missing tasks, print the tables and write them. Return the exit code."""
     plan = _make_plan(request) if request.agent else MANIFEST.read_plan(request.outputs)
-    find_agent(str(plan.settings["agent"]))
+    find_agent(plan.settings)
     bench = SkillsBenchmark(plan, request.workers, words=request.words, skills=request.texts)
     return COMMAND.run(bench, request.outputs, console)
 
@@ -47,7 +49,7 @@ def _make_plan(request: SkillsBenchRequest) -> BenchPlan:
     unknown = [name for name in names if name not in {task.skill for task in TASKS}]
     if unknown:
         raise ConfigError(f"--skills {unknown[0][:40]}; expected some of {', '.join(task.skill for task in TASKS)}")
-    settings = {"agent": request.agent, "seconds": request.seconds}
+    settings = {"agent": request.agent, "agent_settings": list(request.agent_settings), "seconds": request.seconds}
     return BenchPlan(TERMS, dict.fromkeys(names), {WITHOUT: {}, WITH: {}}, tuple(range(request.seeds)), settings)
 
 

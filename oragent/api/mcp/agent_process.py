@@ -8,7 +8,7 @@ import shlex
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -116,8 +116,13 @@ class ServerAddress:
         return json.dumps({"mcpServers": {SERVER: entry}})
 
 
-def find_program(settings: CodingAgentSettings, model: str) -> AgentProgram:
+def find_program(settings: CodingAgentSettings, model: str, place: str = "strategy.options.") -> AgentProgram:
     """Find the program of the agent's command.
+
+    Args:
+        settings: Settings of the agent.
+        model: Name of its model; empty for its own choice.
+        place: Where the settings are written, as messages name it.
 
     Raises:
         ConfigError: The path has no such program, or the command cannot be read.
@@ -130,19 +135,19 @@ def find_program(settings: CodingAgentSettings, model: str) -> AgentProgram:
     try:
         words = shlex.split(text)
     except ValueError as problem:
-        raise ConfigError(f"strategy.options.command cannot be read: {problem}") from None
+        raise ConfigError(f"{place}command cannot be read: {problem}") from None
     program = shutil.which(words[0]) if words else None
     if program is None:
-        raise ConfigError(f"strategy.options: the path has no program {one_line(text, 60)!r}: install the agent")
+        raise ConfigError(f"{place}command: the path has no program {one_line(text, 60)!r}: install the agent")
     if settings.confined and (reason := explain_unconfined()):
         raise ConfigError(
-            f"this machine cannot confine an agent ({reason}): strategy.options.confined=false runs it anyway, and "
-            "then it can read the held-out instances and change your files"
+            f"this machine cannot confine an agent ({reason}): {place}confined=false runs it anyway, and then it "
+            "can read the held-out instances and change your files"
         )
     if settings.confined and settings.ports is not None and not can_restrict_ports():
         raise ConfigError(
             "this machine cannot restrict the connections of an agent (Landlock 4, Linux 6.7): "
-            "strategy.options.ports=null leaves its network open"
+            f"{place}ports=null leaves its network open"
         )
     path = os.path.abspath(program)
     return AgentProgram((path, *words[1:]), list_files(path, is_installed=os.sep not in words[0]), recipe)
@@ -153,24 +158,34 @@ async def run_agent(
 ) -> AgentOutput:
     """Run an agent to its end, in a new folder of its own; if this is cancelled, the agent is ended."""
     with tempfile.TemporaryDirectory(prefix="oragent-agent-", ignore_cleanup_errors=True) as folder:
-        directory = Path(folder).resolve()
-        (directory / "tmp").mkdir()
-        file = directory / "mcp.json"
+        file = Path(folder).resolve() / "mcp.json"
         file.write_text(server.describe(), encoding="utf-8")
         file.chmod(0o600)
         values = {"mcp": str(file), "url": server.url, "model": model}
-        argv = [_fill(word, values) for word in program.words]
-        writable = _expand_paths((*settings.writable, *program.recipe.writable))
-        readable = (*_expand_paths(settings.readable), *program.files)
-        names = (*VARIABLES, *settings.variables, *program.recipe.variables)
-        environment = {name: os.environ[name] for name in names if name in os.environ}
-        environment |= {"TMPDIR": str(directory / "tmp"), TOKEN_VARIABLE: server.token}
-        ports = settings.ports
-        if ports is not None:
-            ports = (*ports, *_list_ports((server.url, *environment.values())))
-        access = ProgramAccess(str(directory), readable, writable, ports) if settings.confined else None
-        command = wrap_command(argv, access)
-        return await _run(command, directory, environment, prompt, settings.episode_s)
+        return await run_in_folder(settings, program, file.parent, prompt, values, {TOKEN_VARIABLE: server.token})
+
+
+async def run_in_folder(
+    settings: CodingAgentSettings,
+    program: AgentProgram,
+    folder: Path,
+    prompt: str,
+    values: Mapping[str, str],
+    variables: Mapping[str, str],
+) -> AgentOutput:
+    """Run an agent in a folder without links in its path; ``values`` are those of the placeholders in its command."""
+    (folder / "tmp").mkdir()
+    argv = [_fill(word, values) for word in program.words]
+    writable = _expand_paths((*settings.writable, *program.recipe.writable))
+    readable = (*_expand_paths(settings.readable), *program.files)
+    names = (*VARIABLES, *settings.variables, *program.recipe.variables)
+    environment = {name: os.environ[name] for name in names if name in os.environ}
+    environment |= {"TMPDIR": str(folder / "tmp"), **variables}
+    ports = settings.ports
+    if ports is not None:
+        ports = (*ports, *_list_ports((*values.values(), *environment.values())))
+    access = ProgramAccess(str(folder), readable, writable, ports) if settings.confined else None
+    return await _run(wrap_command(argv, access), folder, environment, prompt, settings.episode_s)
 
 
 async def _run(
@@ -233,7 +248,7 @@ def _insert_model(text: str) -> str:
     return f"{head} --model {{model}} {last}"
 
 
-def _fill(word: str, values: dict[str, str]) -> str:
+def _fill(word: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         word = word.replace(f"{{{name}}}", value)
     return word

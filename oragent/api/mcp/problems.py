@@ -24,6 +24,7 @@ from oragent.evaluation import Evaluation
 from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.evaluation.problem import LimitSettings, Problem, list_problems
 from oragent.programs.inspection import find_unseeded
+from oragent.sandbox.isolation.environment import environment_by_hand
 from oragent.search.experiments import CPU_S
 from oragent.search.genetics.variation import child_of_seed
 from oragent.search.prompting.prompt_templates import describe_time_limits
@@ -195,8 +196,9 @@ def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
 
 def _examine_machine() -> object:
     """Return the report of ``oragent doctor``, from a process without threads: it forks."""
-    command = [sys.executable, "-m", "oragent", "doctor", "--json"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DOCTOR_S, check=False)
+    command = [sys.executable, "-P", "-m", "oragent", "doctor", "--json"]
+    variables = environment_by_hand()
+    ended = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=DOCTOR_S, check=False)
     try:
         return json.loads(ended.stdout)["result"]
     except (ValueError, KeyError):

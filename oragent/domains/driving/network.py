@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.distribution import extra_install_command
-from oragent._base.errors import ProblemError
+from oragent._base.errors import ProblemError, SandboxError
+from oragent.sandbox.children import ChildLimits, run_child
+from oragent.sandbox.confined_command import ProgramAccess
+from oragent.sandbox.isolation.environment import interpreter_places
 
 EDGE = "E0"
 # Junctions at the begin and the end of E0.
@@ -299,11 +302,12 @@ def _run_netconvert(work: Path, name: str, plan: RoadPlan) -> Path:
     files = [word for source in plan.sources for word in (INPUTS[source], source)]
     command = [program, *files, "--output-file", name, *plan.options, "--xml-validation", "never"]
     try:
-        process = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as problem:
+        access = ProgramAccess(str(work.resolve()), tuple(map(str, interpreter_places())), is_lenient=True)
+        ended = run_child(command, access, ChildLimits(wall_s=PATIENCE_S), forks=True)
+    except (SandboxError, subprocess.TimeoutExpired) as problem:
         raise ProblemError(f"netconvert did not build the road: {problem}") from None
-    if process.returncode or not network.is_file():
-        reason = " ".join(process.stderr.split()) or f"exit code {process.returncode}"
+    if ended.returncode or not network.is_file():
+        reason = " ".join(ended.stderr.decode(errors="replace").split()) or f"exit code {ended.returncode}"
         raise ProblemError(f"netconvert did not build the road: {reason}")
     return network
 

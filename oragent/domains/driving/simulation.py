@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, Self
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import network
 from oragent.domains.driving.network import EDGE
+from oragent.sandbox.confined_command import wrap_command
+from oragent.sandbox.isolation.environment import environment_by_hand
 
 # Modes of SUMO's defaults: its own drivers decide.
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621
@@ -252,7 +254,13 @@ class Connected:
         self._connection: Any = None
         port = _free_port()
         command = [program, *arguments, *(WINDOW if window else ()), "--remote-port", str(port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # It shares the network and the files of this process, which are those of an evaluation, or shows a window.
+        self._process = subprocess.Popen(
+            wrap_command(command, None),
+            env=environment_by_hand(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             self._connection = self._open_connection(traci, port)
         except BaseException:
@@ -264,16 +272,19 @@ class Connected:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-        self._process.wait()
+            self._process.wait()
         if self._connection is not None and getattr(self._connection, "_socket", None) is not None:
             # The connection's own close() would wait for a reply of the dead process.
             self._connection._socket.close()
 
     @property
     def pid(self) -> int:
-        """Process id of SUMO."""
+        """Process id of the supervisor of SUMO, which ends with it."""
         return self._process.pid
 
     def step(self, commands: Sequence[VehicleCommand] | None) -> Second:

@@ -1,6 +1,5 @@
 """Workers as jobs of a batch system: SLURM, PBS, LSF. dask-jobqueue writes the scripts; this module submits them."""
 
-import os
 import re
 import shlex
 import shutil
@@ -18,11 +17,14 @@ from typing import Any
 from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.text_format import one_line
 from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings
-from oragent.sandbox.isolation.environment import SECRET
+from oragent.sandbox.children import ChildLimits, run_child
+from oragent.sandbox.isolation.environment import environment_by_hand
 
 WORKER = "oragent.evaluation.cluster.worker"
-# Time limit of a command of the batch system.
-CALL_S = 60.0
+# Limits of a command of the batch system.
+LIMITS = ChildLimits(wall_s=60.0)
+# Variables that configure these systems.
+VARIABLES = re.compile(r"(?:SLURM|SBATCH|SQUEUE|SCANCEL|PBS|LSF|LSB|EGO|MUNGE)_?\w*|KRB5\w+")
 LOOK_S = 20.0
 # A job that ends earlier counts as failed.
 HASTY_S = 60.0
@@ -194,15 +196,18 @@ class BatchJobs:
             self._jobs.clear()
 
     def _call_command(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
-        clean = {name: value for name, value in os.environ.items() if not SECRET.search(name)}
+        program = shutil.which(words[0]) or words[0]
+        variables = environment_by_hand(VARIABLES.fullmatch)
         try:
-            completed = subprocess.run(words, input=text, env=clean, capture_output=True, text=True, timeout=CALL_S)
-        except (OSError, subprocess.SubprocessError) as problem:
+            ended = run_child([program, *words[1:]], None, LIMITS, content=(text or "").encode(), variables=variables)
+        except subprocess.TimeoutExpired as problem:
             raise SandboxError(f"{words[0]} cannot be called: {problem}") from None
-        if completed.returncode and strict:
-            raise SandboxError(f"{words[0]} fails: {_one_line(completed.stderr or completed.stdout)}")
-        return completed.stdout
+        if ended.returncode and strict:
+            raise SandboxError(f"{words[0]} fails: {_one_line(ended.stderr or ended.stdout)}")
+        return ended.stdout.decode(errors="replace")
 
 
-def _one_line(text: str) -> str:
+def _one_line(text: str | bytes) -> str:
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
     return one_line(text, 300, "") or "it prints nothing"

@@ -9,7 +9,7 @@ import re
 import stat
 import sys
 import sysconfig
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from oragent.sandbox.isolation.mechanisms import FORBID
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
 # More variables that are useful when a user runs an evaluator by hand: folders, terminal, options of Python.
 WORDS = """
-    HOME USER LOGNAME TMPDIR TERM COLUMNS LINES NO_COLOR VIRTUAL_ENV CONDA_PREFIX NUMBA_CACHE_DIR NUMBA_DISABLE_JIT
+    HOME USER LOGNAME TMPDIR DISPLAY WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR
+    TERM COLUMNS LINES NO_COLOR VIRTUAL_ENV CONDA_PREFIX NUMBA_CACHE_DIR NUMBA_DISABLE_JIT
     MPLBACKEND SUMO_HOME PYTHONHOME PYTHONHASHSEED PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONUTF8 PYTHONWARNINGS
     PYTHONIOENCODING PYTHONNOUSERSITE PYTHONFAULTHANDLER ORAGENT_MEMORY_MB ORAGENT_TIME_LIMIT_S
 """
@@ -41,6 +42,24 @@ PACKAGE = Path(__file__).parents[2]
 def allowed_environment() -> dict[str, str]:
     """Return the variables of this process that a command may see, with the mark of a clean environment."""
     return {name: os.environ[name] for name in ALLOWED if name in os.environ} | {RESTARTED: "1"}
+
+
+def is_known(name: str) -> bool:
+    """Return True if a variable is useful when a user runs a program by hand, and holds no key."""
+    return name in ALLOWED or name in BY_HAND or name.endswith("_NUM_THREADS")
+
+
+def environment_by_hand(is_needed: Callable[[str], object] = lambda name: False) -> dict[str, str]:
+    """Return the variables of this process for a program that works with the files of the user, such as one of a queue.
+
+    Args:
+        is_needed: Says of a variable whether this program needs it too; names that look like keys are left out.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if is_known(name) or (is_needed(name) and not SECRET.search(name))
+    }
 
 
 def problem_variables(requested: Mapping[str, Value]) -> dict[str, str]:
@@ -70,7 +89,7 @@ def restart_without_secrets(also: Collection[str] = ()) -> None:
     Python that reads its program from standard input cannot be restarted and continues unchanged.
     """
     names = set(os.environ) - set(also)
-    extra = {name for name in names if not (name in ALLOWED or name in BY_HAND or name.endswith("_NUM_THREADS"))}
+    extra = {name for name in names if not is_known(name)}
     words = sys.orig_argv[1:]
     if RESTARTED in names or not extra or not words or "-" in words[:1] or not sys.executable:
         return

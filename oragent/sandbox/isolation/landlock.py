@@ -71,13 +71,25 @@ def _kernel_version() -> int:
         return 0
 
 
-def restrict_files(read: Iterable[Path], write: Iterable[Path], *, network: bool, ports: Iterable[int] = ()) -> None:
+def restrict_files(
+    read: Iterable[Path],
+    write: Iterable[Path],
+    *,
+    network: bool,
+    ports: Iterable[int] = (),
+    listed: Iterable[Path] = (),
+) -> None:
     """Irreversibly drop access to all other files; ``no_new_privileges`` must be set."""
-    enforce_ruleset(make_ruleset(read, write, network=network, ports=ports))
+    enforce_ruleset(make_ruleset(read, write, network=network, ports=ports, listed=listed))
 
 
 def make_ruleset(
-    read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool, ports: Iterable[int] = ()
+    read: Iterable[Path | int] | None,
+    write: Iterable[Path | int],
+    *,
+    network: bool,
+    ports: Iterable[int] = (),
+    listed: Iterable[Path] = (),
 ) -> int:
     """Create a ruleset; it has no effect before ``enforce_ruleset``.
 
@@ -87,6 +99,7 @@ def make_ruleset(
         write: Folders and files that may also be changed.
         network: Whether TCP stays allowed (since version 4).
         ports: Ports to which connections stay allowed without TCP.
+        listed: Folders of which the names of files may be read, as an import from such a folder needs it.
 
     A number in place of a path is a descriptor from ``open_path``.
 
@@ -104,7 +117,7 @@ def make_ruleset(
     size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else early_size)
     descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(handled), size, ctypes.c_uint(0))
     try:
-        for paths, access in ((read or (), READ), (write, files)):
+        for paths, access in ((read or (), READ), (write, files), (listed, READ_DIR)):
             for path in paths if files else ():
                 _add_path_rule(descriptor, path, access & files)
         for port in ports if handled.network else ():

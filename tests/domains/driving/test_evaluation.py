@@ -127,7 +127,7 @@ def test_a_controller_that_remembers_is_found_by_check() -> None:
     with EvaluationRunner() as run:
         bench = ScoringBench(remembering, ROOT, problem.about.timeout_s, child_of_seed, run)
         train = bench.run(mode="train")
-        finding = check_function(bench, Seed(train, train), quick=True)
+        finding = check_function(bench, Seed(train, train))
     assert finding.level is Level.FAILURE
     assert "it remembers: calls in another order get other answers" in finding.detail
 

@@ -4,7 +4,9 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,20 +58,20 @@ def test_without_the_command_it_is_said_where_jobs_are_submitted(tmp_path: Path,
 SBATCH = """#!/bin/sh
 printenv | grep -c sk-test-secret >> {folder}/keys
 number=$(cat {folder}/number 2>/dev/null || echo 100); number=$((number + 1)); echo $number > {folder}/number
-cd / ; setsid sh "$1" > {folder}/job-$number.log 2>&1 < /dev/null &
-echo $! > {folder}/pid-$number
+echo "$1" > {folder}/new; mv {folder}/new {folder}/submitted-$number
+until [ -e {folder}/pid-$number ]; do sleep 0.02; done
 echo "Submitted batch job $number"
 """
 SQUEUE = """#!/bin/sh
-for file in {folder}/pid-*; do kill -0 $(cat $file) 2>/dev/null && echo ${{file##*pid-}}; done; true
+for file in {folder}/pid-*; do [ -e {folder}/ended-${{file##*pid-}} ] || echo ${{file##*pid-}}; done
 """
 SCANCEL = """#!/bin/sh
-for number in "$@"; do kill -9 -$(cat {folder}/pid-$number); done
+for number in "$@"; do touch {folder}/cancelled-$number; done
 """
 
 
 @pytest.fixture
-def slurm(tmp_path: Path, monkeypatch) -> Path:
+def slurm(tmp_path: Path, monkeypatch) -> Iterator[Path]:
     """A batch system that starts its jobs here."""
     folder = tmp_path / "slurm"
     folder.mkdir()
@@ -79,7 +81,37 @@ def slurm(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-secret")
     monkeypatch.setenv("PYTHONPATH", str(Path(oragent.__file__).parents[1]))
-    return folder
+    closed = threading.Event()
+    # The commands only pass requests on: processes that they leave end with them.
+    daemon = threading.Thread(target=serve_jobs, args=(folder, closed))
+    daemon.start()
+    yield folder
+    closed.set()
+    daemon.join()
+
+
+def serve_jobs(folder: Path, closed: threading.Event) -> None:
+    """Start and cancel jobs as the daemon of a batch system does."""
+    jobs: dict[str, subprocess.Popen[bytes]] = {}
+    while not closed.wait(0.02):
+        for path in folder.glob("submitted-*"):
+            number = path.name.partition("-")[2]
+            with (folder / f"job-{number}.log").open("wb") as log:
+                words = ["sh", path.read_text().strip()]
+                jobs[number] = subprocess.Popen(
+                    words, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+            path.unlink()
+            (folder / f"pid-{number}").write_text(str(jobs[number].pid))
+        for number, job in jobs.items():
+            if (folder / f"cancelled-{number}").exists() and job.poll() is None:
+                os.killpg(job.pid, 9)
+            if job.poll() is not None:
+                (folder / f"ended-{number}").touch()
+    for job in jobs.values():
+        if job.poll() is None:
+            os.killpg(job.pid, 9)
+        job.wait()
 
 
 def alive(slurm: Path) -> list[Path]:
