@@ -5,6 +5,7 @@ No function changes the user's branch, index or working tree. Each command that 
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from oragent.workspace.git_store import (
 from oragent.workspace.reading import MAX_BYTES, path_error, read_bytes, shorten, shorten_path
 
 REFERENCES = "refs/oragent/"
+# Part of a revision that git finds in the configuration of a branch.
+CONFIGURED = re.compile(r"@\{(?:u|upstream|push)\}", re.IGNORECASE)
 # Beginning of a file in place of a content that Git LFS stores elsewhere, and its maximum bytes.
 LFS, MAX_POINTER = b"version https://git-lfs.github.com/spec/", 1024
 
@@ -69,6 +72,11 @@ class Repository:
 
     def resolve(self, revision: str) -> str:
         """Return the id of the commit that a branch, tag, id or expression such as ``HEAD~1`` names."""
+        if CONFIGURED.search(revision):
+            raise WorkspaceError(
+                f"revision {shorten(revision)!r} depends on the configuration of the repository, which is not read; "
+                "name the branch, such as origin/main"
+            )
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         ended = self.store.run(self.folder, words)
         if ended.returncode or not revision:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +95,56 @@ def test_a_split_index_and_an_alternate_store_of_objects_are_read(folder, tmp_pa
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", str(tmp_path / "shallow"))
     assert contents(tmp_path / "shallow", "HEAD", tmp_path / "2")["a.txt"] == "2\n"
     assert write(tmp_path / "shallow") == "ours\n"
+
+
+@pytest.mark.parametrize("revision", ["@{upstream}", "main@{u}", "HEAD@{PUSH}~1"])
+def test_a_revision_that_only_the_configuration_names_is_refused_in_one_line(folder, tmp_path, revision):
+    git(tmp_path, "clone", "--quiet", str(folder), "clone")
+    with pytest.raises(WorkspaceError) as caught:
+        Repository.find(tmp_path / "clone").resolve(revision)
+    assert "\n" not in str(caught.value)
+    assert "origin/main" in str(caught.value)
+    clone = Repository.find(tmp_path / "clone")
+    assert clone.resolve("origin/main") == git(folder, "rev-parse", "HEAD").strip()
+    assert clone.try_resolve(revision) == clone.try_resolve("") == ""
+
+
+def test_a_store_of_objects_behind_another_is_read_and_one_with_another_name_is_not(folder, tmp_path):
+    git(tmp_path, "clone", "--quiet", "--shared", str(folder), "second")
+    git(tmp_path, "clone", "--quiet", "--shared", str(tmp_path / "second"), "third")
+    assert contents(tmp_path / "third", "main", tmp_path / "1") == contents(folder, "main", tmp_path / "2")
+    (tmp_path / "elsewhere").mkdir()
+    alternates = tmp_path / "third/.git/objects/info/alternates"
+    # Only git's own name of a store is shown to git; a missing one is skipped.
+    alternates.write_text(f"{tmp_path / 'elsewhere'}\n{tmp_path / 'missing/objects'}\n" + alternates.read_text())
+    store = Repository.find(tmp_path / "third").store
+    stores = store._list_folders()[3:]
+    assert [path.relative_to(tmp_path).parts[0] for path in stores] == ["second", "r"]
+    git(tmp_path, "init", "--quiet", "far")
+    last = tmp_path / "r/.git/objects"
+    for number in range(git_store.MAX_ALTERNATES):
+        (tmp_path / f"s{number}/objects/info").mkdir(parents=True)
+        (last / "info").mkdir(exist_ok=True)
+        (last / "info/alternates").write_text(f"{tmp_path / f's{number}/objects'}\n")
+        last = tmp_path / f"s{number}/objects"
+    assert len(store._list_folders()[3:]) == git_store.MAX_ALTERNATES
+
+
+def test_a_working_tree_whose_path_is_no_unicode_text_is_read(folder, tmp_path):
+    linked = os.fsdecode(os.fsencode(str(tmp_path / "l")) + b"\xff")
+    os.rename(folder, outer := os.fsdecode(os.fsencode(str(folder)) + b"\xfe"))
+    subprocess.run(["git", "-C", outer, "worktree", "add", "--quiet", "--detach", linked, "HEAD~1"], check=True)
+    repository = Repository.find(Path(linked))
+    assert repository.text_of("cat-file", "-p", "HEAD:a.txt") == "1"
+    assert repository.text_of("rev-parse", "--show-toplevel") == linked
+
+
+def test_an_index_and_logs_of_a_linked_working_tree_are_in_its_own_folder(folder, tmp_path):
+    git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), "HEAD~1")
+    store = Repository.find(tmp_path / "linked").store
+    shared = (folder / ".git").resolve()
+    assert store.locate("index") == shared / "worktrees/linked/index"
+    assert store.locate("refs/oragent/x") == shared / "refs/oragent/x"
 
 
 def test_names_ignored_by_the_user_s_own_configuration_are_not_versioned(folder, tmp_path, monkeypatch):
