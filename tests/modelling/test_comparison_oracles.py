@@ -200,6 +200,7 @@ def test_a_model_with_another_optimum_is_not_the_same(shop: Shop, changed: tuple
         path = change_to_file(shop, line, folder)
         result = shop.session().ask(f'verify "{path}" 0')
     (trial,) = result.trials
+    assert result.warnings == ()
     is_same = truth is not None and abs(truth - shop.optimum()) < 1e-6
     assert result.same_structure is False
     assert (trial.status, trial.other_status) == ("optimal", after.status())

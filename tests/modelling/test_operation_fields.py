@@ -1,6 +1,7 @@
 """Fields of results beside the optimum: units, labels, changed figures, moved values, binding rows, limits."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.operations.command import read_scenarios, write_scenarios
+from oragent.modelling.operations.explanation import explain
+from oragent.modelling.operations.matching import _agreement
 from oragent.modelling.operations.outcomes import Outcome, bounds_hold, close_gap, compare_outcomes, is_tighter
 from oragent.modelling.operations.results import Figure, ResultPart
 from tests.modelling import indexed_models as models
@@ -415,3 +419,51 @@ def test_a_confirmed_solve_says_so() -> None:
     limits = SolveLimits(confirm="scip")
     session = ModelSession(fixed_shop(-1).model(), limits)
     assert not session.ask("solve").confirmed.startswith("undecided")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "agree"),
+    [
+        (outcome(OPTIMAL, 5.0), outcome(OPTIMAL, 5.0), "yes"),
+        (outcome(OPTIMAL, 5.0), outcome(OPTIMAL, 5.1), "no"),
+        (outcome(OPTIMAL, 1e6), outcome(OPTIMAL, 1e6 + 1), "yes"),
+        (outcome(OPTIMAL, -1e6), outcome(OPTIMAL, -1e6 - 1), "yes"),
+        (outcome(OPTIMAL, -1e6), outcome(OPTIMAL, -1e6 - 10), "no"),
+        (outcome(OPTIMAL, 1e-9), outcome(OPTIMAL, -1e-9), "yes"),
+        (outcome(BEST, 9.0, 4.0), outcome(OPTIMAL, 5.0), "open"),
+        (outcome(BEST, 9.0, 6.0), outcome(OPTIMAL, 5.0), "no"),
+        (outcome(NONE), outcome(NONE), "yes"),
+        (outcome(FREE), outcome(FREE), "yes"),
+        (outcome(FREE), outcome(NONE), "no"),
+        (outcome(NONE), outcome(OPTIMAL, 5.0), "no"),
+        (outcome(UNKNOWN), outcome(OPTIMAL, 5.0), "open"),
+    ],
+)
+def test_optima_of_two_models_agree_up_to_the_tolerance_of_solvers(first: Outcome, second: Outcome, agree: str) -> None:
+    assert _agreement(first, second) == _agreement(second, first) == agree
+
+
+@pytest.mark.parametrize("gains", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_explanation_has_the_binding_rows(sign: int, gains: bool) -> None:
+    shop = fixed_shop(sign, gains)
+    session = shop.session()
+    point = session.study.point(session.study.present)
+    explanation = explain(session.model)
+    assert {member.name for member in explanation.binding} == binding(shop, point)
+    assert not explanation.conflict
+    session.ask("need = 30")
+    explanation = explain(session.model)
+    assert not explanation.binding
+    assert "need" in {name for entry in explanation.conflict for name in entry.names}
+
+
+@pytest.mark.parametrize("data", ['{"a": ["need += 1"], "b": 3}', '{"a": ["need += 1", 3]}', '["need += 1"]', "{"])
+def test_a_file_of_scenarios_that_is_partly_wrong_is_refused(data: str, tmp_path: Path) -> None:
+    path = tmp_path / "shop.json"
+    write_scenarios(path, {"more": ["need += 1"]})
+    assert read_scenarios(path) == {"more": ["need += 1"]}
+    (file,) = tmp_path.iterdir()
+    file.write_text(data)
+    with pytest.raises(ModellingError):
+        read_scenarios(path)
