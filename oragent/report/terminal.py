@@ -177,7 +177,9 @@ def _show_headline(data: RunData, console: Console) -> None:
     console.print(Text(one_line(data.about.title), style="bold"))
     console.print(Text.assemble(f"{scores[0]} → ", (scores[1], "bold"), f"  {data.gain.sentence}; {hint}"))
     ended = f"ended: {one_line(data.end)}" if data.end else "not ended: interrupted, or still running"
-    console.print(Text(f"{ended}\nto go on: {one_line(data.resume_command, MAX_COMMAND)}", style="dim"))
+    console.print(Text(ended, style="dim"))
+    # A wrapped command could not be copied.
+    console.print(Text(f"to go on: {one_line(data.resume_command, MAX_COMMAND)}", style="dim"), soft_wrap=True)
 
 
 def _show_best(data: RunData, console: Console) -> None:

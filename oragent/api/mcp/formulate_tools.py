@@ -27,18 +27,18 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
 
     @describe_tool("verification")
     async def formulate_verify(
-        given: Annotated[str, Field(description="Its model: .json, .mps, .lp, or a PuLP program, .py.")],
-        story: Annotated[str, Field(description="File with the problem in words.")] = "",
-        text: Annotated[str, Field(description="The problem in words, without a file.")] = "",
-        checker: Annotated[str, Field(description="Python file with checks(values, data).")] = "",
-        checker_text: Annotated[str, Field(description="Text of checks(values, data), without a file.")] = "",
+        given: Annotated[str, Field(description="Model: .json, .mps, .lp, or a program, .py.")],
+        story: Annotated[str, Field(description="File: the problem in words.")] = "",
+        text: Annotated[str, Field(description="Its text instead.")] = "",
+        checker: Annotated[str, Field(description="File: checks(values, data) in Python.")] = "",
+        checker_text: Annotated[str, Field(description="Its text instead.")] = "",
         data: Files = [],  # noqa: B006 a schema needs the default
         solution: str = "",
-        model: Annotated[str, Field(description="Language model that writes the checker, if none is given.")] = "",
+        model: Annotated[str, Field(description="Writes the checker, if none is given.")] = "",
     ) -> object:
-        """Verify a model against the text of its problem, by a checker made from the text alone.
+        """Verify a model by a checker that was made from the problem's text alone.
 
-        Without a checker and a language model, returns the prompt by which you write the checker.
+        Without a checker, returns the prompt by which you write it.
         """
         if bool(story) == bool(text):
             raise ConfigError("give either story, a file, or text: the problem in words")
@@ -66,7 +66,7 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         folder: Annotated[str, Field(description="A finished formulation.")],
         data: Files = [],  # noqa: B006 a schema needs the default
     ) -> object:
-        """Apply the program and the checker of a formulation to new data, without a language model."""
+        """Apply a formulation to new data, without a language model."""
         resolved, files = workplace.resolve(folder), tuple(map(workplace.resolve, data))
         return await workplace.work(
             lambda: _publish(lambda console: rerun_files(resolved, files, workplace.outputs / "rerun", console))

@@ -45,6 +45,9 @@ INFINITE_POINT = "found value: inf; invalid PrimalSolutionProto.objective_value"
 PDLP_TOLERANCE = 1e-9
 
 
+CP_SAT = "cp-sat"
+
+
 @dataclass(frozen=True)
 class MathOptKind:
     """A solver of MathOpt."""
@@ -116,6 +119,9 @@ class MathOptSolver:
             hint = hints.solution_hints.add()
             hint.variable_values.ids.extend(range(len(start)))
             hint.variable_values.values.extend(start.tolist())
+        if self.name == CP_SAT and has_impossible_row(arrays):
+            # With an indicator beside it, CP-SAT 9.15 calls such a model invalid.
+            return SolverResult(SolverStatus.INFEASIBLE, version)
         code = parameters_pb2.SolverTypeProto.Value(self.kind.code)
         started = time.perf_counter()
         try:
@@ -193,6 +199,23 @@ def _dense(sparse: Any, size: int) -> Vector:
     dense = np.zeros(size)
     dense[np.array(sparse.ids, dtype=np.int64)] = np.array(sparse.values, dtype=float)
     return dense
+
+
+def has_impossible_row(arrays: Arrays) -> bool:
+    """Return True if a row of whole variables and coefficients can only take values outside its limits.
+
+    Its values are the multiples of the greatest common divisor of its coefficients.
+    """
+    matrix = arrays.matrix
+    for row, (low, high) in enumerate(zip(arrays.row_low.tolist(), arrays.row_high.tolist(), strict=True)):
+        part = slice(matrix.starts[row], matrix.starts[row + 1])
+        values = matrix.values[part]
+        if low == -math.inf or not arrays.integer[matrix.columns[part]].all() or (values != np.round(values)).any():
+            continue
+        divisor = math.gcd(*(int(value) for value in values))
+        if divisor and math.ceil(low / divisor) * divisor > high:
+            return True
+    return False
 
 
 def fill_model(arrays: Arrays) -> Any:

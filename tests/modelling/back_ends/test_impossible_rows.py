@@ -1,0 +1,53 @@
+"""Rows that no whole numbers fulfil, for which CP-SAT has no answer beside an indicator."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.features import Indicator, ModelFeatures
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.solving.back_ends.mathopt import has_impossible_row
+from oragent.modelling.solving.flat_solving import solve
+
+WHOLE = VariableKind.INTEGER
+
+
+@given(st.lists(st.integers(-6, 6), min_size=1, max_size=3), st.sampled_from(Relation), st.floats(-9, 9))
+def test_a_row_is_impossible_if_no_point_of_a_wide_grid_fulfils_it(
+    coefficients: list[int], relation: Relation, rhs: float
+) -> None:
+    names = "xyz"[: len(coefficients)]
+    row = Row("row", dict(zip(names, map(float, coefficients), strict=True)), relation, rhs)
+    milp = Milp(tuple(Variable(name, -40, 40, WHOLE) for name in names), (row,), Objective({}), Sense.MINIMIZE)
+    # Steps of 1 reach every multiple of the divisor up to 40.
+    values = {
+        sum(c * x for c, x in zip(coefficients, point, strict=True))
+        for point in itertools.product(range(-12, 13), repeat=len(names))
+    }
+    low, high = row.limits
+    is_possible = any(low <= value <= high for value in values)
+    if any(coefficients):
+        assert has_impossible_row(Arrays.from_milp(milp)) is not is_possible
+    else:
+        assert not (is_possible and has_impossible_row(Arrays.from_milp(milp)))
+
+
+@pytest.mark.parametrize(("rhs", "status"), [(1.0, "infeasible"), (2.0, "optimal")])
+def test_cp_sat_answers_beside_an_indicator(rhs: float, status: str) -> None:
+    pytest.importorskip("ortools")
+    milp = Milp(
+        (Variable("a", 0, 1, WHOLE), Variable("x", -2, 3, WHOLE), Variable("z", 0, 4, WHOLE)),
+        (Row("even", {"x": 2.0, "z": 2.0}, Relation.EQUAL, rhs),),
+        Objective({"x": 1.0}),
+        Sense.MINIMIZE,
+        features=ModelFeatures(indicators=(Indicator("if", "a", False, {"x": 1.0}, Relation.AT_MOST, 0.0),)),
+    )
+    assert solve(milp, solver="cp-sat").status == status
+    assert not has_impossible_row(
+        Arrays.from_milp(
+            Milp((Variable("x", 0, 9),), (Row("r", {"x": 2.0}, Relation.EQUAL, 1.0),), Objective({}), Sense.MINIMIZE)
+        )
+    )
