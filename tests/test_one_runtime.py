@@ -16,6 +16,7 @@ from oragent.formulate.options import ROLES
 from oragent.ledger import Study
 from oragent.ledger.replies import RecordedReply
 from oragent.llm.model_settings import RuntimeSettings, RuntimeWords, build_runtime
+from oragent_benchmarks.workspace.generating.instances import write_set
 from tests.llm.chat_server import ChatServer
 from tests.workspace.bakery import DATA, STORY
 from tests.workspace.release import put
@@ -166,12 +167,12 @@ BENCHES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("system", BENCHES)
 @pytest.mark.parametrize("given", ["words", "file"])
 def test_benchmarks_take_the_same_settings_of_models_and_budget(work: Path, system: str, given: str) -> None:
-    (made,) = (Path(__file__).parent / "workspace").glob("made[0-9]*")
-    (work / "made").symlink_to(made)
+    list(write_set(work / "made", 0, 1, 1))
     with ChatServer() as server:
         settings = {"model": {"base_url": server.url, "temperature": 0.25}, "budget": {"money": 2}}
         (work / "models.yaml").write_text(json.dumps(settings))
@@ -190,11 +191,11 @@ def test_benchmarks_take_the_same_settings_of_models_and_budget(work: Path, syst
         assert [reply.money for reply in study.all_replies()] == [1.5, 1.5]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("system", BENCHES)
 def test_a_benchmark_refuses_a_wrong_setting_before_it_makes_a_folder(work: Path, system: str) -> None:
-    (made,) = (Path(__file__).parent / "workspace").glob("made[0-9]*")
-    (work / "made").symlink_to(made)
+    list(write_set(work / "made", 0, 1, 1))
     for word, message in (("model.name=x", "name contestants with --models"), ("budget.mony=2", "did you mean")):
         done = CliRunner().invoke(app, ["bench", system, *BENCHES[system], "--models", "m", "--outputs", "out", word])
         assert isinstance(done.exception, ConfigError)

@@ -6,16 +6,15 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli.options import ModelFile, ModelWords, ReplySeconds, ReplyTokens, console, split_names
-from oragent.cli.spending import Yes, make_confirm
-from oragent.llm.model_settings import RuntimeWords
-from oragent_benchmarks.cli.options import BenchCalls, BenchFolder, LabelsReadable, Seeds, bench_workers
+from oragent.cli.options import ModelWords, console, split_names, with_settings
+from oragent_benchmarks.cli.options import BenchFolder, LabelsReadable, ModelCalls, Seeds, bench_workers
 from oragent_benchmarks.requests import FormulateBenchRequest
 
 
+@with_settings("calls", ModelCalls)
 def bench_formulate(
+    calls: ModelCalls,
     words: ModelWords = None,
-    config: ModelFile = None,
     sets: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,13 +41,9 @@ def bench_formulate(
     ] = None,
     metamorphic: Annotated[bool | None, typer.Option("--metamorphic", help="Test every answer by properties.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
-    calls: BenchCalls = None,
-    reply_tokens: ReplyTokens = None,
-    timeout_s: ReplySeconds = None,
     labels_readable: LabelsReadable = None,
     workers: Annotated[int, bench_workers("Problems")] = 2,
     outputs: BenchFolder = Path("outputs/formulate-bench"),
-    yes: Yes = False,
 ) -> None:
     """Measure success rates of methods and models; --outputs alone continues a benchmark."""
     from oragent_benchmarks.formulate.command import run_bench
@@ -65,8 +60,7 @@ def bench_formulate(
         "solve_checks": solve_checks,
         "metamorphic": metamorphic,
         "labels_readable": labels_readable,
-        "max_tokens": reply_tokens,
-        "timeout_s": timeout_s,
+        **calls.reply_limits,
     }
     request = FormulateBenchRequest(
         outputs=outputs,
@@ -78,7 +72,7 @@ def bench_formulate(
         seeds=seeds,
         settings=settings,
         workers=workers,
-        words=RuntimeWords(tuple(words or ()), {"budget.model_calls": calls}, config),
-        confirm=make_confirm(yes=yes),
+        words=calls.name_settings(words),
+        confirm=calls.confirm,
     )
     raise typer.Exit(run_bench(request, console))

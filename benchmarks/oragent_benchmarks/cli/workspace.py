@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from oragent._base.errors import ConfigError
-from oragent.cli.options import ModelFile, ModelWords, ReplySeconds, ReplyTokens, console, print_text, split_names
-from oragent.cli.spending import Yes, make_confirm
+from oragent.cli.options import ModelWords, console, print_text, split_names, with_settings
 from oragent.llm.model_settings import RuntimeWords
-from oragent_benchmarks.cli.options import BenchCalls, BenchFolder, LabelsReadable, Seeds, bench_workers
+from oragent_benchmarks.cli.options import BenchFolder, LabelsReadable, ModelCalls, Seeds, bench_workers
 
 
+@with_settings("calls", ModelCalls)
 def bench_workspace(
+    calls: ModelCalls,
     words: ModelWords = None,
-    config: ModelFile = None,
     root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' left.")] = None,
     modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
@@ -22,7 +22,6 @@ def bench_workspace(
     judge: Annotated[str, typer.Option(help="Model that judges answers (default: none).")] = "",
     seeds: Seeds = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
-    calls: BenchCalls = None,
     predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
     judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none.")] = "",
@@ -34,11 +33,8 @@ def bench_workspace(
     instances: Annotated[int, typer.Option(help="Instances of --generate.")] = 4,
     difficulty: Annotated[int, typer.Option(help="Difficulty of --generate, 1 to 5.")] = 2,
     labels_readable: LabelsReadable = None,
-    reply_tokens: ReplyTokens = None,
-    timeout_s: ReplySeconds = None,
     workers: Annotated[int, bench_workers("Instances")] = 2,
     outputs: BenchFolder = Path("outputs/workspace-bench"),
-    yes: Yes = False,
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
     from oragent.workspace.layout import Mode
@@ -74,9 +70,8 @@ def bench_workspace(
         "judge": judge or None,
         "penalty_max": penalty_max,
         "labels_readable": labels_readable or None,
-        "budget": {"model_calls": calls} if calls else None,
-        "max_tokens": reply_tokens,
-        "timeout_s": timeout_s,
+        "budget": {"model_calls": calls.calls} if calls.calls else None,
+        **calls.reply_limits,
     }
     request = WorkspaceBenchRequest(
         outputs,
@@ -87,8 +82,8 @@ def bench_workspace(
         seeds=seeds,
         settings=settings,
         workers=workers,
-        words=RuntimeWords(tuple(words or ()), config=config),
-        confirm=make_confirm(yes=yes),
+        words=RuntimeWords(tuple(words or ()), config=calls.config),
+        confirm=calls.confirm,
     )
     raise typer.Exit(run_bench(request, console))
 
