@@ -160,7 +160,14 @@ def test_a_wrong_override_is_one_line(override: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "near"),
-    [("sead", "seed"), ("sxxx", None), ("inner.dept", "depth"), ("inner.nam", "name"), ("model.x", None)],
+    [
+        ("sead", "seed"),
+        ("sabd", "seed"),
+        ("sxxx", None),
+        ("inner.dept", "depth"),
+        ("inner.nam", "name"),
+        ("model.x", None),
+    ],
 )
 def test_the_nearest_key_is_named(key: str, near: str | None) -> None:
     with pytest.raises(ConfigError) as caught:

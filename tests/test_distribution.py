@@ -145,6 +145,7 @@ def test_a_version_that_does_not_fit_is_one_line_for_doctor_and_for_products(ver
     installed.version = version
     installed.requires = ["pulp<4,>=3.3", "mypy>=9; extra == 'test'", 'torch>=9; extra == "neural"']
     copy(installed, "pulp")
+    assert {requirement.name for requirement in distribution._supported_requirements()} == {"pulp", "torch"}
     if fits:
         distribution.require_supported_version("pulp")
         assert distribution.unsupported_versions() == []

@@ -64,6 +64,8 @@ def test_a_merged_range_has_its_value_in_each_cell(top: int, left: int, height: 
         ("B2:C2", [["Plan", "", ""], ["s", "Mon", ""], ["", "am", "pm"], ["x", "1", "2"]]),
         # A heading above both lines has its value in both.
         ("A2:A3", [["Plan", "", ""], ["s", "Mon", ""], ["s", "am", "pm"], ["x", "1", "2"]]),
+        ("A5:B6", [["Plan", "", ""], ["s", "Mon", ""], ["", "am", "pm"], ["x", "1", "2"]]),
+        ("D4:E4", [["Plan", "", ""], ["s", "Mon", ""], ["", "am", "pm"], ["x", "1", "2"]]),
         # Ranges beyond the cells end at them.
         ("B4:F9", [["Plan", "", ""], ["s", "Mon", ""], ["", "am", "pm"], ["x", "1", "1"]]),
     ],

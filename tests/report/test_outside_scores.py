@@ -78,7 +78,9 @@ def test_figures_belong_to_evaluator_seed_size_and_device(folder: RunFolder) -> 
     others |= {hash_identity(other_seed)}
     folder.problem.evaluator.write_text(folder.problem.evaluator.read_text() + "#")
     others |= {hash_identity(HeldOutScorer(folder))}
-    assert len(others - same) == 5
+    folder.problem.evaluator.write_bytes(b"\xff")
+    others |= {hash_identity(HeldOutScorer(folder))}
+    assert len(others - same) == 6
 
 
 def test_programs_are_scored_again_the_best_first(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,6 +207,17 @@ def test_wandb_gets_a_run_that_can_be_continued(
     assert (library.summary, finish[2]) == ({"end": "why"}, {"exit_code": 0 if complete else 1})
 
 
+def test_times_have_milliseconds_and_figures_are_finite(tmp_path: Path) -> None:
+    notes: list[str] = []
+    adapter = EventAdapter(["jsonl"], Config(), notes.append)
+    adapter(RunEvent(EventKind.BEGUN, 0, 1.23456, {"folder": str(tmp_path), "problem": "toy"}))
+    adapter(RunEvent(EventKind.BEST, 0, 2.0, {"score": float("nan")}))
+    (line,) = (tmp_path / "events.jsonl").read_text().splitlines()
+    assert json.loads(line)["at_s"] == 1.235
+    # A figure that JSON does not have ends the file, not the run.
+    assert len(notes) == 1
+
+
 def test_a_link_is_no_file_of_events(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").symlink_to(tmp_path / "other")
     notes: list[str] = []

@@ -46,7 +46,7 @@ def read_conversation_model(argument: str) -> IndexedModel:
     model = read_indexed(path)
     goal = model.objectives[0]
     if len(model.objectives) == 1 and not goal.unit and (unit := _objective_unit(path.with_name(REPLIES))):
-        model = replace(model, objectives=(replace(goal, unit=unit), *model.objectives[1:]))
+        model = replace(model, objectives=(replace(goal, unit=unit),))
     stem = path.resolve().parent.name if path.name in NAMES else path.stem
     return model if model.name else replace(model, name=stem)
 

@@ -20,6 +20,8 @@ from oragent.modelling.references.reference_text import label_text, name_text
 
 # Limits: rows and columns of a pivot table, messages on the page, families in its lists, KPIs.
 MAX_ROWS, MAX_COLUMNS, MAX_MESSAGES, MAX_FAMILIES, MAX_KPIS = 60, 30, 50, 300, 7
+# Maximum number of labels in a list.
+MAX_LABELS = 1000
 SUM = "*"
 NOISE = 1e-9
 
@@ -241,11 +243,11 @@ def _slice_name(model: IndexedModel, family: Family, members: list[int]) -> str:
     keys = family.keys[members]
     indices = []
     for axis, name in enumerate(family.sets):
-        is_one = bool((keys[:, axis] == keys[0, axis]).all())
-        indices.append(label_text(model.index_set(name).labels[int(keys[0, axis])]) if is_one else "*")
+        positions = np.unique(keys[:, axis])
+        indices.append(label_text(model.index_set(name).labels[int(positions[0])]) if len(positions) == 1 else "*")
     return f"{name_text(family.name)}[{', '.join(indices)}]"
 
 
 def label_choices(conversation: ModelConversation, name: str) -> list[str]:
     """Return labels of an index set, for a list on the page."""
-    return list(conversation.workbench.model.index_set(name).labels[:1000])
+    return list(conversation.workbench.model.index_set(name).labels[:MAX_LABELS])

@@ -68,7 +68,7 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
         prompts.append(messages)
         last = messages[-1]["content"]
         if "question" in last:
-            return call("whatif carpentry = 50", "binding")
+            return call("whatif carpentry = 50", "binding", "value nothing")
         if "cannot be filled" in last:
             return "It is {r2.objective.after}, {r2.better}, and 777 more."
         return "It is {r2.objectiv}."
@@ -77,6 +77,7 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
     folder = begin_conversation(tmp_path, request)
     talked = talk(folder, "my question", "/carpentry = 60", model=wrap_function(reply))
     record = talked.records[1]
+    assert record.refused == 1
     assert (record.changes, [result.line for result in record.results]) == ((), ["whatif carpentry = 50", "binding"])
     assert [part.kind for part in record.parts] == [
         "text",
@@ -123,6 +124,12 @@ def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
     again = talk(folder, "what now?", "/carpentry = 50", model=None)
     # Words are not sent and leave no record; lines of operations run.
     assert again.absence
+
+    async def ask() -> str:
+        async with ModelConversation(folder, read_request(folder)).open(None) as conversation:
+            return (await conversation.say("what now?")).note
+
+    assert again.absence in asyncio.run(ask())
     assert [record.said for record in again.records] == ["", "/carpentry = 50"]
     assert again.records[1].changes == ("carpentry = 50",)
     assert talk(folder, "what now?", model=wrap_function(lambda messages: "Hello.")).records[2].text == "Hello."

@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,7 @@ def test_scenarios_are_rows_with_their_optima(agent: LinesAgent, tmp_path: Path)
     sheet = openpyxl.load_workbook(write_scenarios(agent.workbench, "t.xlsx", tmp_path))["scenarios"]
     assert [[cell or "" for cell in row] for row in sheet.iter_rows(values_only=True)] == cells
     page = write_scenarios(agent.workbench, "t.html", tmp_path).read_text()
+    assert "plan" in page
     assert all(f">{cell}<" in page for row in cells for cell in row if cell and "=" not in cell)
     assert agent.answer("export ../t.csv").refused == 1
     assert agent.answer("export t2.csv").refused == 0
@@ -588,6 +590,16 @@ def test_the_state_of_the_page_is_that_of_the_conversation(conversation: ModelCo
     json.dumps(state, allow_nan=False)
 
 
+def test_without_a_trial_the_page_shows_none(tmp_path: Path) -> None:
+    state = page_state.page_state(hold(tmp_path, "whatif spare = 2", "keep"))
+    assert state["trial"] is None
+    assert {tuple(kpi) for kpi in state["kpis"]} == {("name", "before", "after")}
+    assert state["kpis"][0]["after"] == f"{BASE - 2:g}"
+    state = page_state.page_state(hold(tmp_path / "new"))
+    assert state["trial"] is None
+    assert {tuple(kpi) for kpi in state["kpis"]} == {("name", "before", "after")}
+
+
 def test_lists_of_the_page_are_bounded(conversation: ModelConversation, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in (("MAX_MESSAGES", 2), ("MAX_FAMILIES", 2), ("MAX_KPIS", 2), ("MAX_ROWS", 1)):
         monkeypatch.setattr(page_state, name, size)
@@ -710,18 +722,18 @@ def show(record: MessageRecord) -> str:
 
 
 def test_a_report_and_a_terminal_name_the_model_and_count_its_messages(
-    conversation: ModelConversation, monkeypatch: pytest.MonkeyPatch
+    conversation: ModelConversation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = io.StringIO()
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    again = ModelConversation(conversation.folder, read_request(conversation.folder))
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n  describe  \nexit\n"))
+    folder = shutil.copytree(conversation.folder, tmp_path / "copy")
+    again = ModelConversation(folder, read_request(folder))
     hold_conversation(again, Console(file=out, width=100, color_system=None))
     lines = out.getvalue().splitlines()
     assert "plan: 7 variables, 2 rows" in lines
     assert "4 earlier messages" in lines
-    assert [line for line in lines if line.startswith("> ")] == [
-        f"> {record.said}" for record in conversation.records[1:]
-    ]
+    said = [record.said for record in conversation.records[1:]]
+    assert [line for line in lines if line.startswith("> ")] == [f"> {text}" for text in (*said, "describe")]
     assert "<h1>plan</h1>" in write_model_page(conversation).read_text()
 
 

@@ -71,6 +71,8 @@ def test_data_in_the_page_end_no_element(text: str) -> None:
     assert json.loads(inside) == {"text": text}
     assert json.loads(escape_json(text)) == text
     assert escape_json({"é": [1, 2]}) == '{"é":[1,2]}'
+    with pytest.raises(ValueError):  # noqa: PT011
+        escape_json(float("nan"))
 
 
 def test_types_of_the_script(tmp_path: Path) -> None:

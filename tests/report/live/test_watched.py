@@ -267,7 +267,9 @@ def test_long_texts_are_cut_and_say_by_how_much(run: Path, monkeypatch: pytest.M
     with Store(run / "run.db") as store:
         for each in (made, longest, short):
             store.keep_evaluation(each.candidate.fingerprint, each.candidate.evaluation, 1.23456)
-        store.commit(12, [(made.candidate, ""), (longest.candidate, ""), (short.candidate, "")], Spent(2), 130.0)
+        store.commit(
+            12, [(made.candidate, ""), (longest.candidate, ""), (short.candidate, "")], Spent(2, money=0.5), 130.0
+        )
     reader = RunReader(run)
     detail = reader.read_candidate("12.0")
     assert detail["source"].startswith(made.source[:20])
@@ -283,6 +285,7 @@ def test_long_texts_are_cut_and_say_by_how_much(run: Path, monkeypatch: pytest.M
     assert columns.parents[1] == [f"0.{number}" for number in range(8)]
     assert reader.read_candidate("12.1")["parents"] == list(parents)
     assert columns.at == [1.235] * 3
+    assert columns.money == [0.5] * 3
 
 
 def test_a_program_in_its_own_layout_is_not_shown_twice(run: Path) -> None:
