@@ -128,7 +128,7 @@ def describe_family(model: IndexedModel, name: str) -> str:
     folded = fold(name.strip('" '))
     families = [family for family in model.families() if fold(family.name) == folded]
     if not families:
-        return find_names(model, name.strip()[:80])
+        return find_names(model, name.strip()[:MAX_MEANING_LENGTH])
     described = ModelSession(model).ask(DescribeRequest())
     assert isinstance(described, DescribeResult)
     lines = [_family_line(info) for info in described.families if fold(info.name) == folded]

@@ -120,7 +120,7 @@ def test_the_interval_of_a_difference_holds_the_true_one(bench: Workbench) -> No
     results = {"r1": first, "r2": second}
     assert fill_reference("r2.objective - r1.objective", results, bench.model).text == "between -25 and -10 EUR"
     assert fill_reference("r2.objective / r1.objective", results, bench.model).text.startswith("between 0.75 and ")
-    with pytest.raises(ModellingError, match="division by zero"):
+    with pytest.raises(ModellingError):
         fill_reference("r1.objective / (r2.objective - r2.objective)", results, bench.model)
 
 

@@ -205,6 +205,17 @@ def test_the_unit_of_a_formulation_is_that_of_its_last_formalization(
     assert read_conversation_model(str(folder / "model.json")).name == "own"
 
 
+def test_the_example_is_read_by_its_name_unless_a_file_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_conversation_model(EXAMPLE).variables
+    with pytest.raises(OragentError):
+        read_conversation_model("nothing")
+    write_workshop(tmp_path).rename(tmp_path / EXAMPLE)
+    # A file without the ending of a model.
+    with pytest.raises(OragentError):
+        read_conversation_model(EXAMPLE)
+
+
 def test_completion_offers_names_and_labels() -> None:
     model = transport()
     assert "whatif" in complete(model, "", "wh")

@@ -128,7 +128,7 @@ def test_a_refusal_says_that_the_lines_before_it_changed_nothing(
     lines: str, says_more: bool, agent: LinesAgent
 ) -> None:
     record = agent.answer(lines)
-    assert (record.refused, record.changes, record.results) == (1, (), ())
+    assert (record.refused, record.changes, record.results, record.undone) == (1, (), (), 0)
     assert ("changed nothing" in record.note) is says_more
 
 
@@ -403,7 +403,7 @@ def test_changes_have_the_signs_of_their_kind() -> None:
         ({"do": "solve"}, "solve"), ("total ship", "total ship"), ({"do": "total", "name": "ship", "at": ["Metz", "*"]}, "total ship[Metz, *]"),
         ({"do": "total", "name": "ship", "at": ["*", "w2..w3"]}, "total ship[*, w2..w3]"),
         ({"do": "total", "name": "ship", "at": ["Nice", "*"]}, "total ship[Nice, *]"), ({"do": "value", "name": "spare", "at": []}, "value spare"),
-        ({"do": "most", "name": "spare", "within": 0}, "most sum spare"), ({"do": "least", "name": "spare", "within": 2.5}, "least sum spare within 2.5"),
+        ({"do": "most", "name": "spare"}, "most sum spare"), ({"do": "most", "name": "spare", "within": 0}, "most sum spare"), ({"do": "least", "name": "spare", "within": 2.5}, "least sum spare within 2.5"),
         ({"do": "data", "name": "parameters.cap"}, "data parameters.cap"), ({"do": "value", "name": "a.b"}, 'value "a.b"'),
         ({"do": "whatif", "changes": [{"name": "cap", "at": ["Metz"], "sign": "*=", "number": 2}, {"name": "limit", "sign": "drop"}, 3]},
          "whatif cap[Metz] *= 2; drop limit"),
@@ -691,6 +691,15 @@ def test_requests_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert say(app, "  ").status == 400
     monkeypatch.setattr("oragent.converse.models.page_server.MAX_BODY", 5)
     assert say(app, "123456").status == 413
+
+    async def send_whole() -> MessageRecord:
+        return MessageRecord(said="12345")
+
+    said: list[str] = []
+    monkeypatch.setattr(ModelConversation, "say", lambda self, text, seen: said.append(text) or send_whole())
+    answer = say(app, "12345")
+    assert (answer.status, answer.json["count"], said) == (200, 1, ["12345"])
+    assert answer.headers["cache-control"] == "no-store"
     for path in ("/", "/state", "/export/csv", "/labels?set=week", "/count", "/pivot?family=cap"):
         assert get(app, *path.split("?")).headers["cache-control"] == "no-store"
 
