@@ -14,5 +14,5 @@ def test_a_candidate_error_takes_a_status_or_its_name(status: Status) -> None:
 
 @pytest.mark.parametrize("status", ["infeasible", "OK", "ok", ""])
 def test_an_unknown_status_is_refused_where_the_error_is_built(status: str) -> None:
-    with pytest.raises(ProblemError, match=r"invalid, error, timeout, memory, crashed, rejected"):
+    with pytest.raises(ProblemError):
         CandidateError("wrong", status)

@@ -43,7 +43,7 @@ def test_settings_that_ship_go_by_their_name(name: str, tmp_path: Path, monkeypa
 def test_no_name_leads_out_of_the_settings_that_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("problems/tsp_aco/problem.yaml", "default.yml", str(tmp_path / "quick")):
-        with pytest.raises(ConfigError, match="cannot read the configuration"):
+        with pytest.raises(ConfigError):
             settings.load_settings_tree(Path(name))
 
 

@@ -95,7 +95,7 @@ def test_verify_tells_right_from_wrong_with_a_checker_or_a_language_model(tmp_pa
     milp_files.write(pharmacy_milp(p=2.3, s=4.3), wrong)
     assert oragent.verify(pharmacy.TEXT, right, checker=pharmacy.CHECKER).judgement.verdict.exit_code == 0
     assert oragent.verify(pharmacy.TEXT, wrong, language_model=speaking()).judgement.verdict.exit_code == 4
-    with pytest.raises(ConfigError, match="checker"):
+    with pytest.raises(ConfigError):
         oragent.verify(pharmacy.TEXT, right)
     with pytest.raises(ConfigError):
         oragent.verify(pharmacy.TEXT, right, checker=pharmacy.CHECKER, colour="red")

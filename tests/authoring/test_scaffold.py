@@ -195,7 +195,7 @@ def test_a_folder_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_a_missing_parent_is_made_and_one_that_is_a_file_is_refused(tmp_path: Path) -> None:
     folder = new("sack", tmp_path / "problems")
-    with pytest.raises(ProblemError, match=r"eval\.py"):
+    with pytest.raises(ProblemError):
         new("sack", folder / "eval.py")
 
 

@@ -41,7 +41,7 @@ def test_lessons_are_kept_shown_edited_and_forgotten(learned: Path, tmp_path: Pa
     monkeypatch.setenv("VISUAL", str(editor))
     assert "- mine" in kept(tmp_path, capsys, name="toy", edit=True)
     kept(tmp_path, capsys, name="toy", forget=True)
-    with pytest.raises(ConfigError, match="no lessons for toy"):
+    with pytest.raises(ConfigError):
         kept(tmp_path, capsys, name="toy")
 
 
@@ -54,5 +54,5 @@ def test_mistakes_are_one_line(begun, tmp_path: Path, capsys, monkeypatch) -> No
         kept(tmp_path, capsys, name="../../etc")
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
-    with pytest.raises(ConfigError, match="neither VISUAL nor EDITOR is set"):
+    with pytest.raises(ConfigError):
         kept(tmp_path, capsys, name="toy", edit=True)

@@ -72,7 +72,7 @@ def test_a_broken_file_of_impedances_gets_one_line_that_names_it(
 @pytest.mark.parametrize("content", [b"", b"<html>not found</html>", b"\x93NUMPY\x01\x00"])
 def test_a_file_that_is_no_array_gets_one_line_that_names_it(tmp_path: Path, content: bytes) -> None:
     (tmp_path / pdn.NETWORK_FILE).write_bytes(content)
-    with pytest.raises(ProblemError, match="not a numpy array") as caught:
+    with pytest.raises(ProblemError) as caught:
         pdn.read_network(tmp_path)
     assert str(tmp_path / pdn.NETWORK_FILE) in str(caught.value)
     assert "\n" not in str(caught.value)

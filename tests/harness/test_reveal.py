@@ -133,7 +133,7 @@ def test_a_failure_names_the_step(guest_of: Callable[..., Guest]) -> None:
 )
 def test_the_project_cannot_be_imported(guest_of: Callable[..., Guest], body: str) -> None:
     guest = guest_of(body, OnlinePacking, forgets_project=True)
-    with pytest.raises(CandidateError, match=r"ModuleNotFoundError|AssertionError"):
+    with pytest.raises(CandidateError):
         guest.reveal([(3, 10)], [[1, 2, 3]])
 
 

@@ -83,6 +83,6 @@ def test_a_missing_price_list_means_no_prices(tmp_path: Path) -> None:
 def test_a_broken_price_list_is_told_in_one_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=r"prices\.yaml") as caught:
+    with pytest.raises(ConfigError) as caught:
         Prices.load_prices(path)
     assert "\n" not in str(caught.value)

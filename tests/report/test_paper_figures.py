@@ -48,7 +48,7 @@ def test_without_results_by_instance_pairs_are_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "suffix"), [("pie", "pdf"), ("lineage", "gif")])
 def test_unknown_kinds_and_formats_are_one_line(run: Path, kind: str, suffix: str) -> None:
-    with pytest.raises(ConfigError, match="expected"):
+    with pytest.raises(ConfigError):
         write_figure(run, kind, suffix)
 
 

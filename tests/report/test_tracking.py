@@ -282,5 +282,5 @@ def test_unknown_trackers_and_missing_packages_are_one_line(toy: Path, tmp_path:
     }.items():
         assert name in TRACKERS
         monkeypatch.setitem(__import__("sys").modules, package, None)
-        with pytest.raises(ConfigError, match="tracking"):
+        with pytest.raises(ConfigError):
             event_adapter.open_tracker(name)

@@ -201,7 +201,7 @@ def test_a_program_that_fails_on_its_fresh_set_gets_no_other_set(begun) -> None:
     run = Recorded("  --fresh_seed N", Evaluation(Status.CRASHED, message="ended its own process"))
     scorer = HeldOutScorer(folder, run)
     for _ in range(2):
-        with pytest.raises(ProblemError, match="crashed: ended its own process"):
+        with pytest.raises(ProblemError):
             score_fresh(folder.path, scorer)
     assert [job.mode for job in run.jobs] == [None, "fresh"]
     assert read_fresh(folder.path) is None

@@ -256,7 +256,7 @@ def test_what_an_earlier_command_left_leads_nowhere_else(sandbox: Sandbox, folde
     assert ended.stdout == "ran\n"
     assert ended.left_out == {"in": "it is a link"}
     assert (tmp_path / "kept").read_text() == "good"
-    with pytest.raises(SandboxError, match="cannot be confined"):
+    with pytest.raises(SandboxError):
         sandbox(Command(("/bin/true",), {"in/kept": "bad"}, folder=folder, limits=PATIENT))
     assert (tmp_path / "kept").read_text() == "good"
 

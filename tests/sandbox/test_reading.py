@@ -77,7 +77,7 @@ def test_the_default_memory_suffices_for_what_a_smaller_limit_refuses() -> None:
 
 @pytest.mark.slow
 def test_a_child_that_waits_is_ended() -> None:
-    with pytest.raises(TableError, match="in time"):
+    with pytest.raises(TableError):
         read_in_child("readers:wait", b"", "", TableError, cpu_s=1)
 
 

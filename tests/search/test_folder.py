@@ -154,7 +154,7 @@ def test_a_rebuilt_run_that_is_killed_at_once_still_begins_with_its_elites(begun
 def test_a_run_that_is_whole_or_has_nothing_left_is_not_rebuilt(begun, tmp_path: Path) -> None:
     folder, empty = begun("budget.evaluations=5"), begun()
     search(folder)
-    with pytest.raises(StoreError, match="can be read and contains rounds"):
+    with pytest.raises(StoreError):
         rebuild_run(folder)
     with pytest.raises(StoreError):
         rebuild_run(empty)

@@ -136,7 +136,7 @@ def test_a_run_that_ends_after_a_probe_goes_on_with_its_arrays(begun) -> None:
         return keeping(job)
 
     folder = start(begun)
-    with pytest.raises(OragentError, match="the machine stops"):
+    with pytest.raises(OragentError):
         search(folder, players(), run=fails, offers=OFFERS, workers=1)
     folder = reopen(folder.path)
     search(folder, players(2), run=keeping, offers=OFFERS, workers=1)

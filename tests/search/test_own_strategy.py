@@ -92,7 +92,7 @@ def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
         match=r"unknown strategy .simulated_cooling.: there are ael, agent, .*, or_agent, portfolio, random, reevo, tide\. Your own",
     ):
         choose_strategy(build_config({}, ["strategy.name=simulated_cooling"], "test"))
-    with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):
+    with pytest.raises(ConfigError):
         choose_strategy(build_config({}, ["strategy.name=gone.py"], "test"))
 
 

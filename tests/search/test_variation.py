@@ -256,7 +256,7 @@ def test_variables_that_nothing_reads_are_dropped_unless_computing_them_may_do_s
 
 
 def test_a_parent_that_does_not_parse_is_refused():
-    with pytest.raises(CandidateError, match="syntax error"):
+    with pytest.raises(CandidateError):
         vary("def f(:", None, function="f", primitives=[], rng=np.random.default_rng(0))
 
 

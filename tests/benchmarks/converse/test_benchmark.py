@@ -202,7 +202,7 @@ def test_contestants_are_named_by_what_is_special() -> None:
         "default", "T-P-P aware, m", "T-P-P aware, m, without dialogue", "T-P-P aware, m, extended tools",
         "T-P-P aware, m, extended tools, without dialogue", "rules aware",
     ]  # fmt: skip
-    with pytest.raises(ConfigError, match="no model is named"):
+    with pytest.raises(ConfigError):
         list_contestants(["T-P-P"], ["aware"], [])
 
 

@@ -215,7 +215,7 @@ def test_tokens_and_money_are_those_of_the_rounds_until_a_candidate(tmp_path: Pa
 def test_a_held_out_file_that_says_no_score_is_one_line(tmp_path: Path, text: str) -> None:
     result = a_run(tmp_path, "gp", 0, [9.0])
     (result.folder / "test.yaml").write_text(text)
-    with pytest.raises(StoreError, match=r"cannot read .*test\.yaml: .*; remove it and repeat the command") as caught:
+    with pytest.raises(StoreError) as caught:
         read_run(result.cell, result.folder)
     assert "\n" not in str(caught.value)
 

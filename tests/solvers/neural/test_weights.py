@@ -113,7 +113,7 @@ def test_a_truncated_file_is_one_clear_line(keep: int, own: bool, tmp_path: Path
     else:
         torch.save(checkpoint("cvrp_lehd"), path)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ProblemError, match="contains no weights, or only a part") as caught:
+    with pytest.raises(ProblemError) as caught:
         load("cvrp_lehd", tmp_path, CPU)
     assert "\n" not in str(caught.value)
 
