@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.files.indexed_files import write_indexed
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.operations.command import read_scenarios, write_scenarios
 from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.matching import _agreement
-from oragent.modelling.operations.outcomes import Outcome, bounds_hold, close_gap, compare_outcomes, is_tighter
+from oragent.modelling.operations.outcomes import (
+    Outcome,
+    OutcomePool,
+    ScenarioModel,
+    bounds_hold,
+    close_gap,
+    compare_outcomes,
+    is_tighter,
+)
 from oragent.modelling.operations.results import Figure, ResultPart
 from tests.modelling import indexed_models as models
 from tests.modelling import truths
@@ -467,3 +476,37 @@ def test_a_file_of_scenarios_that_is_partly_wrong_is_refused(data: str, tmp_path
     file.write_text(data)
     with pytest.raises(ModellingError):
         read_scenarios(path)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_bound_a_point_and_a_contradiction_serve_related_models_without_a_solve(sign: int) -> None:
+    shop = fixed_shop(sign, gains=False)
+    plain = Plain(**{name: getattr(shop, name) for name in Plain.__dataclass_fields__})
+    tighter, looser = plain.changed("rhs", 2, 4.0), plain.changed("rhs", 2, 2.0)
+    pool = OutcomePool()
+    base = ScenarioModel(arrays_of(plain))
+    pool.solve(base, SolveLimits())
+    known = [ScenarioModel(arrays_of(model)) for model in (tighter, looser)]
+    for model in known:
+        pool.refresh(model)
+    # No point of the base needs as much; the optimum of the base is a bound.
+    assert (known[0].outcome.objective, known[0].outcome.bound) == (None, pytest.approx(plain.optimum()))
+    assert (known[1].outcome.objective, known[1].outcome.bound) == (pytest.approx(plain.optimum()), None)
+    impossible = ScenarioModel(arrays_of(plain.changed("rhs", 2, 30.0)))
+    assert pool.solve(impossible, SolveLimits()).status is NONE
+    for need, status in ((31.0, NONE), (29.0, UNKNOWN)):
+        model = ScenarioModel(arrays_of(plain.changed("rhs", 2, need)))
+        pool.refresh(model)
+        assert model.outcome.status is status
+
+
+def test_small_figures_differ_as_large_ones_do(tmp_path: Path) -> None:
+    shop = fixed_shop(1)
+    session = shop.session()
+    session.run(["stock[p] = 1e-9", "margin[a] = 1e9"])
+    write_indexed(session.model, tmp_path / "small.json")
+    session.run(["stock[p] = 2e-9", "margin[a] = 1000000001"])
+    entries = session.ask(f'diff "{tmp_path}/small.json"').entries
+    largest = {(entry.of, entry.name): entry.largest for entry in entries}
+    assert largest["data", "stock"] == (("stock[p]", 2e-9, 1e-9),)
+    assert largest["data", "margin"] == (("margin[a]", 1e9 + 1, 1e9),)
