@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from oragent.formulate.appeals import Citation, Dispute
+from oragent.formulate.appeals import Citation, Dispute, find_citation
 from oragent.formulate.checks import Checked, CheckStatus, Reason, judge
 from oragent.formulate.metamorphic_tests import Property, _compare_ranges
 from oragent.formulate.model_comparison import ModelComparison, Ruling
@@ -223,3 +223,22 @@ def test_optima_of_changed_data_agree_where_their_ranges_meet(
     ends: tuple[float, float] | None, expected: tuple[float, float] | None, holds: bool | None
 ) -> None:
     assert _compare_ranges(Property.ORDER, ["a"], ends, expected).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_cited"),
+    [
+        ("# the oven has 12 hours", True),
+        # Long enough, but of two words; three words, but short; not in the problem.
+        ("# breadmaking operations", False),
+        ("# a b c", False),
+        ("# the oven has 13 hours", False),
+        ("# the checker is wrong: the oven has 12 hours", True),
+        ('# see "The oven has 12 hours" of the story', True),
+    ],
+)
+def test_a_comment_cites_a_sentence_of_the_problem_if_it_is_long_enough(comment: str, is_cited: bool) -> None:
+    problem = "Baking.\nBreadmaking operations: a b c. The oven has 12 hours."
+    citation = find_citation(f"def solve(data):\n    {comment}\n    pass\n", problem)
+    assert (citation is not None) is is_cited
+    assert citation is None or citation.line == 2

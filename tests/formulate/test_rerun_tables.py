@@ -214,6 +214,11 @@ def fit(folder: Path, old: str, new: str) -> list[dict[str, object]]:
         # a row named like a total that was there before
         ("a,b\nx,1\nTotal,7\n", "a,b\nx,1\nTotal,9\n", [{"a": "x", "b": 1}, {"a": "Total", "b": 9}]),
         ("a,b\nx,950\ny,2300\n", "a,b\nx,1.950\ny,2.300\n", None),
+        # Fractions among the earlier figures are no thousands.
+        ("a,b\nx,950\ny,2300.5\n", "a,b\nx,1.95\ny,2.3\n", [{"a": "x", "b": 1.95}, {"a": "y", "b": 2.3}]),
+        # The key has three columns at most, and a column with fractions is none.
+        ("a,b,c\nx,y,1\nx,z,1\n", "a,b,c\nx,y,1\nx,y,2\n", None),
+        ("a,b\nx,1\nx,2.5\n", "a,b\nx,1\nx,1\n", [{"a": "x", "b": 1}, {"a": "x", "b": 1}]),
         ("a,b\nx,950\ny,2300\n", "a,b\nx,950.5\ny,2300\n", [{"a": "x", "b": 950.5}, {"a": "y", "b": 2300}]),
         # the key is the pair
         ("f,t,c\nx,y,1\nx,z,1\ny,z,1\n", "f,t,c\nx,y,1\ny,y,2\n", [{"f": "x", "t": "y", "c": 1}, {"f": "y", "t": "y", "c": 2}]),
