@@ -89,6 +89,17 @@ def import_modules(script: Path, companion_folder: CompanionFolder | None) -> No
         if name.partition(".")[0] not in helpers and not _is_own_file(name, companion_folder):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+    if "numba" in sys.modules:
+        with contextlib.suppress(Exception):
+            _prepare_compiler()
+
+
+def _prepare_compiler() -> None:
+    """Import what Numba needs to compile, once for all candidates; kernels that it has cached do without."""
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 def import_helpers(script: Path, companion_folder: CompanionFolder) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 VECTOR, MATRIX, CUBE = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
 
@@ -19,7 +21,26 @@ def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[...,
         options: Options of ``numba.njit``.
     """
     drop_stale(Path(__file__).parent)
-    return njit(list(signatures), cache=True, **options)
+
+    def compile_kernel(function: Callable[..., Any]) -> Any:
+        dispatcher = njit(**options)(function)
+        dispatcher._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
+        for signature in signatures:
+            dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        return dispatcher
+
+    return compile_kernel
+
+
+class _KernelCache(FunctionCache):
+    """Cache that loads machine code without preparing the compiler, which takes as long as importing numba."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function of a signature; None if it is not cached, so that it is compiled."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 @cache

@@ -35,11 +35,41 @@ def test_what_is_older_than_any_source_goes(folder: Path) -> None:
 
 def test_a_kernel_drops_what_is_stale_before_it_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "__file__", str(folder / "kernels.py"))
-    monkeypatch.setattr(kernels, "njit", lambda signatures, **options: (signatures, options, old.exists()))
     old = folder / "__pycache__" / "old.nbi"
-    assert kernels.kernel(["signature"], error_model="numpy") == (
-        ["signature"], {"cache": True, "error_model": "numpy"}, False,
-    )  # fmt: skip
+    seen: list[bool] = []
+
+    def compile_nothing(**options: object) -> None:
+        seen.append(old.exists())
+        raise NotImplementedError
+
+    monkeypatch.setattr(kernels, "njit", compile_nothing)
+    with pytest.raises(NotImplementedError):
+        kernels.kernel(["signature"])(run)
+    assert seen == [False]
+
+
+SOLVE = """
+import sys
+import numpy as np
+from oragent.solvers.aco_tsp import solve_tsp
+rng = np.random.default_rng(0)
+distances = rng.random((20, 20))
+print(repr(solve_tsp(distances, 1 / (distances + 1), rng, iterations=5).cost), "numba.np.arraymath" in sys.modules)
+"""
+COMPILE = "from numba import njit; assert njit(lambda x: 2 * np.sum(x))(distances) > 0"
+
+
+def run(code: str, cache: Path) -> str:
+    variables = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_a_cached_kernel_is_loaded_without_the_compiler_which_works_afterwards(tmp_path: Path) -> None:
+    cost, is_prepared = run(SOLVE, tmp_path).split()
+    assert (float(cost) > 0, is_prepared) == (True, "True")
+    assert run(SOLVE + COMPILE, tmp_path).split() == [cost, "False"]
 
 
 def test_importing_the_solvers_touches_no_file() -> None:
