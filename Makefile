@@ -27,7 +27,7 @@ test: $(TEST)
 test-slow: $(TEST)
 	$(BIN)/python -m pytest -m slow
 
-# Small faults that tests should notice, in packages drawn at random. It fails where fewer than seven of ten faults are
+# Small faults that tests should notice (nine of ten), in packages drawn at random. It fails where fewer than half are
 # noticed, beyond what chance explains: the upper end of the 95 % interval of the drawn faults lies below that share.
 mutants: $(TEST)
 	$(BIN)/python -m tests.tools.mutants $(MUTANTS) $(addprefix --seed ,$(SEED))
