@@ -101,7 +101,7 @@ def formulate(folder: Path, runner: FormulationRunner, program: str, data: dict,
     problem = ProblemText("plan", "A plan.", data)
 
     async def work(case):
-        options = choose_options("default", without=("counterfactual",))
+        options = choose_options("default", without=frozenset({"counterfactual"}))
         return (await formulate_case(case, problem, options, runner)).to_plain()
 
     with Study(folder, {"": Scripted(reply)}, Budget(evaluations=None)) as study:
