@@ -119,8 +119,11 @@ def test_wandb_writes_a_history_offline(tmp_path: Path, monkeypatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     play(["wandb"], tmp_path)
+    import wandb
     from wandb.proto import wandb_internal_pb2
 
+    # The library's process writes the file after a run ends: wait until it has ended too.
+    wandb.teardown()
     (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
     history, summary = [], {}
     for data in read_log(file.read_bytes()):
