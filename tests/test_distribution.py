@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import PackageNotFoundError
+from importlib.metadata import EntryPoint, PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -155,3 +155,11 @@ def test_a_version_that_does_not_fit_is_one_line_for_doctor_and_for_products(ver
     for product in (FormulateRunner, SandboxedPrograms):
         with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
             product(None)
+
+
+def test_benchmarks_whose_folder_is_gone_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("benchmarks", "benchmarks_of_a_removed_checkout", distribution.BENCHMARKS)
+    monkeypatch.setattr(distribution, "entry_points", lambda group: [entry])
+    # Without the cache of earlier imports.
+    with pytest.raises(ConfigError):
+        distribution.import_benchmarks.__wrapped__("cli.app")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import OragentError
-from oragent._base.files import file_stem, read_argument
+from oragent._base.files import file_stem, open_replacement, read_argument, replace_file
 from oragent._base.settings import load_settings_tree
 from oragent._base.text_format import shorten
 from oragent.cli.runs import steer
@@ -105,3 +105,21 @@ def test_an_argument_may_be_a_file_or_a_pipe_of_the_shell(tmp_path: Path) -> Non
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     for path in (tmp_path / "binary", tmp_path / "missing", tmp_path):
         assert str(path) in refusal_of(lambda path: read_argument(path, "a text"), path)
+
+
+def test_an_error_of_a_replacement_names_the_file_and_not_its_draft(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "model.json"
+    with pytest.raises(FileNotFoundError) as of_folder:
+        replace_file(path, "{}")
+    assert of_folder.value.filename == str(path)
+    assert str(of_folder.value).endswith(repr(str(path)))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(OSError, match="folder") as of_kind:
+        replace_file(folder, "{}")
+    assert (of_kind.value.filename, of_kind.value.filename2) == (str(folder), None)
+    # An error of another file keeps its name.
+    with pytest.raises(FileNotFoundError) as of_another, open_replacement(tmp_path / "model.json"):
+        (tmp_path / "another").read_text()
+    assert of_another.value.filename == str(tmp_path / "another")
+    assert list(tmp_path.iterdir()) == [folder]

@@ -78,11 +78,9 @@ def import_benchmarks(module: str, purpose: str = "the command") -> Any:
     Raises:
         ConfigError: The benchmarks are not installed.
     """
-    packages = [entry.value for entry in entry_points(group=BENCHMARKS)]
-    # A checkout on the path needs no installation.
-    if not packages and find_spec(BENCHMARKS_PACKAGE) is not None:
-        packages = [BENCHMARKS_PACKAGE]
-    if not packages:
+    # A checkout on the path needs no installation, and an editable installation may outlive its checkout.
+    packages = [entry.value for entry in entry_points(group=BENCHMARKS)] or [BENCHMARKS_PACKAGE]
+    if find_spec(packages[0]) is None:
         raise ConfigError(f"{purpose} is in the benchmarks, a distribution of its own: pip install ./benchmarks")
     return import_module(f"{packages[0]}.{module}")
 

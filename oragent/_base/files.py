@@ -100,7 +100,7 @@ def open_replacement(path: Path) -> Iterator[Path]:
         Path of the draft, with the same suffix; the block must write a file there.
 
     Raises:
-        OSError: The draft cannot be written; the old file is unchanged.
+        OSError: The draft cannot be written; the old file is unchanged. The error names the file, not its draft.
     """
     draft = path.with_name(f".{path.stem}.{os.getpid()}.new{path.suffix}")
     # Remove an existing link of this name, so that it is not written through.
@@ -110,8 +110,10 @@ def open_replacement(path: Path) -> Iterator[Path]:
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         draft.replace(path)
-    except BaseException:
+    except BaseException as problem:
         draft.unlink(missing_ok=True)
+        if isinstance(problem, OSError) and problem.filename == str(draft):
+            raise OSError(problem.errno, problem.strerror, str(path)) from problem
         raise
 
 

@@ -152,9 +152,10 @@ def _suggest_commands(word: str) -> str:
 
 
 def _explain_error(problem: OragentError | OSError) -> str:
-    if isinstance(problem, OSError) and problem.errno in REMEDIES:
-        return f"{problem}: {REMEDIES[problem.errno]}"
-    return str(problem)
+    if not isinstance(problem, OSError):
+        return str(problem)
+    text = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+    return f"{text}: {REMEDIES[problem.errno]}" if problem.errno in REMEDIES else text
 
 
 def _run_for_programs(words: list[str]) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oragent._base.budget import Budget
-from oragent._base.errors import ModelError
+from oragent._base.errors import ConfigError, ModelError
 from oragent.formulate.folder import FormulationRequest, create_folder, run_formulation
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.methods import find_method
@@ -62,7 +62,7 @@ def formulate(
         Model, solution, program, checks, pool and costs.
 
     Raises:
-        ConfigError: An option is unknown.
+        ConfigError: An option is unknown, or the data have no names.
         ModelError: The model cannot be called, or the budget was spent before there was an answer.
     """
     for option in options:
@@ -73,9 +73,7 @@ def formulate(
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=named_model).overrides), ROLES)
     if budget is not None:
         runtime = replace(runtime, budget=budget)
-    request = FormulationRequest(
-        ProblemText(name or name_problem(text), text, dict(data or {}), interface), run_options, runtime
-    )
+    request = FormulationRequest(_make_problem(text, data, name, interface), run_options, runtime)
     model_instance = None if isinstance(model, str) else _as_model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(create_folder, Path(passing) if folder is None else folder, request)
@@ -125,7 +123,7 @@ def verify(
         ``judgement.verdict`` and the checks; model and solution as for ``formulate``.
 
     Raises:
-        ConfigError: Neither a checker nor a language model is given.
+        ConfigError: Neither a checker nor a language model is given, or the data have no names.
         ModelError: The language model cannot be called.
         ModellingError: The path has no model, or the solution names an unknown variable.
     """
@@ -134,7 +132,7 @@ def verify(
     shortcuts = {"model.name": language_model if isinstance(language_model, str) and language_model else None}
     runtime = check_roles(build_runtime(settings or {}, RuntimeWords(shortcuts=shortcuts).overrides), ROLES)
     run_options = choose_options("default", **{"metamorphic": True, **options})
-    request = FormulationRequest(ProblemText(name or name_problem(text), text, dict(data or {})), run_options, runtime)
+    request = FormulationRequest(_make_problem(text, data, name), run_options, runtime)
     given_model = read_given(Path(model), None if solution is None else Path(solution))
     instance = None if isinstance(language_model, str) else _as_model(language_model)
     with tempfile.TemporaryDirectory(prefix="oragent-verify-") as passing:
@@ -145,6 +143,14 @@ def verify(
     if outcome.result is None:
         raise ModelError(outcome.reason)
     return outcome.result
+
+
+def _make_problem(
+    text: str, data: Mapping[str, Any] | None, name: str, interface: ProgramInterface = DEFAULT
+) -> ProblemText:
+    if data is not None and not isinstance(data, Mapping):
+        raise ConfigError(f"data is of type {type(data).__name__}: expected values by name, such as {{'acres': 100}}")
+    return ProblemText(name or name_problem(text), text, dict(data or {}), interface)
 
 
 def _as_model(model: Function | Model) -> Model:

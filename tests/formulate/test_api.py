@@ -42,6 +42,7 @@ def test_it_works_inside_of_a_loop_and_with_a_model_of_ours() -> None:
     [
         ({"model": speaks, "metod": "cot"}, ConfigError, "did you mean 'method'"),
         ({"model": speaks, "method": "coty"}, ConfigError, "did you mean 'cot'"),
+        ({"model": speaks, "data": "products.csv"}, ConfigError, "type str"),
         ({"model": 5}, ModelError, "function of messages"),
         ({}, ConfigError, "needs a language model"),
         ({"model": lambda messages: 1 / 0}, ModelError, "ZeroDivisionError"),

@@ -60,7 +60,8 @@ def begin_conversation(outputs: Path, request: ConversationRequest) -> Path:
     model = read_conversation_model(request.problem)
     if request.agent not in MODEL_AGENTS:
         raise ConfigError(
-            f"agent {one_line(request.agent, 40)} is one of evaluations only: take {' or '.join(MODEL_AGENTS)}"
+            f"no agent {one_line(request.agent, 40)!r} for conversations: expected one of {', '.join(MODEL_AGENTS)}; "
+            "'oragent bench converse' has others"
         )
     expect_model(request)
     folder = make_folder(outputs, model.name)
