@@ -90,6 +90,8 @@ NAMES = {
     FolderKind.WORKSPACE: {"run.db", "docs", "data"},
     FolderKind.SEARCH: {"run.db", "config.yaml"},
 }
+# Each makes a folder without those names a workspace, in which no model was asked yet.
+WORKSPACE_TRACES = {".oragent", "workspace.yaml"}
 
 
 @contextmanager
@@ -323,7 +325,8 @@ def network_file_system(path: Path, table: Path | None = None) -> str:
 
 def find_kind(names: Collection[str]) -> FolderKind | None:
     """Return the kind of a folder with these names in it; None for any other."""
-    return next((kind for kind, expected in NAMES.items() if expected.issubset(names)), None)
+    default = None if WORKSPACE_TRACES.isdisjoint(names) else FolderKind.WORKSPACE
+    return next((kind for kind, expected in NAMES.items() if expected.issubset(names)), default)
 
 
 def kind_of_folder(folder: Path) -> FolderKind | None:

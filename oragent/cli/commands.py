@@ -169,7 +169,7 @@ COMMANDS = (
         "Explore an optimisation model by conversation; a solver proves the answers.",
     ),
     CommandEntry(
-        "workspace", WORKSPACE, "workspace", "workspace", "Build, revise and explain models in folders that last."
+        "workspace", WORKSPACE, "workspace", "workspace", "Build, revise and explain models in folders, with versions."
     ),
     CommandEntry(
         "doctor",

@@ -19,7 +19,7 @@ from oragent.cli.options import (
 from oragent.llm.model_settings import RuntimeWords
 from oragent.workspace.settings import MODEL_ROLES, EffortOptions, VerbRequest
 
-workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
+workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders, with versions.")
 
 
 workspace_models.register(workspace)

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from oragent._base.files import FolderKind, find_kind, kind_of_folder
 from oragent.cli.app import app
+from oragent.report.live.watched import list_folders
 from tests.benchmarks.search.test_study import toys
 
 
@@ -25,6 +26,9 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
         ({"run.db", "config.yaml", "best.py"}, FolderKind.SEARCH),
         ({"run.db", "docs", "data", "src"}, FolderKind.WORKSPACE),
         ({"run.db", "docs"}, None),
+        ({".oragent", "docs", "data"}, FolderKind.WORKSPACE),
+        ({"workspace.yaml", "src"}, FolderKind.WORKSPACE),
+        ({".oragent", "formulate.json"}, FolderKind.FORMULATION),
         ({"run.db", "converse.json"}, FolderKind.CONVERSATION),
         ({"comparison.yaml", "seed0"}, FolderKind.COMPARISON),
         ({"comparison.yaml", "study.md"}, FolderKind.STUDY),
@@ -37,6 +41,13 @@ def test_a_folder_is_told_by_the_names_in_it(names: set[str], kind: FolderKind |
 
 def test_a_folder_that_cannot_be_read_is_of_no_kind(tmp_path: Path) -> None:
     assert kind_of_folder(tmp_path / "none") is None
+
+
+def test_a_new_workspace_is_shown_reported_and_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "bakery"
+    assert run("workspace", "new", folder)[0] == 0
+    assert [run(verb, folder)[0] for verb in ("show", "report", "resume")] == [0, 0, 0]
+    assert [entry.kind for entry in list_folders(tmp_path)] == [FolderKind.WORKSPACE]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import StoreError
-from oragent._base.files import NAMES, FolderKind, find_kind
+from oragent._base.files import NAMES, WORKSPACE_TRACES, FolderKind, find_kind
 from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_test
 from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_trust
@@ -100,7 +100,7 @@ def _describe_folder(root: Path, folder: Path, names: set[str]) -> ListedFolder 
     if kind is None:
         return None
     try:
-        changed = max((folder / name).stat().st_mtime for name in names & (CHANGING | NAMES[kind]))
+        changed = max((folder / name).stat().st_mtime for name in names & (CHANGING | NAMES[kind] | WORKSPACE_TRACES))
     except OSError:
         return None
     page = next((name for name in PAGES if name in names), "")
