@@ -15,7 +15,9 @@ from oragent_benchmarks.cli.options import BenchFolder, LabelsReadable, ModelCal
 def bench_workspace(
     calls: ModelCalls,
     words: ModelWords = None,
-    root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' left.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--set", help="A release, or a folder that 'workspace import' wrote.")
+    ] = None,
     modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
     models: Annotated[str, typer.Option(help="Model names, or copy.")] = "",

@@ -427,6 +427,6 @@ def read_set(spec: str) -> ProblemSet:
     if spec.endswith((".csv", ".jsonl")):
         return read_table(Path(spec))
     raise ConfigError(
-        f"{spec!r} is not a set of problems; expected families, hard, {', '.join(f'{n}=FILE' for n in FORMS)}, or "
-        "FILE.csv or FILE.jsonl with question and answer"
+        f"{spec!r} is not a set of problems; expected families, hard, {', '.join(f'{n}=FILE' for n in FORMS[:-1])}, "
+        f"{FORMS[-1]}=FOLDER, or FILE.csv or FILE.jsonl with question and answer"
     )

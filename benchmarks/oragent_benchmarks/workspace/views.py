@@ -233,7 +233,7 @@ def list_tasks(
     views = root / "views"
     if not views.is_dir() or not (root / VAULT).is_dir():
         raise WorkspaceError(
-            f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --outputs' leaves it"
+            f"no views in {shorten_path(root)}: expected a set as 'oragent workspace import --outputs' writes it"
         )
     listed = []
     for folder in sorted(views.iterdir()):

@@ -151,7 +151,8 @@ class Manifest:
         path, words = folder / self.file, self.terms
         if not path.is_file():
             raise StoreError(
-                f"{folder} is not a {words.benchmark}: expected {self.file} in it; to begin one, name {words.subjects}"
+                f"{folder} is not a {words.benchmark}: expected {self.file} in it; "
+                "--help lists the options that begin one"
             )
         tree = self._load_tree(path)
         try:
