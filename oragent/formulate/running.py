@@ -9,7 +9,7 @@ from typing import Any
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import ModellingError, SandboxError
 from oragent._base.protocol import Status as Ended
-from oragent._base.text_format import hide_addresses
+from oragent._base.text_format import hide_addresses, join_some
 from oragent.formulate.aims import read_stated_aim, staged_objectives
 from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
@@ -27,6 +27,8 @@ EVALUATOR = Path(__file__).with_name("evaluator.py")
 ANSWER_KB = 64 << 10
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 UNUSABLE = (ModellingError, ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+# Maximum number of names in the message of an error.
+MAX_NAMES = 10
 # Error with which a program states that its problem has no exact linear model.
 REFUSAL = "NotImplementedError: nonlinear"
 # Larger integers cannot be converted to floats.
@@ -212,7 +214,7 @@ class FormulationRunner:
         }
         answer = self._evaluate(source, request)
         if answer["status"] != "ok":
-            return Report(_stable_text(answer["message"]))
+            return Report(_stable_text(_explain_key(answer["message"], ran.values, data)))
         try:
             entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in answer["entries"])
             comparison = answer["comparison"] and _read_comparison(answer["comparison"])
@@ -278,6 +280,14 @@ def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
     if isinstance(columns, list) and isinstance(values, list):
         return [_fill_values(item, column, point) for item, column in zip(values, columns, strict=False)]
     return values
+
+
+def _explain_key(message: str, values: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """Return the message of a checker's error with the names that it may use, if it used another one."""
+    if not message.startswith(KeyError.__name__):
+        return message
+    names = (join_some([repr(name) for name in given], MAX_NAMES) or "no names" for given in (values, data))
+    return "{}; values has {}, data has {}".format(message, *names)
 
 
 def _stable_text(text: str, width: int = MESSAGE_CHARACTERS) -> str:

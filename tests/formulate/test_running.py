@@ -207,6 +207,13 @@ def test_a_checker_that_does_not_run_says_so(runner: FormulationRunner, source: 
     assert runner.run_checker(source, runner.run_program(RIGHT, DEFAULT, {}), {}).problem
 
 
+@pytest.mark.parametrize("name", ["values", "data"])
+def test_a_checker_with_an_unknown_name_gets_those_that_exist(runner: FormulationRunner, name: str) -> None:
+    ran = runner.run_program(RIGHT, DEFAULT, {"unread": 1})
+    problem = runner.run_checker(f"def checks(values, data):\n    yield {name}['none']\n", ran, {"unread": 1}).problem
+    assert all(repr(text) in problem for text in ("none", *ran.values, "unread"))
+
+
 HUGE = """
 import pulp
 def solve(data):
