@@ -16,7 +16,9 @@ from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.rules import RuleComparison, read_rules
 from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval, read_intervals
+from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
 from oragent.modelling.files import flat_json
 from oragent.sandbox.messages import PYTHON, Command, Limits
@@ -170,6 +172,9 @@ class FormulationRunner:
         milp, solution = flat_json.from_dict(answer["milp"]), flat_json.solution_from_dict(answer["solution"])
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
+        if not values:
+            # The author of a given program need not know that values are returned.
+            values = columns = nest_columns(from_milp(milp))
         objective, values = _limit_numbers(objective), _limit_numbers(values)
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
@@ -269,6 +274,20 @@ def _read_comparison(plain: dict[str, Any]) -> ModelComparison:
 def _limit_numbers(value: Any) -> Any:
     """Return data with None instead of integers that are too large for a float."""
     return map_leaves(value, lambda leaf: None if isinstance(leaf, int) and abs(leaf) > MAX_FIGURE else leaf)
+
+
+def nest_columns(model: IndexedModel) -> dict[str, Any]:
+    """Nest the names of variables by family and label: ``{"ship": {"Lyon": {"Nice": "ship[Lyon, Nice]"}}}``."""
+    names = list(model.flat_columns or model.column_names)
+    columns: dict[str, Any] = {}
+    for family in model.variables:
+        for member, position in enumerate(family.positions.tolist()):
+            *path, last = (family.name, *model.labels_of(family, member))
+            inner = columns
+            for key in path:
+                inner = inner.setdefault(key, {})
+            inner[last] = names[position]
+    return columns
 
 
 def _fill_values(values: Any, columns: Any, point: Mapping[str, float]) -> Any:

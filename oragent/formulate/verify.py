@@ -20,7 +20,7 @@ from oragent.formulate.formulation import FormulationResult, collect_result
 from oragent.formulate.model_class import solve_model
 from oragent.formulate.problem import ProblemText, find_function
 from oragent.formulate.prompting import ORAGENT, CommentPool, PoolEntry
-from oragent.formulate.running import Bounds, ExecutionResult, FormulationRunner
+from oragent.formulate.running import Bounds, ExecutionResult, FormulationRunner, nest_columns
 from oragent.formulate.session import FormulationAttempt, FormulationSession
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import open_study
@@ -29,7 +29,6 @@ from oragent.llm.model_settings import RuntimeSettings
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.display import number
 from oragent.modelling.data.flat_model import Milp, Row
-from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import read_point
@@ -86,20 +85,6 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
     notes: list[str] = []
     model = open_model(path, tell=notes.append)
     return GivenModel(to_milp(model), nest_columns(model), point=point, notes=tuple(notes))
-
-
-def nest_columns(model: IndexedModel) -> dict[str, Any]:
-    """Nest the names of variables by family and label: ``{"ship": {"Lyon": {"Nice": "ship[Lyon, Nice]"}}}``."""
-    names = list(model.flat_columns or model.column_names)
-    columns: dict[str, Any] = {}
-    for family in model.variables:
-        for member, position in enumerate(family.positions.tolist()):
-            *path, last = (family.name, *model.labels_of(family, member))
-            inner = columns
-            for key in path:
-                inner = inner.setdefault(key, {})
-            inner[last] = names[position]
-    return columns
 
 
 def verify_given(

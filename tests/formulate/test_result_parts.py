@@ -33,10 +33,9 @@ from oragent.formulate.pages import mark_sentences, render_page
 from oragent.formulate.perturbations import reverse_order
 from oragent.formulate.printing import describe_aims, describe_shortage, headline
 from oragent.formulate.problem import ProblemText
-from oragent.formulate.running import ExecutionResult
+from oragent.formulate.running import ExecutionResult, nest_columns
 from oragent.formulate.session import FormulationAttempt, best_attempt
 from oragent.formulate.spending import plan_calls
-from oragent.formulate.verify import nest_columns
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind

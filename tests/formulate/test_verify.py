@@ -85,6 +85,16 @@ def test_a_script_is_run_and_its_model_verified(story: Path) -> None:
     assert "at least 50 painkiller pills" in text
 
 
+@pytest.mark.parametrize("least", [50, 5])
+def test_a_function_that_returns_nothing_has_the_values_of_its_model(story: Path, least: int) -> None:
+    lines = [line for line in SCRIPT.format(least=least).splitlines() if line and "print" not in line]
+    path, checker = story.with_name("function.py"), story.with_name("checker.py")
+    path.write_text("\n    ".join(["import pulp\ndef solve(data):", *lines[1:]]) + "\n")
+    checker.write_text(pharmacy.CHECKER)
+    code, text = verify(story, path, checker=checker)
+    assert code == (0 if least == 50 else 4), text
+
+
 @pytest.mark.slow
 def test_a_checker_that_is_given_needs_no_model_and_the_folder_can_be_shown(story: Path) -> None:
     given, checker = story.parent / "m.json", story.parent / "checker.py"
