@@ -98,6 +98,31 @@ def test_a_pattern_that_names_no_family_is_refused(pattern: str) -> None:
         model_of(["open Lyon"], [], variables=[pattern])
 
 
+def test_names_with_many_splits_are_read_at_once() -> None:
+    parts = [[f"a{number}{place}" for place in range(20)] for number in range(50)]
+    rows = [f"c_e_need({'_'.join(part)})_" for part in [*parts, parts[0][:10]]]
+    model = model_of(["x"], rows)
+    assert ["_".join(key) for key in keys_of(model, "need")] == ["_".join(part) for part in [*parts, parts[0][:10]]]
+    names = ["x" + " a" * 200 + "!", "x a b c d e y", "x " + "a_" * 30_000]
+    model = model_of(names, [], variables=["x {a} {b} {c} {d} {e} y"])
+    assert keys_of(model, "x") == [("a", "b", "c", "d", "e")]
+
+
+@pytest.mark.parametrize(
+    ("model", "file", "is_read"),
+    [
+        ("plan.v2.lp", "plan.v2.families.yaml", True),
+        ("plan.v2.lp", "plan.v2.lp.families.yaml", True),
+        ("plan.v2.lp.gz", "plan.v2.families.yaml", True),
+        ("plan.mps.bz2", "plan.families.yaml", True),
+        ("plan.v2.lp", "plan.families.yaml", False),
+    ],
+)
+def test_corrections_of_another_model_are_not_taken(model: str, file: str, is_read: bool, tmp_path: Path) -> None:
+    (tmp_path / file).write_text("variables: ['open~{depot}']\n")
+    assert bool(read_corrections(tmp_path / model).variables) is is_read
+
+
 @pytest.mark.parametrize("file", ["lots.lp.families.yaml", "lots.families.yaml"])
 @pytest.mark.parametrize("model", ["lots.lp", "lots.rlp"])
 def test_corrections_are_found_with_and_without_the_ending_of_the_model(file: str, model: str, tmp_path: Path) -> None:

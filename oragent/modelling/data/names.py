@@ -13,10 +13,10 @@ model ``plan.lp`` corrects them::
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -51,6 +51,8 @@ SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
 SUFFIX = ".families.yaml"
 # Maximum size of a file of corrections, in bytes.
 MAX_FILE_BYTES = 1 << 20
+# Maximum number of labels that are tried in the names of a model; the other names are not split.
+MAX_STEPS = 5_000_000
 
 
 class SetCorrection(BaseModel):
@@ -82,7 +84,8 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
         ModellingError: The file has the wrong form.
     """
     name = model_path.name
-    paths = [model_path.with_name(f"{stem}{SUFFIX}") for stem in (name, name.partition(".")[0])]
+    stem = Path(name.removesuffix(".gz").removesuffix(".bz2")).stem
+    paths = [model_path.parent / f"{start}{SUFFIX}" for start in (name, stem)]
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         return FamilyCorrections()
@@ -249,11 +252,6 @@ class _Pattern:
     literals: tuple[str, ...]
     fields: tuple[str, ...]
 
-    def compile(self, body: Callable[[str], str]) -> re.Pattern[str]:
-        """Return the expression of whole names, with an expression for each label."""
-        pairs = zip(self.literals, [*(f"({body(name)})" for name in self.fields), ""], strict=True)
-        return re.compile("".join(re.escape(literal) + label for literal, label in pairs), re.DOTALL)
-
 
 def _read_pattern(text: str) -> _Pattern:
     """Return the pattern of a text such as ``ship {depot} → {town}``."""
@@ -272,62 +270,81 @@ def _stem_of(pattern: _Pattern) -> str:
     return re.split(r"\W", pattern.literals[0].strip())[0].strip("_")
 
 
+class _Split(NamedTuple):
+    """Labels of a name by a pattern, with the fewest labels that no other name has, then the shortest."""
+
+    unknown: int = 0
+    texts: tuple[str, ...] = ()
+    # False if other splits fit too.
+    is_only: bool = True
+
+
 class _NameSplitter:
     """Splits names by patterns. Where several splits fit, one with labels that other names have is taken."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, None]] = defaultdict(dict)
+        self._known: dict[str, set[str]] = defaultdict(set)
+        self._steps = 0
 
     def split(
         self, names: Mapping[int, str], patterns: Sequence[_Pattern]
     ) -> dict[int, tuple[_Pattern, Sequence[str]]]:
         """Return the first pattern that fits, and the texts of its labels, for each name that has one."""
-        shortest = [pattern.compile(lambda name: ".+?") for pattern in patterns]
-        longest = [pattern.compile(lambda name: ".+") for pattern in patterns]
         result: dict[int, tuple[_Pattern, Sequence[str]]] = {}
-        open_names: dict[int, _Pattern] = {}
+        open_names: dict[int, tuple[_Pattern, _Split]] = {}
         for position, name in names.items():
-            for pattern, low, high in zip(patterns, shortest, longest, strict=True):
-                if (match := low.fullmatch(name)) and (other := high.fullmatch(name)):
-                    # Equal shortest and longest labels are the only ones.
-                    if match.groups() == other.groups():
-                        result[position] = pattern, match.groups()
-                    else:
-                        open_names[position] = pattern
-                    break
-        for pattern, texts in result.values():
-            self._learn(pattern, texts)
-        count = 0
+            splits = ((pattern, self._split_name(name, pattern)) for pattern in patterns)
+            pattern, split = next(((pattern, split) for pattern, split in splits if split), (None, None))
+            if pattern is not None and split is not None:
+                open_names[position] = pattern, split
+        chosen = {position for position, (_, split) in open_names.items() if split.is_only}
         while open_names:
-            found = self._split_open(names, open_names, count)
-            count = 0 if found else count + 1
-            for position, texts in found.items():
-                result[position] = open_names.pop(position), texts
-                self._learn(*result[position])
+            for position in sorted(chosen):
+                pattern, split = open_names.pop(position)
+                result[position] = pattern, split.texts
+                for name, text in zip(pattern.fields, split.texts, strict=True):
+                    self._known[name].add(text)
+            for position, (pattern, split) in open_names.items():
+                open_names[position] = pattern, self._split_name(names[position], pattern) or split
+            least = min((split.unknown for _, split in open_names.values()), default=0)
+            chosen = {position for position, (_, split) in open_names.items() if split.unknown == least}
         return result
 
-    def _learn(self, pattern: _Pattern, texts: Sequence[str]) -> None:
-        for name, text in zip(pattern.fields, texts, strict=True):
-            self._known[name][text] = None
+    def _split_name(self, name: str, pattern: _Pattern) -> _Split | None:
+        """Return the best split of a name; None if none fits, or after too many steps."""
+        first, *between, last = pattern.literals
+        end = len(name) - len(last)
+        if not (name.startswith(first) and name.endswith(last) and len(first) < end):
+            return None
+        # Best split of the beginning of the name, by its end.
+        splits = {len(first): _Split()}
+        for field_name, literal in zip(pattern.fields, [*between, None], strict=True):
+            longer: dict[int, _Split] = {}
+            for start, split in splits.items():
+                for stop in [end] if literal is None else _find_all(name, literal, start + 1, end):
+                    # Long labels take longer.
+                    self._steps += 1 + (stop - start) // 64
+                    if self._steps > MAX_STEPS:
+                        return None
+                    if start < stop:
+                        self._keep_better(longer, split, field_name, name[start:stop], stop + len(literal or ""))
+            splits = longer
+        return splits.get(end)
 
-    def _split_open(
-        self, names: Mapping[int, str], open_names: Mapping[int, _Pattern], count: int
-    ) -> dict[int, Sequence[str]]:
-        """Return the labels of names of which all but ``count`` labels are known."""
-        expressions: dict[_Pattern, list[re.Pattern[str]]] = defaultdict(list)
-        for pattern in set(open_names.values()):
-            for unknown in combinations(range(len(pattern.fields)), min(count, len(pattern.fields))):
-                bodies = iter(
-                    ".+?" if index in unknown else "|".join(map(re.escape, self._known[name])) or "(?!)"
-                    for index, name in enumerate(pattern.fields)
-                )
-                expressions[pattern].append(pattern.compile(lambda name, bodies=bodies: next(bodies)))  # type: ignore[misc]
-        found: dict[int, Sequence[str]] = {}
-        for position, pattern in open_names.items():
-            matches = (expression.fullmatch(names[position]) for expression in expressions[pattern])
-            if match := next(filter(None, matches), None):
-                found[position] = match.groups()
-        return found
+    def _keep_better(self, splits: dict[int, _Split], begin: _Split, field_name: str, text: str, place: int) -> None:
+        unknown = begin.unknown + (text not in self._known[field_name])
+        other = splits.get(place)
+        is_only = begin.is_only and other is None
+        if other is None or unknown < other.unknown:
+            splits[place] = _Split(unknown, (*begin.texts, text), is_only)
+        elif other.is_only:
+            splits[place] = _Split(other.unknown, other.texts, is_only=False)
+
+
+def _find_all(text: str, part: str, start: int, end: int) -> Iterator[int]:
+    while (start := text.find(part, start, end)) >= 0:
+        yield start
+        start += 1
 
 
 def _group_names(
