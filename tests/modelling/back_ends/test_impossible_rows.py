@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.arrays import FEASIBLE, Arrays
 from oragent.modelling.data.features import Indicator, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.solving.back_ends.mathopt import has_impossible_row
@@ -28,7 +28,7 @@ def test_a_row_is_impossible_if_no_point_of_a_wide_grid_fulfils_it(
         for point in itertools.product(range(-12, 13), repeat=len(names))
     }
     low, high = row.limits
-    is_possible = any(low <= value <= high for value in values)
+    is_possible = any(low - FEASIBLE <= value <= high + FEASIBLE for value in values)
     if any(coefficients):
         assert has_impossible_row(Arrays.from_milp(milp)) is not is_possible
     else:
@@ -51,3 +51,14 @@ def test_cp_sat_answers_beside_an_indicator(rhs: float, status: str) -> None:
             Milp((Variable("x", 0, 9),), (Row("r", {"x": 2.0}, Relation.EQUAL, 1.0),), Objective({}), Sense.MINIMIZE)
         )
     )
+
+
+@pytest.mark.parametrize(("rhs", "status"), [(sum([0.1] * 30), "optimal"), (3.0 - 1e-9, "optimal"), (3.001, "infeasible")])
+def test_cp_sat_takes_a_right_hand_side_with_rounding_errors(rhs: float, status: str) -> None:
+    pytest.importorskip("ortools")
+    variables = (Variable("x", 0, 9, WHOLE), Variable("y", 0, 2, WHOLE))
+    row = Row("sum", {"x": 1.0, "y": 1.0}, Relation.EQUAL, rhs)
+    milp = Milp(variables, (row,), Objective({"x": 1.0, "y": 2.0}), Sense.MAXIMIZE)
+    solution = solve(milp, solver="cp-sat")
+    assert solution.status == solve(milp).status == status
+    assert solution.objective == (pytest.approx(5.0) if status == "optimal" else None)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays, Vector
+from oragent.modelling.data.arrays import FEASIBLE, Arrays, Vector
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.features import QuadraticTerm
 from oragent.modelling.data.flat_model import Relation, Sense
@@ -213,7 +213,8 @@ def has_impossible_row(arrays: Arrays) -> bool:
         if low == -math.inf or not arrays.integer[matrix.columns[part]].all() or (values != np.round(values)).any():
             continue
         divisor = math.gcd(*(int(value) for value in values))
-        if divisor and math.ceil(low / divisor) * divisor > high:
+        # A right-hand side that was summed has rounding errors.
+        if divisor and math.ceil((low - FEASIBLE) / divisor) * divisor > high + FEASIBLE:
             return True
     return False
 
