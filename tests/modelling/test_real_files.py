@@ -284,6 +284,14 @@ def test_names_with_accents_in_the_encodings_of_solvers(
     assert read_point(solved) == pytest.approx(dict(solution.values))
 
 
+def test_a_solution_with_a_name_that_looks_like_a_comment_is_read_again(tmp_path: Path) -> None:
+    path, solved = tmp_path / "model.lp", tmp_path / "model.sol"
+    path.write_text("Minimize\n o: #x + 2 y\nSubject To\n c: #x + y >= 2\n d: y >= 0.5\nEnd\n")
+    milp = read(path)
+    write_solution(milp, solve(milp), solved, path)
+    assert read_point(solved) == {"#x": 1.5, "y": 0.5}
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_gurobi_starts_from_a_solution_of_its_file(encoding: str, gurobi, tmp_path: Path) -> None:
     gurobipy, _ = gurobi

@@ -156,7 +156,7 @@ def check_ending(path: Path) -> None:
 def write_solution(milp: Milp, solution: Solution, path: Path, source: Path | None = None) -> None:
     """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
 
-    A ``.sol`` file contains the names and the encoding of the model's file. If ``source`` is no LP or MPS file, or was
+    A ``.sol`` file contains the names and the encoding of the model's file, except names that look like comments. If ``source`` is no LP or MPS file, or was
     written by oragent, it contains substitutes for names that LP files do not allow, and comments with the own names.
 
     Raises:
@@ -192,8 +192,11 @@ def _json_text(milp: Milp, solution: Solution) -> str:
 
 def _names_for_sol(milp: Milp, source: Path | None) -> tuple[Mapping[str, str], str]:
     """Return the substitutes for names in a ``.sol`` file, and its encoding, for a model that was read from a file."""
+    stand_ins = SafeNaming.for_milp(milp).variables
     if source is not None and not source.is_dir() and LP_OR_MPS.search(source.name):
         content = read_bytes(source, "a model")
         if OWN_NAMES not in content:
-            return {}, find_encoding(content).removesuffix("-sig")
-    return SafeNaming.for_milp(milp).variables, "utf-8"
+            # Readers take other lines with these beginnings as comments.
+            skipped = {name: stand_in for name, stand_in in stand_ins.items() if name.startswith(("#", "=obj="))}
+            return skipped, find_encoding(content).removesuffix("-sig")
+    return stand_ins, "utf-8"

@@ -53,7 +53,9 @@ def test_cp_sat_answers_beside_an_indicator(rhs: float, status: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("rhs", "status"), [(sum([0.1] * 30), "optimal"), (3.0 - 1e-9, "optimal"), (3.001, "infeasible")])
+@pytest.mark.parametrize(
+    ("rhs", "status"), [(sum([0.1] * 30), "optimal"), (3.0 - 1e-9, "optimal"), (3.001, "infeasible")]
+)
 def test_cp_sat_takes_a_right_hand_side_with_rounding_errors(rhs: float, status: str) -> None:
     pytest.importorskip("ortools")
     variables = (Variable("x", 0, 9, WHOLE), Variable("y", 0, 2, WHOLE))
