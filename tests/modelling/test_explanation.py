@@ -1,12 +1,14 @@
 """An explanation agrees with finite differences and with the conflicts of its operations."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from rich.console import Console
 
 from oragent.modelling.data.display import figure, signed
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
@@ -80,6 +82,22 @@ def test_slopes_at_a_corner_are_those_of_its_two_sides() -> None:
     milp = Milp((Variable("x", 2), Variable("y")), rows, Objective({"x": 3, "y": 1}), Sense.MAXIMIZE)
     less, more = [ends(entry) for entry in explain(from_milp(milp)).ranges if entry.name == "room"]
     assert (less[0], less[2], more[2]) == (2, 3, 1)
+
+
+def test_prices_that_are_not_those_of_the_whole_model_say_so() -> None:
+    """One more of ``total`` gains 1 by a whole z, but with z fixed it costs 1."""
+    kinds = {"z": VariableKind.INTEGER}
+    variables = tuple(Variable(name, kind=kinds.get(name, VariableKind.CONTINUOUS)) for name in "xyz")
+    rows = (Row("cap", {"x": 1, "y": 1}, Relation.AT_MOST, 7), Row("total", {"x": 1, "z": 1}, Relation.EQUAL, 4))
+    milp = Milp(variables, rows, Objective({"x": 2, "y": 3, "z": 1}), Sense.MAXIMIZE)
+    explained = explain(from_milp(milp))
+    assert -1 in [entry.price.value for entry in explained.ranges if entry.name == "total" and entry.price]
+    assert explained.with_integers_fixed
+    assert explain(from_milp(milp.without_integrality())).with_integers_fixed is None
+    goals = (FurtherObjective("first", {"x": 1, "y": 1}, Sense.MAXIMIZE, weight=1, priority=1),)
+    both = replace(milp.without_integrality(), features=ModelFeatures(goals=goals))
+    assert len(explain(from_milp(both)).notes) == 1
+    assert explain(from_milp(milp.without_integrality())).notes == ()
 
 
 @pytest.mark.slow

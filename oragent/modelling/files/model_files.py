@@ -156,8 +156,9 @@ def check_ending(path: Path) -> None:
 def write_solution(milp: Milp, solution: Solution, path: Path, source: Path | None = None) -> None:
     """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
 
-    A ``.sol`` file contains the names and the encoding of the model's file, except names that look like comments. If ``source`` is no LP or MPS file, or was
-    written by oragent, it contains substitutes for names that LP files do not allow, and comments with the own names.
+    A ``.sol`` file contains the names and the encoding of the model's file, except names that look like comments. If
+    ``source`` is no LP or MPS file, or was written by oragent, it contains substitutes for all names that LP files do
+    not allow. Comments contain the own names.
 
     Raises:
         ModellingError: The ending is unknown, the solution has no point, or the file cannot be written.

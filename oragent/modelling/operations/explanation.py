@@ -34,6 +34,8 @@ class Explanation(ResultPart):
     """What binds at the best point of a model, or why it has no optimum. Fields that do not apply are empty."""
 
     binding: tuple[MemberFigures, ...] = ()
+    # True if ranges are those of the model with integers fixed; None for a model without integers or ranges.
+    with_integers_fixed: bool | None = None
     # Right-hand sides of binding rows, and bounds of variables, with the price of one unit more where it holds.
     ranges: tuple[RangeEntry, ...] = ()
     conflict: tuple[ConflictFamily, ...] = ()
@@ -49,7 +51,7 @@ class Explanation(ResultPart):
     # Step of each variable in a direction in which the objective improves without end, and its change.
     direction: tuple[tuple[str, float], ...] = ()
     change: Figure | None = None
-    # Why a part of the explanation is missing.
+    # What prices and values mean, and why a part of the explanation is missing.
     notes: tuple[str, ...] = ()
 
 
@@ -73,11 +75,13 @@ def explain(model: IndexedModel, limits: SolveLimits | None = None, outcome: Out
         return _explain_unbounded(model)
     if outcome.point is None:
         return Explanation()
-    members = binding(study, ops.BindingRequest()).members
+    rows = binding(study, ops.BindingRequest())
     try:
-        return Explanation(binding=members, ranges=(*binding_ranges(study), *bound_ranges(study)))
+        ranges = (*binding_ranges(study), *bound_ranges(study))
     except ModellingError as problem:
-        return Explanation(binding=members, notes=(str(problem),))
+        return Explanation(binding=rows.members, notes=(*rows.warnings, str(problem)))
+    is_fixed = True if ranges and model.integer.any() else None
+    return Explanation(binding=rows.members, with_integers_fixed=is_fixed, ranges=ranges, notes=rows.warnings)
 
 
 def _explain_unbounded(model: IndexedModel) -> Explanation:
