@@ -444,3 +444,13 @@ def test_the_command_returns_results_and_keeps_scenarios(tmp_path, capsys) -> No
     assert results[0].objective.value == pytest.approx(lines[0]["objective"]["after"]["value"])
     assert "closed" in capsys.readouterr().out
     assert PRODUCTS
+
+
+@pytest.mark.parametrize(("folder", "path"), [("run", "."), ("run/logs", "..")])
+def test_the_present_folder_is_a_run_with_its_scenarios(folder: str, path: str, tmp_path, monkeypatch) -> None:
+    (tmp_path / "run/logs").mkdir(parents=True)
+    write_indexed(models.sites(), tmp_path / "run/model.json")
+    monkeypatch.chdir(tmp_path / folder)
+    run_lines(Path(path), ["open[Lyon] = 0", "keep closed"], SolveLimits(), Terminal())
+    (result,) = run_lines(tmp_path / "run", ["solve"], SolveLimits(), Terminal(), scenario="closed")
+    assert result.status == "optimal"

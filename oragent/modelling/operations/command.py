@@ -40,6 +40,8 @@ def run_lines(
     """
     for name in filter(None, (limits.solver, limits.confirm)):
         find_solver(name).version()
+    # The folders . and .. have no name of their own to put files next to.
+    path = path if path.name not in ("", "..") else path.resolve()
     scenarios = read_scenarios(path)
     session = ModelSession(open_model(path, tell=print_note), limits, scenarios, path.parent)
     if scenario:
