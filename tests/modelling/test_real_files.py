@@ -260,7 +260,7 @@ End
 
 
 @pytest.mark.parametrize("square", ["", "- [ 2 größe ^2 ] / 2"])
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 @pytest.mark.parametrize("ending", ["lp", "lp.gz", "LP.BZ2", "rlp", "ilp", "ilp.bz2"])
 def test_names_with_accents_in_the_encodings_of_solvers(
     ending: str, encoding: str, square: str, tmp_path: Path

@@ -103,7 +103,7 @@ def read_bytes(path: Path, what: str) -> bytes:
             raise ModellingError(f"{problem.strerror or problem}; expected a file to read") from None
         if not content.strip():
             raise ModellingError(f"empty; expected {what}")
-        if b"\0" in content:
+        if b"\0" in content and not find_encoding(content):
             raise ModellingError("binary; expected a text")
     return content
 
