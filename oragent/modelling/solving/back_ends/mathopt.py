@@ -7,7 +7,7 @@ solve.
 import datetime
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ PDLP_TOLERANCE = 1e-9
 
 
 CP_SAT = "cp-sat"
+# Largest values that CP-SAT tries. It is less precise with larger ones, so they are tried only if they are needed.
+LARGEST, LARGEST_AGAIN = 1e7, 1e12
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,33 @@ class MathOptSolver:
 
     def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
         """Solve a model once; see ``Solver``."""
+        if self.name != CP_SAT:
+            return self._solve_within(arrays, options, start)
+        if has_impossible_row(arrays):
+            # With an indicator beside it, CP-SAT 9.15 calls such a model invalid.
+            return SolverResult(SolverStatus.INFEASIBLE, self.version())
+        begin = time.perf_counter()
+        result = self._solve_within(arrays, options, start, LARGEST)
+        is_bounded = max(-arrays.low.min(initial=0.0), arrays.high.max(initial=0.0)) <= LARGEST
+        is_sure = result.limit is Limit.TIME if result.values is None else not _touches(arrays, result, LARGEST)
+        if is_bounded or is_sure:
+            return result
+        limits = options
+        if options.seconds is not None:
+            limits = replace(options, seconds=max(0.0, options.seconds - (time.perf_counter() - begin)))
+        further = self._solve_within(arrays, limits, start, LARGEST_AGAIN)
+        if _touches(arrays, further, LARGEST_AGAIN):
+            return replace(further, status=SolverStatus.INFEASIBLE_OR_UNBOUNDED, values=None, bound=None)
+        if further.values is not None:
+            return further
+        if result.values is None:
+            return result if further.status is SolverStatus.STOPPED else further
+        return replace(result, status=SolverStatus.STOPPED, bound=None, limit=further.limit or Limit.OTHER)
+
+    def _solve_within(
+        self, arrays: Arrays, options: SolverOptions, start: Vector | None, largest: float | None = None
+    ) -> SolverResult:
+        """Solve a model, for CP-SAT with values up to a largest one."""
         version = self.version()
         from ortools.math_opt import (
             callback_pb2,
@@ -119,15 +148,14 @@ class MathOptSolver:
             hint = hints.solution_hints.add()
             hint.variable_values.ids.extend(range(len(start)))
             hint.variable_values.values.extend(start.tolist())
-        if self.name == CP_SAT and has_impossible_row(arrays):
-            # With an indicator beside it, CP-SAT 9.15 calls such a model invalid.
-            return SolverResult(SolverStatus.INFEASIBLE, version)
         code = parameters_pb2.SolverTypeProto.Value(self.kind.code)
         started = time.perf_counter()
         try:
             initializer = parameters_pb2.SolverInitializerProto()
             registration = callback_pb2.CallbackRegistrationProto()
             parameters = self._parameters(arrays, options)
+            if largest is not None:
+                parameters.cp_sat.mip_max_bound = largest
             model = fill_model(arrays)
             answer = core.solve(model, code, initializer, parameters, hints, None, registration, None, None)
         # MathOpt raises an error class without a public name.
@@ -193,6 +221,14 @@ class MathOptSolver:
             work={"nodes": float(stats.node_count), "iterations": float(iterations)},
             seconds=seconds,
         )
+
+
+def _touches(arrays: Arrays, result: SolverResult, largest: float) -> bool:
+    """Return True if a point has a value at the largest one although the model allows larger ones."""
+    if result.values is None:
+        return False
+    is_high = (result.values >= largest) & (arrays.high > largest)
+    return bool((is_high | ((result.values <= -largest) & (arrays.low < -largest))).any())
 
 
 def _dense(sparse: Any, size: int) -> Vector:
