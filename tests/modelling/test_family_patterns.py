@@ -98,6 +98,26 @@ def test_a_pattern_that_names_no_family_is_refused(pattern: str) -> None:
         model_of(["open Lyon"], [], variables=[pattern])
 
 
+def test_patterns_with_one_beginning_and_different_labels_are_families_of_their_own() -> None:
+    names = ["ship a → b", "ship a → c", "ship b ⇒ a"]
+    model = model_of(names, [], variables=["ship {depot} → {town}", "ship {town} ⇒ {depot}"])
+    assert keys_of(model, "ship") == [("a", "b"), ("a", "c")]
+    assert keys_of(model, "ship2") == [("b", "a")]
+    assert {index_set.name: set(index_set.labels) for index_set in model.sets} == {"depot": {"a"}, "town": {"b", "c"}}
+
+
+def test_a_correction_renames_one_set() -> None:
+    names = ["z[k,a]", "z[q,b]", "w[r]", "w[s]"]
+    for corrections in ({"set1": "depot"}, {"set2": "depot"}, {"set1": "set2", "set2": "set1"}):
+        model = model_of(names, [], sets=corrections)
+        assert [index_set.name for index_set in model.sets] == [
+            corrections.get(name, name) for name in ("set1", "set2", "set3")
+        ]
+        assert keys_of(model, "z") == [("k", "a"), ("q", "b")]
+    with pytest.raises(ModellingError):
+        model_of(names, [], sets={"set1": "depot", "set3": "depot"})
+
+
 def test_names_with_many_splits_are_read_at_once() -> None:
     parts = [[f"a{number}{place}" for place in range(20)] for number in range(50)]
     rows = [f"c_e_need({'_'.join(part)})_" for part in [*parts, parts[0][:10]]]

@@ -351,7 +351,7 @@ def _group_names(
     names: Sequence[str], separator: str | None, patterns: Sequence[str], is_pyomo: bool = False
 ) -> list[_Group]:
     """Return names by stem and number of labels, in the order of their first members."""
-    groups: dict[tuple[str, int], _Group] = {}
+    groups: dict[tuple[str, int, tuple[str, ...]], _Group] = {}
     rest = _split_by_patterns(names, [_read_pattern(text) for text in patterns], groups)
     if is_pyomo:
         names = [row["name"] if (row := PYOMO_ROW.fullmatch(name)) else name for name in names]
@@ -372,7 +372,7 @@ def _group_names(
 
 
 def _split_by_patterns(
-    names: Sequence[str], patterns: Sequence[_Pattern], groups: dict[tuple[str, int], _Group]
+    names: Sequence[str], patterns: Sequence[_Pattern], groups: dict[tuple[str, int, tuple[str, ...]], _Group]
 ) -> list[int]:
     """Put names into the groups of the first pattern that fits; return the positions of the others."""
     split = _NameSplitter().split(dict(enumerate(names)), patterns) if patterns else {}
@@ -411,19 +411,22 @@ def _split_joined(bracketed: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[
 
 
 def _add(
-    groups: dict[tuple[str, int], _Group],
+    groups: dict[tuple[str, int, tuple[str, ...]], _Group],
     stem: str,
     labels: tuple[str, ...],
     position: int,
     sets: tuple[str, ...] = (),
 ) -> None:
-    group = groups.setdefault((stem, len(labels)), _Group(stem, sets=sets))
+    group = groups.setdefault((stem, len(labels), sets), _Group(stem, sets=sets))
     group.labels.append(labels)
     group.positions.append(position)
 
 
 def _split_rest(
-    names: Sequence[str], rest: Sequence[int], separator: str | None, groups: dict[tuple[str, int], _Group]
+    names: Sequence[str],
+    rest: Sequence[int],
+    separator: str | None,
+    groups: dict[tuple[str, int, tuple[str, ...]], _Group],
 ) -> None:
     """Split names without brackets at one separator, if each family then has one number of parts."""
     candidates = SEPARATORS if separator is None else tuple(filter(None, [separator]))
@@ -476,6 +479,8 @@ class _SetPool:
         self._corrections = corrections
         self.sets: list[IndexSet] = []
         self._set_at: dict[tuple[str, int], IndexSet] = {}
+        # Names of the sets without corrections.
+        self._guessed: set[str] = set()
 
     def learn(self, groups: Sequence[_Group]) -> None:
         """Create the sets for all key parts of all groups, the largest first."""
@@ -533,21 +538,18 @@ class _SetPool:
         return self._correct(IndexSet(name, labels, looks_ordered(labels)))
 
     def _make(self, labels: tuple[str, ...]) -> IndexSet:
-        taken = {index_set.name for index_set in self._set_at.values()} | {index_set.name for index_set in self.sets}
         parts = [NUMBERED.match(label) for label in labels]
         stems = {part.group(1).strip("_- ") for part in parts if part} if all(parts) else set()
         guess = stems.pop() if len(stems) == 1 else ""
         name = guess or "set1"
         number = 1
-        while name in taken or (guess and name in self._used()):
+        while name in self._guessed:
             number += 1
             name = f"{guess or 'set'}{number}"
         return self._correct(IndexSet(name, labels, looks_ordered(labels), is_guessed=True))
 
-    def _used(self) -> set[str]:
-        return {index_set.name for index_set in self.sets}
-
     def _correct(self, index_set: IndexSet) -> IndexSet:
+        self._guessed.add(index_set.name)
         correction = self._corrections.sets.get(index_set.name)
         if correction is None:
             corrected = index_set
@@ -559,6 +561,10 @@ class _SetPool:
                 ordered = correction.time or index_set.is_ordered
             corrected = replace(
                 index_set, name=correction.name, is_ordered=ordered, is_time=correction.time, is_guessed=False
+            )
+        if any(other.name == corrected.name for other in self.sets):
+            raise ModellingError(
+                f"two sets have the name {quoted(corrected.name)}: give one another name in a file *{SUFFIX}"
             )
         self.sets.append(corrected)
         return corrected
