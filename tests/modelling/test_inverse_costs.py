@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.names import from_milp
 from oragent.modelling.data.solution import SolveStatus
@@ -126,3 +127,24 @@ def test_without_time_nothing_is_claimed() -> None:
     milp = pharmacy()
     point = point_vector(milp, {"painkillers": 100, "sleeping pills": 300})
     assert inverse_costs(Arrays.from_milp(milp), point, limit_s=0) is None
+
+
+@pytest.mark.parametrize("sense", [Sense.MINIMIZE, Sense.MAXIMIZE])
+@pytest.mark.parametrize(("point", "change"), [((4.0, 1.0), 8 + 1), ((1.0, 1.0), 0.0), ((1.5, 0.5), 3.0)])
+def test_the_tangent_of_a_convex_objective_gives_the_least_change(
+    sense: Sense, point: tuple[float, float], change: float
+) -> None:
+    """The gradient of x + y + x² + y² - x y at (4, 1) is (8, -1), and at (1.5, 0.5) it is (3.5, 0.5)."""
+    sign = sense.sign
+    terms = (("x", "x", 1.0), ("y", "y", 1.0), ("x", "y", -1.0))
+    features = ModelFeatures(quadratic=tuple(QuadraticTerm(one, other, sign * value) for one, other, value in terms))
+    row = Row("least", {"x": 1.0, "y": 1.0}, Relation.AT_LEAST, 2.0)
+    objective = Objective({"x": sign, "y": sign})
+    milp = Milp((Variable("x"), Variable("y")), (row,), objective, sense, features=features)
+    solution = inverse(milp, dict(zip("xy", point, strict=True)))
+    assert solution.change == pytest.approx(change, abs=1e-6)
+    again = solve(with_costs(milp, solution.coefficients))
+    assert list(again.values.values()) == pytest.approx(point, abs=1e-3)
+    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
+    with pytest.raises(ModellingError):
+        inverse(whole, dict(zip("xy", (1.0, 1.0), strict=True)))

@@ -54,6 +54,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
             (model.column_names[column], float(arrays.cost[column]), float(costs[column]))
             for column in changed[:SHOWN].tolist()
         ),
+        warnings=study.warn(scenario),
     )
 
 

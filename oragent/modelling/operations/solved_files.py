@@ -25,7 +25,7 @@ def find_inverse(milp: Milp, path: Path, point: Path, limits: SolveLimits) -> In
 
 def print_inverse(change: InverseResult, console: Console) -> None:
     """Print what would make a point optimal."""
-    print_fields(change, console, HEADER | HIDDEN)
+    print_fields(change, console, (HEADER - {"warnings"}) | HIDDEN)
 
 
 def print_explanation(milp: Milp, path: Path, solution: Solution, limits: SolveLimits, console: Console) -> None:

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.modelling.data.flat_model import Sense
-from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, ray_of
+from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, gradient_arrays, ray_of
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverStatus
 from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver
 from oragent.modelling.solving.highs import run_highs
+from oragent.modelling.solving.linearise import is_convex
 
 # Maximum number of cuts for an integer model.
 ROUNDS = 200
@@ -31,7 +33,18 @@ def inverse_costs(
         limit_s: Seconds for the cuts of an integer model.
         solver: Name of the back end that searches for better points of an integer model.
         options: Limits of one search. Its gap is not used, because a cut needs an optimum.
+
+    Raises:
+        ModellingError: The objective is quadratic, and not convex or with integer variables.
     """
+    quadratic = arrays.features.quadratic
+    if quadratic:
+        if arrays.integer.any() or not is_convex(quadratic, arrays.sense.sign):
+            raise ModellingError("no inverse: the objective is quadratic, and not convex or with integer variables")
+        # A point is optimal if the tangent of the objective at the point is.
+        tangent = gradient_arrays(arrays, point)
+        costs = _by_duality(tangent, point)
+        return None if costs is None else arrays.cost + (costs - tangent.cost)
     if not arrays.integer.any():
         return _by_duality(arrays, point)
     back_end = find_solver(solver)
