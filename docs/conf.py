@@ -37,7 +37,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 napoleon_use_rtype = False
-exclude_patterns = ["_build", "tools", "**/__pycache__"]
+exclude_patterns = ["_build", "tools", "examples/bakery", "**/__pycache__"]
 # A folder of pages may be empty; that has no kind by which it could be left out.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda told: "didn't match any" not in str(told.msg))
 myst_heading_anchors = 4
