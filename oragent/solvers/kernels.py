@@ -24,7 +24,12 @@ def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[...,
 
     def compile_kernel(function: Callable[..., Any]) -> Any:
         dispatcher = njit(**options)(function)
-        dispatcher._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
+        # NUMBA_DISABLE_JIT leaves the function in Python.
+        if dispatcher is function:
+            return function
+        # Without a folder that can be written, each process compiles.
+        with suppress(RuntimeError):
+            dispatcher._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
         for signature in signatures:
             dispatcher.compile(signature)
         dispatcher.disable_compile()

@@ -54,13 +54,13 @@ import numpy as np
 from oragent.solvers.aco_tsp import solve_tsp
 rng = np.random.default_rng(0)
 distances = rng.random((20, 20))
-print(repr(solve_tsp(distances, 1 / (distances + 1), rng, iterations=5).cost), "numba.np.arraymath" in sys.modules)
+print(float(solve_tsp(distances, 1 / (distances + 1), rng, iterations=5).cost), "numba.np.arraymath" in sys.modules)
 """
 COMPILE = "from numba import njit; assert njit(lambda x: 2 * np.sum(x))(distances) > 0"
 
 
-def run(code: str, cache: Path) -> str:
-    variables = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+def run(code: str, cache: Path, **more: str) -> str:
+    variables = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **more}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
@@ -70,6 +70,18 @@ def test_a_cached_kernel_is_loaded_without_the_compiler_which_works_afterwards(t
     cost, is_prepared = run(SOLVE, tmp_path).split()
     assert (float(cost) > 0, is_prepared) == (True, "True")
     assert run(SOLVE + COMPILE, tmp_path).split() == [cost, "False"]
+
+
+def test_without_compilation_kernels_are_functions_of_python(tmp_path: Path) -> None:
+    interpreted, compiled = (run(SOLVE, tmp_path, NUMBA_DISABLE_JIT=number).split() for number in "10")
+    assert float(interpreted[0]) == pytest.approx(float(compiled[0]), rel=1e-9)
+
+
+def test_kernels_need_no_folder_that_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    locators = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    cost, _ = run(SOLVE, tmp_path / "file" / "folder", **locators).split()
+    assert float(cost) > 0
 
 
 def test_importing_the_solvers_touches_no_file() -> None:
