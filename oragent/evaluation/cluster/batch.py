@@ -17,12 +17,11 @@ from typing import Any
 from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.text_format import one_line
 from oragent.evaluation.cluster.cluster_settings import Certificates, ClusterKind, ClusterSettings
-from oragent.sandbox.children import ChildLimits, run_child
 from oragent.sandbox.isolation.environment import environment_by_hand
 
 WORKER = "oragent.evaluation.cluster.worker"
-# Limits of a command of the batch system.
-LIMITS = ChildLimits(wall_s=60.0)
+# Time limit of a command of the batch system.
+CALL_S = 60.0
 # Variables that configure these systems.
 VARIABLES = re.compile(r"(?:SLURM|SBATCH|SQUEUE|SCANCEL|PBS|LSF|LSB|EGO|MUNGE)_?\w*|KRB5\w+")
 LOOK_S = 20.0
@@ -196,18 +195,18 @@ class BatchJobs:
             self._jobs.clear()
 
     def _call_command(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
-        program = shutil.which(words[0]) or words[0]
         variables = environment_by_hand(VARIABLES.fullmatch)
+        # No namespace: helpers of PBS and LSF identify the user with rights of root, which they would lose there.
         try:
-            ended = run_child([program, *words[1:]], None, LIMITS, content=(text or "").encode(), variables=variables)
-        except subprocess.TimeoutExpired as problem:
+            ended = subprocess.run(
+                words, input=text, env=variables, capture_output=True, text=True, errors="replace", timeout=CALL_S
+            )
+        except (OSError, subprocess.SubprocessError) as problem:
             raise SandboxError(f"{words[0]} cannot be called: {problem}") from None
         if ended.returncode and strict:
             raise SandboxError(f"{words[0]} fails: {_one_line(ended.stderr or ended.stdout)}")
-        return ended.stdout.decode(errors="replace")
+        return ended.stdout
 
 
-def _one_line(text: str | bytes) -> str:
-    if isinstance(text, bytes):
-        text = text.decode(errors="replace")
+def _one_line(text: str) -> str:
     return one_line(text, 300, "") or "it prints nothing"

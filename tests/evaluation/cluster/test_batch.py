@@ -152,6 +152,38 @@ def test_what_a_batch_system_says_is_told(slurm: Path, tmp_path: Path, monkeypat
         BatchJobs(ClusterSettings(ClusterKind.SLURM), tls, tmp_path, print).start("tls://a:1")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_commands_keep_the_rights_with_which_batch_systems_identify_a_user(
+    slurm: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("oragent.evaluation.cluster.batch.job_script", lambda *words: "")
+    rights = "grep -E '^(NoNewPrivs|CapBnd):' /proc/self/status; readlink /proc/self/ns/user /proc/self/ns/mnt"
+    (slurm / "sbatch").write_text(f"#!/bin/sh\n({rights}) > {slurm / 'rights'}; echo 1\n")
+    tls = Certificates(tmp_path, tmp_path, tmp_path)
+    BatchJobs(ClusterSettings(ClusterKind.SLURM, jobs=1), tls, tmp_path, print, look_s=3600).start("tls://a:1")
+    ours = subprocess.run(["sh", "-c", rights], capture_output=True, text=True, check=True).stdout
+    assert (slurm / "rights").read_text() == ours
+
+
+def test_a_command_that_is_gone_is_not_taken_from_this_folder_and_ends_no_job(
+    slurm: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("oragent.evaluation.cluster.batch.job_script", lambda *words: "sleep 60\n")
+    tls = Certificates(tmp_path, tmp_path, tmp_path)
+    jobs = BatchJobs(ClusterSettings(ClusterKind.SLURM, jobs=1), tls, tmp_path, print, look_s=3600)
+    jobs.start("tls://a:1")
+    (tmp_path / "squeue").write_text(f"#!/bin/sh\ntouch {tmp_path / 'started'}\n")
+    (tmp_path / "squeue").chmod(0o755)
+    (slurm / "squeue").unlink()
+    monkeypatch.chdir(tmp_path)
+    try:
+        with pytest.raises(SandboxError):
+            jobs._find_ended_jobs()
+        assert not (tmp_path / "started").exists()
+    finally:
+        jobs.close()
+
+
 @pytest.mark.slow
 def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path, toy: Path, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
