@@ -10,6 +10,7 @@ from oragent._base import package_data
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError
 from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded_bytes
+from oragent._base.prompt_templates import SUFFIX
 from oragent.llm import keys
 from oragent.llm.keys import Demand, expect_trusted, model_demands, quote_shortened, server_address
 from oragent.llm.prices import Prices, price_package_hint
@@ -73,10 +74,7 @@ def remember_demands(config: Config) -> None:
 def _list_demands(config: Config) -> Iterator[Demand]:
     file = config.strategy.file or (config.strategy.name if config.strategy.name.endswith(".py") else None)
     if file:
-        text = ""
-        with suppress(OSError):
-            text = hashlib.sha256(read_bounded_bytes(Path(file), MAX_ARGUMENT_BYTES)).hexdigest()
-        yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", text), is_code=True)
+        yield Demand(f"to run the code in {quote_shortened(file)}", ("strategy", _digest(Path(file))), is_code=True)
     if config.cluster and not config.cluster.startswith("local"):
         yield Demand(f"to use the cluster {quote_shortened(config.cluster)}", ("cluster", config.cluster))
     if config.strategy.name == AGENT:
@@ -85,4 +83,15 @@ def _list_demands(config: Config) -> Iterator[Demand]:
         # Further options of the agent can widen what the command may read and change.
         text = f"to run the agent {quote_shortened(command)} with {quote_shortened(str(options))}"
         yield Demand(text, ("command", str(sorted(options.items(), key=str))))
+        # An agent does what its prompt says; other prompts only ask for programs, which run in the sandbox.
+        if config.prompts and (prompt := Path(config.prompts, f"{AGENT}{SUFFIX}")).is_file():
+            text = f"to instruct the agent by {quote_shortened(str(prompt))}"
+            yield Demand(text, ("prompt", _digest(prompt)), is_code=True)
     yield from model_demands(filter(None, (config.model, *config.models.values(), *config.ensemble)))
+
+
+def _digest(path: Path) -> str:
+    """Return the digest of a file; empty if it cannot be read."""
+    with suppress(OSError):
+        return hashlib.sha256(read_bounded_bytes(path, MAX_ARGUMENT_BYTES)).hexdigest()
+    return ""
