@@ -171,6 +171,8 @@ def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> Progra
     binding = text.find_binding(name, declaration.line)
     if not -MAX_BOUND <= low < high <= MAX_BOUND:
         raise CandidateError(f"the range of {name} must rise, within {-MAX_BOUND:g}..{MAX_BOUND:g}", "rejected")
+    if "work" in flags and low < 0:
+        raise CandidateError(f"the range of {name} must not be negative for an amount of work", "rejected")
     if "log" in flags and low <= 0:
         raise CandidateError(f"the range of {name} must be positive for log", "rejected")
     if not low <= binding.value <= high:

@@ -116,6 +116,12 @@ def test_an_amount_of_work_needs_no_range(line: str, low: float, high: float, is
     assert read_parameters(written).parameters[0].value == 7
 
 
+@pytest.mark.parametrize(("low", "is_read"), [("-10", False), ("-0.5", False), ("0", True), ("1", True)])
+def test_the_range_of_an_amount_of_work_is_not_negative(low: str, is_read: bool) -> None:
+    reading = read_parameters(f"ROUNDS = 5  # param: ROUNDS = 5, {low}..10, work\n")
+    assert (len(reading.parameters), len(reading.problems)) == (is_read, not is_read)
+
+
 def test_an_amount_of_work_that_is_not_positive_is_refused() -> None:
     reading = read_parameters("ROUNDS = 0  # param: ROUNDS work\n")
     assert not reading.parameters

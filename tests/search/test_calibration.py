@@ -60,6 +60,20 @@ def test_a_scored_program_never_takes_more_than_the_limit(constant_s: float, eac
         assert clock.seconds(value, PLANNED) <= LIMIT_S
 
 
+@pytest.mark.parametrize(
+    "spec", ["-5, -10..10", "-5.5, -10..-1", "0, 0..1", "0, 0..1e9", "1e9, 0..1e9, float", "1e-9, 0..1"]
+)
+@pytest.mark.parametrize("each_s", [0.0, 1e-12, 1.0])
+def test_any_declaration_of_a_program_ends_in_a_value(spec: str, each_s: float) -> None:
+    source = f"ROUNDS = {spec.split(',')[0]}\n# param: ROUNDS = {spec}, work\n"
+    clock = Clock(0.0, each_s, ends_s=LIMIT_S)
+    result = asyncio.run(calibrate(clock, source, LIMIT_S, PLANNED))
+    assert len(clock.values) <= MAX_VALUES
+    # A negative amount of work is none, so nothing is measured.
+    assert bool(clock.values) == ("-" not in spec.replace("e-", "e"))
+    assert result.source.splitlines()[1].startswith("# param: ROUNDS")
+
+
 @pytest.mark.parametrize("start", [5, 40, 320, 2000])
 def test_the_limit_is_used(start: int) -> None:
     # 0.4 s whatever the work, and 8 s at 380 rounds
