@@ -41,7 +41,8 @@ def compiled_script(script: str) -> tuple[bytes, CodeType | None]:
 def run_script(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:
     """Run a script as the main program, and end as Python does: exit code, hooks, streams."""
     sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(script)
+    # The server was started with ``-P``, so that its first entry is one of the user.
+    sys.path.insert(0, os.path.dirname(script))
     # No process will import from this folder again.
     sys.dont_write_bytecode = True
     for number, name in ((1, "stdout"), (2, "stderr")):
