@@ -29,6 +29,7 @@ def print_reading(reader: str, form: str) -> int:
     except (OragentError, UnicodeDecodeError) as problem:
         print("not a text in UTF-8" if isinstance(problem, UnicodeDecodeError) else problem, file=sys.stderr)
         return REFUSED
-    with os.fdopen(answer, "w", encoding="utf-8") as out:
+    # Halves of characters, which a PDF may name, are no text.
+    with os.fdopen(answer, "w", encoding="utf-8", errors="replace") as out:
         out.write(text)
     return 0

@@ -16,6 +16,9 @@ def describe(content, form):
     os.system("echo and programs")
     return f"{form} {content.decode()[::-1]} é"
 
+def name_half_a_character(content, form):
+    return "a\\ud800b"
+
 def refuse(content, form):
     raise ModellingError(f"line 1 \\x1b[31m of {form}" + "x" * 2000)
 
@@ -46,6 +49,10 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_function_gets_content_and_form_and_its_text_alone_is_returned() -> None:
     assert read_in_child("readers:describe", b"abc", ".csv", TableError).decode() == ".csv cba é"
+
+
+def test_half_a_character_does_not_spoil_the_text() -> None:
+    assert read_in_child("readers:name_half_a_character", b"", ".pdf", TableError) == b"a?b"
 
 
 @pytest.mark.parametrize("function", ["refuse", "crash", "fail"])
