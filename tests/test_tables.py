@@ -13,6 +13,7 @@ import pytest
 from oragent._base.errors import TableError
 from oragent._base.table_files import parse_text
 from oragent._base.table_values import Table
+from oragent.sandbox import table_reader
 from oragent.sandbox.table_reader import read_tables
 
 
@@ -144,3 +145,14 @@ def test_a_missing_package_is_named_with_its_install_line(monkeypatch: pytest.Mo
         archive.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(TableError):
         table_files.parse(workbook.getvalue(), ".xlsx")
+
+
+@pytest.mark.parametrize(
+    "answer", [b"[" * 100_000, b"{}", b"[1]", b"\xff", b"", b'[{"name": 1, "header": ["a"], "rows": [[[]]]}]']
+)
+def test_a_reader_that_its_file_took_over_returns_tables_or_nothing(
+    answer: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_reader, "read_in_child", lambda *words: answer)
+    with pytest.raises(TableError):
+        read(tmp_path, "a.csv", "a\n1\n")
