@@ -213,7 +213,9 @@ def _run_to_end(specification: dict[str, Any], files: tuple[int, ...], wall_s: f
         if handle >= 0:
             os.close(handle)
         if pid and forks:
-            os.waitpid(pid, 0)
+            # Where SIGCHLD is ignored, the kernel has waited for it.
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
 
 def _fork_supervisor(specification: dict[str, Any], files: tuple[int, ...]) -> socket.socket:

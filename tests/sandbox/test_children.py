@@ -168,6 +168,19 @@ def test_a_process_without_keys_forks_itself_for_a_child(missing, tmp_path, monk
     assert own_children() <= before
 
 
+def test_a_process_that_ignores_the_ends_of_its_children_forks_itself_too(tmp_path):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            ended = run_child(
+                ["/bin/sh", "-c", "exit 5"], ProgramAccess(str(tmp_path), is_lenient=True), LIMITS, forks=True
+            )
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert ended.returncode == 5
+
+
 @needs_namespaces
 def test_a_bare_child_sees_its_own_folder_and_the_named_files_only(tmp_path):
     shown = tmp_path / "shown"
