@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
 from oragent.search.checks import expect_an_end
 from oragent.search.config import Blocks, Config, build_config, read_config
+from oragent.search.run_context import PROMPTS
 from oragent.search.strategies import STRATEGIES, choose_strategy
 
 STRATEGY, FILE = "strategy.name", "strategy.file"
@@ -180,6 +181,10 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
         if option := OWN.get(setting.partition("=")[0].strip()):
             raise ConfigError(f"{setting!r}: a comparison sets this by {option}")
     common = read_config(request.config, [*request.overrides, *settings])
+    if common.prompts:
+        PROMPTS.read_own(Path(common.prompts))
+        # A comparison may be continued in another folder.
+        common = replace(common, prompts=str(Path(common.prompts).resolve()))
     common = _equal_defaults(common, request.outputs)
     usual = "" if request.variants else USUAL
     strategies = (request.strategies or usual).split(",")

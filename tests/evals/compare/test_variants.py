@@ -224,3 +224,16 @@ def test_the_variants_that_ship_can_be_compared(toy: Path, tmp_path: Path) -> No
     plan = read_request(request(tmp_path, *files, overrides=["model.name=scripted"]), tmp_path)
     assert len(plan.contestants) == len(files) == 2
     assert differing_settings(plan).rows == (("or_agent.rounds", "auto", "tree"), ("or_agent.experiments", "8", "0"))
+
+
+def test_the_prompts_of_a_comparison_are_named_wherever_it_is_continued(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "hill_climb.txt").write_text("Climb.")
+    monkeypatch.chdir(tmp_path)
+    asked = request(tmp_path, words=(str(toy), "prompts=mine"), strategies="gp")
+    assert read_request(asked, tmp_path).settings["prompts"] == str((tmp_path / "mine").resolve())
+    (tmp_path / "mine" / "hill_climb.txt").write_text("$unknown")
+    with pytest.raises(ConfigError):
+        read_request(asked, tmp_path)
