@@ -44,8 +44,15 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function of a signature; None if it is not cached, so that it is compiled."""
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        try:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except OSError:
+            raise
+        except Exception:
+            # A machine that lost power leaves empty files, at which numba would fail each time.
+            self.flush()  # type: ignore[no-untyped-call]
+            return None
 
 
 @cache

@@ -84,6 +84,20 @@ def test_kernels_need_no_folder_that_can_be_written(tmp_path: Path) -> None:
     assert float(cost) > 0
 
 
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("content", [b"", b"garbage"])
+def test_a_broken_file_of_the_cache_is_made_anew(ending: str, content: bytes, tmp_path: Path) -> None:
+    source = "from oragent.solvers.kernels import kernel\n@kernel(['f8(f8)'])\ndef double(x):\n    return 2 * x\n"
+    (tmp_path / "own.py").write_text(source)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import own; print(own.double(4.0), own.double.stats)"
+    run(code, tmp_path / "cache")
+    (broken,) = (tmp_path / "cache").glob(f"*/*.{ending}")
+    broken.write_bytes(content)
+    assert "cache_hits=Counter()" in (answer := run(code, tmp_path / "cache"))
+    assert answer.startswith("8.0")
+    assert "cache_hits=Counter()" not in run(code, tmp_path / "cache")
+
+
 def test_importing_the_solvers_touches_no_file() -> None:
     code = (
         "import pathlib; pathlib.Path.unlink = None; import oragent.solvers, oragent.solvers.constructive; print('ok')"
