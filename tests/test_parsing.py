@@ -10,7 +10,7 @@ PARSERS = {
     "literal_eval", "unparse", "tokenize.tokenize", "symtable.symtable", "pickle.loads", "pickle.load", "yaml.load",
     "yaml.safe_load",
 }  # fmt: skip
-METHODS = {"raw_decode", "generate_tokens", "tree_of"}
+METHODS = {"raw_decode", "generate_tokens", "tree_of", "validate_json"}
 CHILD = "in the child with limits"
 PASSED = "of trees and programs that the child has passed, and of our own making"
 SANDBOX = "in the sandbox"
@@ -79,7 +79,7 @@ SITES = {
     "search/archive.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 3}, OURS),
     "_base/frames.py": ({"json.loads": 1}, OURS),
-    "sandbox/table_reader.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
+    "sandbox/table_reader.py": ({"validate_json": 1}, "what the child answers, of bounded length, checked by its types"),
     "sandbox/warm_script.py": ({"exec": 1, "compile": 2, "ast.parse": 1}, f"{SANDBOX}; an evaluator of the user's"),
     "formulate/data.py": ({"json.loads": 1}, USER),
     "formulate/evaluator.py": ({"json.loads": 4}, f"{SANDBOX}: {BOUNDED}"),
