@@ -246,6 +246,7 @@ def make_folder(
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _make_unique_folder(outputs / problem.name, stem)
+        _copy_own_files(config, path)
         run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path), is_new=True)
         _write_config(run)
         remember_demands(run.config)
@@ -342,22 +343,33 @@ def _expect_device(requested: str, pinned: str, path: Path) -> None:
         )
 
 
-def _with_own_copy(config: Config, path: Path) -> Config:
-    """Return the configuration with the run's copies of a strategy and of prompts; missing copies are made."""
+def _copy_own_files(config: Config, path: Path) -> None:
+    """Copy the strategy and the prompts of a user into the folder of a new run."""
     if config.strategy.file:
-        copy = path / STRATEGY_FILE
-        if not copy.is_file():
-            files.replace_file(copy, files.read_argument(Path(config.strategy.file), "a strategy"))
-        config = replace(config, strategy=replace(config.strategy, file=str(copy)))
+        files.replace_file(path / STRATEGY_FILE, files.read_argument(Path(config.strategy.file), "a strategy"))
     if config.prompts:
-        copy = path / PROMPTS_FOLDER
-        if not copy.is_dir():
-            given = Path(config.prompts)
-            names = PROMPTS.read_own(given)
-            copy.mkdir()
-            for name in names:
-                files.replace_file(copy / f"{name}{SUFFIX}", files.read_argument(given / f"{name}{SUFFIX}", "a prompt"))
-        config = replace(config, prompts=str(copy))
+        given, copy = Path(config.prompts), path / PROMPTS_FOLDER
+        names = PROMPTS.read_own(given)
+        copy.mkdir()
+        for name in names:
+            files.replace_file(copy / f"{name}{SUFFIX}", files.read_argument(given / f"{name}{SUFFIX}", "a prompt"))
+
+
+def _with_own_copy(config: Config, path: Path) -> Config:
+    """Return the configuration with the paths of the run's copies of a strategy and of prompts.
+
+    Raises:
+        StoreError: A copy is missing. Files of the present folder with its name are not those of the run.
+    """
+    strategy, prompts = path / STRATEGY_FILE, path / PROMPTS_FOLDER
+    if config.strategy.file:
+        if not strategy.is_file():
+            raise StoreError(f"{strategy} is missing: restore the file with which the run began")
+        config = replace(config, strategy=replace(config.strategy, file=str(strategy)))
+    if config.prompts:
+        if not prompts.is_dir():
+            raise StoreError(f"{prompts} is missing: restore the prompts with which the run began")
+        config = replace(config, prompts=str(prompts))
     return config
 
 

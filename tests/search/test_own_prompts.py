@@ -7,7 +7,7 @@ from string import Template
 import pytest
 
 import oragent
-from oragent._base.errors import ConfigError
+from oragent._base.errors import ConfigError, StoreError
 from oragent._base.prompt_templates import split_style
 from oragent.search.run_context import PROMPTS
 from tests.cli.test_cli import oragent as command
@@ -71,7 +71,9 @@ def test_a_prompt_without_a_style_is_for_all_models(
     assert PROMPTS.fill("hill_climb", style, own) == expected
 
 
-def test_a_run_asks_with_the_prompts_of_the_user_and_keeps_them(toy: Path, tmp_path: Path) -> None:
+def test_a_run_asks_with_the_prompts_of_the_user_and_keeps_them(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def model(messages: list[dict[str, str]]) -> str:
@@ -94,6 +96,12 @@ def test_a_run_asks_with_the_prompts_of_the_user_and_keeps_them(toy: Path, tmp_p
     oragent.resume(moved, model=model, settings=["budget.evaluations=5"])
     assert len(asked) > count
     assert all("by\nmy own words." in text for text in asked)
+    # Prompts of the present folder do not take the place of those of the run.
+    shutil.rmtree(moved / "prompts")
+    write(tmp_path / "prompts", hill_climb="Another text.")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError):
+        oragent.resume(moved, model=model, settings=["budget.evaluations=6"])
 
 
 TASK = "$description $better $signature $language $limits"

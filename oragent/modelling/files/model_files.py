@@ -26,7 +26,6 @@ from oragent.sandbox.reading import read_in_child
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
-TEXT_READER = "oragent.modelling.files.text_forms:text_as_json"
 # Endings of job shops as text.
 JOB_SHOPS = (".jsp", ".jss", ".txt")
 ENDINGS = (".csv", ".json", ".sol")
