@@ -9,6 +9,8 @@ the margin for other instances and a busy machine. Compilation has a limit of it
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from oragent._base.protocol import Status
 from oragent.programs.parameters import ProgramParameter, read_parameters, write_values
 from oragent.search.coarse_times import describe_seconds
@@ -148,19 +150,13 @@ def _fit_line(measured: Sequence[tuple[float, float]], target_s: float) -> tuple
     Times near the target count most, down to a distance that is within the noise. Values that are not apart give a
     line through zero.
     """
-    weights = [1.0 / max(abs(seconds - target_s), NOISE * target_s) ** 2 for _, seconds in measured]
-    total = sum(weights)
-    mean_value = sum(weight * value for weight, (value, _) in zip(weights, measured, strict=True)) / total
-    mean_seconds = sum(weight * seconds for weight, (_, seconds) in zip(weights, measured, strict=True)) / total
-    values = [value for value, _ in measured]
-    if not _is_apart(min(values), max(values)):
-        return 0.0, mean_seconds / mean_value if mean_value > 0 else 0.0
-    moments = [
-        (weight * (value - mean_value) * (seconds - mean_seconds), weight * (value - mean_value) ** 2)
-        for weight, (value, seconds) in zip(weights, measured, strict=True)
-    ]
-    slope = sum(mixed for mixed, _ in moments) / sum(square for _, square in moments)
-    return mean_seconds - slope * mean_value, slope
+    values, times = np.array(measured).T
+    weights = 1.0 / np.maximum(np.abs(times - target_s), NOISE * target_s)
+    if _is_apart(values.min(), values.max()):
+        slope, constant = np.polyfit(values, times, 1, w=weights).tolist()
+        return constant, slope
+    value, seconds = np.average([values, times], axis=1, weights=weights**2).tolist()
+    return 0.0, seconds / value if value > 0 else 0.0
 
 
 def _estimate_value(value: float, seconds: float, points: Sequence[_Point], target_s: float) -> float:
