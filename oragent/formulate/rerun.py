@@ -26,7 +26,7 @@ from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.running import FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession
-from oragent.formulate.table_fitting import TableReading, fit_table, fit_value
+from oragent.formulate.table_fitting import FormerTable, fit_table, fit_value
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import finished_results
 from oragent.llm.model_settings import RuntimeSettings
@@ -105,7 +105,7 @@ def _fit_data(problem: ProblemText, data: Mapping[str, Any], paths: Sequence[Pat
                 names = ", ".join(data) or "none: the figures are in the text"
                 raise ConfigError(f"{where}: the formulation has no data {name!r}; it has {names}")
             if is_table(data[name]) and (is_table(value) or name in file.tables):
-                reading = TableReading(data[name], problem.units.get(name, {}))
+                reading = FormerTable(data[name], problem.units.get(name, {}))
                 values[name], left_out = fit_table(where, name, reading, value, file.tables.get(name))
                 notes += left_out
             else:

@@ -33,7 +33,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class TableReading:
+class FormerTable:
     """Earlier reading of a table.
 
     Attributes:
@@ -83,7 +83,7 @@ def fit_value(file: str, name: str, old: Any, new: Any) -> Any:
 
 
 def fit_table(
-    file: str, name: str, reading: TableReading, rows: Rows, table: Table | None
+    file: str, name: str, reading: FormerTable, rows: Rows, table: Table | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return new rows with the columns and types of the earlier reading, and notes about columns left out.
 

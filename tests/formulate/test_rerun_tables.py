@@ -14,7 +14,7 @@ from oragent.formulate.command import formulate_file
 from oragent.formulate.data import read_data
 from oragent.formulate.options import FormulateCommand
 from oragent.formulate.rerun import rerun_formulation
-from oragent.formulate.table_fitting import TableReading, fit_table, fit_value
+from oragent.formulate.table_fitting import FormerTable, fit_table, fit_value
 from oragent.formulate.verdicts import Verdict
 from oragent.llm.callable import Scripted
 
@@ -191,7 +191,7 @@ def fit(folder: Path, old: str, new: str) -> list[dict[str, object]]:
         (folder / name).mkdir()
         (folder / name / "t.csv").write_text(text)
         files.append(read_data(folder / name / "t.csv"))
-    reading = TableReading(files[0].values["t"], files[0].units["t"])
+    reading = FormerTable(files[0].values["t"], files[0].units["t"])
     return fit_table("t.csv", "t", reading, files[1].values["t"], files[1].tables["t"])[0]
 
 
@@ -260,7 +260,7 @@ def test_values_of_json_keep_their_kind(old: object, new: object, fits: bool) ->
 
 
 def test_rows_of_json_are_named_by_their_number() -> None:
-    reading = TableReading([{"a": "x", "b": 1}, {"a": "y", "b": 2}], {})
+    reading = FormerTable([{"a": "x", "b": 1}, {"a": "y", "b": 2}], {})
     assert fit_table("f.json", "t", reading, [{"b": 3, "a": "z"}], None) == ([{"a": "z", "b": 3}], [])
     with pytest.raises(ProblemError, match="row 2 of 't', column 'b'"):
         fit_table("f.json", "t", reading, [{"a": "z", "b": 3}, {"a": "w"}], None)
