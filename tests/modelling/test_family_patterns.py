@@ -175,3 +175,12 @@ def test_describe_names_the_labels_of_a_set_and_the_families_that_have_it() -> N
     (result,) = ModelSession(model).run(["describe DEPOT"])
     assert [(info.name, info.labels) for info in result.sets] == [("depot", ("a", "b"))]
     assert [family.name for family in result.families] == ["open", "r"]
+
+
+@pytest.mark.parametrize(("text", "key"), [("variables: 7", "variables"), ("row: [x]\nvariables: 7", "row")])
+def test_a_wrong_file_of_corrections_names_its_key(text: str, key: str, tmp_path: Path) -> None:
+    (tmp_path / "m.families.yaml").write_text(text)
+    with pytest.raises(ModellingError) as refused:
+        read_corrections(tmp_path / "m.lp")
+    assert f".{key}:" in str(refused.value)
+    assert "\n" not in str(refused.value)

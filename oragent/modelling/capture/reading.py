@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.capture.snapshot import FORMAT, MemberKey
+from oragent.modelling.data.display import validation_line
 from oragent.modelling.data.features import ModelFeatures, features_adapter
 from oragent.modelling.data.intervals import PlanInterval, read_intervals
-from oragent.modelling.files.flat_json import validation_line
 
 MAX_BYTES = 64 << 20
 MAX_MEMBERS = 3_000_000

@@ -6,9 +6,15 @@ terminal, and bidirectional marks can reorder displayed text.
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from oragent._base.text_format import escape_text as shown
 
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+# Types of the error for an unknown key, in a dataclass and in a model of pydantic.
+UNKNOWN_KEY = ("unexpected_keyword_argument", "extra_forbidden")
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
@@ -71,3 +77,11 @@ def signed(value: float, write: Callable[[float], str] = rounded) -> str:
     if text.startswith("-") or text == "0":
         return text
     return f"+{text}"
+
+
+def validation_line(problem: "ValidationError", what: str) -> str:
+    """Return one line about data that pydantic rejects: the first unknown key, or else the first error."""
+    errors = problem.errors()
+    first = next((error for error in errors if error["type"] in UNKNOWN_KEY), errors[0])
+    where = ".".join(str(step) for step in (what, *first["loc"]))
+    return f"{plain(where)}: {plain(first['msg'], 200)}"

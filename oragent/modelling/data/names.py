@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.builder import NUMBERED, looks_ordered
-from oragent.modelling.data.display import plain, quoted
+from oragent.modelling.data.display import plain, quoted, validation_line
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Row, Variable, VariableKind
 from oragent.modelling.data.indexed import (
@@ -96,7 +96,10 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
             raise ModellingError(f"{plain(str(path), 200)}: larger than {MAX_FILE_BYTES:,} bytes")
         return FamilyCorrections.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except (ValidationError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
-        first = plain(str(problem).splitlines()[0], 120)
+        if isinstance(problem, ValidationError):
+            first = validation_line(problem, "corrections")
+        else:
+            first = plain(str(problem).splitlines()[0], 120)
         raise ModellingError(
             f"{plain(str(path), 200)}: {first}; expected 'variables: [PATTERN]', 'rows: [PATTERN]', "
             "'separator: TEXT' and 'sets: {GUESSED: NAME}'"

@@ -8,16 +8,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.display import plain, quoted
+from oragent.modelling.data.display import plain, quoted, validation_line
 from oragent.modelling.data.features import ModelFeatures, features_adapter
 from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Row, Variable, check_finite
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows", "features"}
 OBJECTIVE = {field.name for field in fields(Objective)}
@@ -100,14 +97,6 @@ def features_from_dict(data: object) -> ModelFeatures[str]:
         return features_adapter(str).validate_python(data)
     except ValidationError as problem:
         raise ModellingError(validation_line(problem, "features")) from None
-
-
-def validation_line(problem: "ValidationError", what: str) -> str:
-    """Return one line about data that pydantic rejects: the first unknown key, or else the first error."""
-    errors = problem.errors()
-    first = next((error for error in errors if error["type"] == "unexpected_keyword_argument"), errors[0])
-    where = ".".join(str(step) for step in (what, *first["loc"]))
-    return f"{plain(where)}: {plain(first['msg'], 200)}"
 
 
 def from_dict(data: object) -> Milp:

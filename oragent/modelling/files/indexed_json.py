@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.display import plain
+from oragent.modelling.data.display import plain, validation_line
 from oragent.modelling.data.features import QuadraticTerm, features_adapter
 from oragent.modelling.data.flat_model import Relation, Sense, check_choice
 from oragent.modelling.data.indexed import (
@@ -31,7 +31,7 @@ from oragent.modelling.data.indexed import (
 )
 from oragent.modelling.data.links import LinkedVector, Links, Vector
 from oragent.modelling.data.names import FamilyCorrections, from_milp
-from oragent.modelling.files.flat_json import check_keys, from_dict, load_json, validation_line
+from oragent.modelling.files.flat_json import check_keys, from_dict, load_json
 
 VERSION = 2
 TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns"}
