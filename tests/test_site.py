@@ -1,5 +1,6 @@
 """What the documentation says of the code is what the code says, and its examples run."""
 
+import json
 import os
 import re
 import runpy
@@ -21,6 +22,7 @@ sys.path.insert(0, str(DOCS / "tools"))
 try:
     PAGES = runpy.run_path(str(DOCS / "tools" / "reference_pages.py"))["pages"]()
     CHECK = runpy.run_path(str(DOCS / "tools" / "check_site.py"))
+    PUBLISH = runpy.run_path(str(DOCS / "tools" / "publish_versions.py"))["publish"]
 finally:
     sys.path.remove(str(DOCS / "tools"))
 
@@ -44,7 +46,8 @@ def test_the_reference_has_every_command_setting_and_name() -> None:
     for module in (oragent, harness, modelling):
         for name in module.__all__:
             full_name = getattr(getattr(module, name), "function_name", f"{module.__name__}.{name}")
-            assert re.search(rf"^\.\. (?:auto\w+|py:data):: {full_name}$", PAGES["api.md"], re.MULTILINE)
+            page = PAGES.get(f"api/{full_name}.md", PAGES["api.md"])
+            assert re.search(rf"^\.\. (?:auto\w+|py:data):: {full_name}$", page, re.MULTILINE)
 
 
 def test_no_key_of_the_settings_is_without_a_meaning() -> None:
@@ -100,6 +103,24 @@ def test_a_site_with_a_dead_link_or_a_request_to_elsewhere_is_found_out(
         "search does not know lost.html",
         "style.css: loads https://fonts.org/a.css",
     ]
+
+
+def test_sites_of_several_versions_lie_side_by_side(tmp_path: Path) -> None:
+    site, folder = tmp_path / "site", tmp_path / "all"
+    site.mkdir()
+    (site / "index.html").write_text("first")
+    (site / "gone.html").write_text("first")
+    for version in ("0.9.0", "0.10.0", "1.0rc1"):
+        PUBLISH(site, folder, version)
+    (site / "index.html").write_text("second")
+    (site / "gone.html").unlink()
+    # 0.10 is newer than 0.9, and the preview of 1.0 is no release.
+    assert PUBLISH(site, folder, "0.9.0") == ["0.10.0", "1.0rc1", "0.9.0"]
+    assert json.loads((folder / "versions.json").read_text()) == ["0.10.0", "1.0rc1", "0.9.0"]
+    assert 'href="0.10.0/index.html"' in (folder / "index.html").read_text()
+    assert [path.name for path in (folder / "0.9.0").iterdir()] == ["index.html"]
+    assert (folder / "0.9.0" / "index.html").read_text() == "second"
+    assert (folder / "0.10.0" / "index.html").read_text() == "first"
 
 
 def test_every_path_that_agents_are_given_exists() -> None:

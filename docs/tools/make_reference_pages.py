@@ -5,8 +5,12 @@ from reference_pages import REFERENCE, pages
 
 def main() -> None:
     """Write the pages."""
-    REFERENCE.mkdir(exist_ok=True)
-    for name, text in pages().items():
+    (REFERENCE / "api").mkdir(parents=True, exist_ok=True)
+    made = pages()
+    for page in (REFERENCE / "api").glob("*.md"):
+        if f"api/{page.name}" not in made:
+            page.unlink()
+    for name, text in made.items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
 
 

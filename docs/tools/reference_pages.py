@@ -1,5 +1,6 @@
 """The text of ``docs/reference/``: commands, settings, Python, the contract and the database, out of the code."""
 
+import importlib
 import inspect
 import re
 import sqlite3
@@ -41,7 +42,7 @@ def pages() -> dict[str, str]:
     """Every page by its file's name."""
     made = {
         "cli.md": _commands(), "settings.md": _settings(), "api.md": _python(),
-        "contract.md": _contract(), "run_db.md": _database(),
+        "contract.md": _contract(), "run_db.md": _database(), **_classes(),
     }  # fmt: skip
     return {name: f"{HEAD}{text.strip()}\n" for name, text in made.items()}
 
@@ -155,20 +156,7 @@ def _value(value: Any) -> str:
     return f"`{plain or (str(value) if not isinstance(value, dict | tuple | list) else repr(value))}`"
 
 
-def _python() -> str:
-    """Return the page of the Python interface, which sphinx.ext.autodoc fills from the docstrings."""
-    return "\n\n".join([
-        "# Python API",
-        "This page lists what `import oragent` offers, what an `eval.py` imports from `oragent.harness`, and the functions on "
-        "optimisation models in `oragent.modelling`. [oragent from Python](../python.md) shows how to use them. All errors are "
-        "subclasses of `oragent.OragentError`, with a message of one line. Other projects can link to these names: the inventory "
-        "is `objects.inv` at the root of the site.",
-        *(f"## {module.__name__}\n\n```{{eval-rst}}\n{_directives(module)}\n```" for module in (oragent, harness, modelling)),
-        "## Results of models\n\nWhat `oragent.formulate`, `verify` and `converse` return.\n\n"
-        + "\n".join(["```{eval-rst}", *(f".. autoclass:: {name}\n   :members:\n" for name in RESULTS), "```"]),
-    ])  # fmt: skip
-
-
+MODULES = (oragent, harness, modelling)
 RESULTS = (
     "oragent.formulate.formulation.FormulationResult",
     "oragent.converse.api.Dialogue",
@@ -176,21 +164,66 @@ RESULTS = (
 )
 
 
-def _directives(module: ModuleType) -> str:
-    """Return a directive of autodoc for each public name of a module."""
+def _python() -> str:
+    """Return the page of the Python interface: functions, which sphinx.ext.autodoc describes, and a list of the classes."""
+    parts = [
+        "# Python API",
+        "This page lists what `import oragent` offers, what an `eval.py` imports from `oragent.harness`, and the functions on "
+        "optimisation models in `oragent.modelling`; each class has a page of its own. [oragent from Python](../python.md) shows "
+        "how to use them. All errors are subclasses of `oragent.OragentError`, with a message of one line. Other projects can "
+        "link to these names: the inventory is `objects.inv` at the root of the site.",
+    ]
+    for module in MODULES:
+        parts.append(f"## {module.__name__}\n\n{_class_list(_class_names(module))}")
+        parts.append(f"```{{eval-rst}}\n{_functions(module)}\n```")
+    parts.append(
+        f"## Results of models\n\nWhat `oragent.formulate`, `verify` and `converse` return.\n\n{_class_list(RESULTS)}"
+    )
+    parts.append("```{toctree}\n:hidden:\n:glob:\n\napi/*\n```")
+    return "\n\n".join(parts)
+
+
+def _class_names(module: ModuleType) -> list[str]:
+    names = sorted(module.__all__, key=str.lower)
+    return [f"{module.__name__}.{name}" for name in names if isinstance(getattr(module, name), type)]
+
+
+def _class_list(names: Iterable[str]) -> str:
+    rows = ((f"[`{name.rpartition('.')[2]}`](api/{name}.md)", _cell(_summary(_resolve(name)))) for name in names)
+    return _table(("class", "meaning"), rows)
+
+
+def _summary(kind: type) -> str:
+    return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _resolve(name: str) -> type:
+    module, _, kind = name.rpartition(".")
+    found: type = getattr(importlib.import_module(module), kind)
+    return found
+
+
+def _classes() -> dict[str, str]:
+    """Return a page for each class, by its file's name."""
+    names = [*(name for module in MODULES for name in _class_names(module)), *RESULTS]
+    return {f"api/{name}.md": _class_page(name) for name in names}
+
+
+def _class_page(name: str) -> str:
+    hidden = ", ".join(sorted(INTERNAL & set(dir(_resolve(name)))))
+    lines = [f".. autoclass:: {name}", "   :members:", *([f"   :exclude-members: {hidden}"] if hidden else [])]
+    return "\n".join([f"# {name.rpartition('.')[2]}", "", "```{eval-rst}", *lines, "```"])
+
+
+def _functions(module: ModuleType) -> str:
+    """Return a directive of autodoc for each public name of a module that is no class."""
     lines = [f".. py:module:: {module.__name__}", ""]
     for name in sorted(module.__all__, key=str.lower):
-        thing = getattr(module, name)
-        if isinstance(thing, type):
-            hidden = ", ".join(sorted(INTERNAL & set(dir(thing))))
-            lines += [f".. autoclass:: {module.__name__}.{name}", "   :members:"]
-            lines += [f"   :exclude-members: {hidden}"] if hidden else []
-        else:
-            kind = "autofunction" if callable(thing) else "py:data"
+        value = getattr(module, name)
+        if not isinstance(value, type):
+            kind = "autofunction" if callable(value) else "py:data"
             # The page of a package that can be called shows its function.
-            full_name = getattr(thing, "function_name", f"{module.__name__}.{name}")
-            lines.append(f".. {kind}:: {full_name}")
-        lines.append("")
+            lines += [f".. {kind}:: {getattr(value, 'function_name', f'{module.__name__}.{name}')}", ""]
     return "\n".join(lines).rstrip()
 
 

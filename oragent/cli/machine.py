@@ -3,6 +3,7 @@
 import asyncio
 import platform
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -199,4 +200,4 @@ def prompts(
     else:
         for each in names:
             fields = " ".join(f"${field}" for field in sorted(Template(texts[each]).get_identifiers()))
-            console.print(f"{each}  {fields}", highlight=False, soft_wrap=True)
+            print_text(textwrap.fill(f"{each}  {fields}", 80, subsequent_indent="    ", break_on_hyphens=False))
