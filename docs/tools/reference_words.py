@@ -24,6 +24,7 @@ A search passes these options:
 | `problem_size=200` | also `--problem_size=200` |
 | `cascade=0.5` | first `--mode=train`; then in full, if the candidate beats half of the elites there |
 | `race=0.9` | `--race` with its terms, if the evaluator has this option |
+| a named set `x` | `--mode=x`, and `--data` with its path, if `problem.yaml` names one |
 | a probe of `or_agent` | `--mode=train`, its smallest size, and `--instances=3` if the evaluator has this option |
 
 The other options belong to the harness; other evaluators get only those that their `--help` lists. An evaluator may be copied and run

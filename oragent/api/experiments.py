@@ -12,7 +12,7 @@ from typing import Any
 from oragent._base.errors import CandidateError, ConfigError
 from oragent.api.choices import ProblemChoice, resolve_problem
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.capabilities import evaluator_arguments, find_options, mode_patience, require_all
+from oragent.evaluation.capabilities import evaluator_arguments, find_options, mode_patience, needs_options, require_all
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_project_root, list_problems
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 from oragent.sandbox.limits import count_processors
@@ -48,7 +48,7 @@ def evaluate(
         problem: Name, folder, or loaded problem.
         program: Text, path of a file, or Python function, which is copied with the imports, constants and functions of
             its module that it uses. None means the seed heuristic.
-        mode: ``train``, ``val``, ``test`` or ``fresh``; None means ``val``.
+        mode: ``train``, ``val``, ``test``, ``fresh`` or a named set of the problem; None means ``val``.
         problem_size: Only this size; None means all.
         root: Project root, as for ``run``.
 
@@ -65,12 +65,11 @@ def evaluate(
     base = evaluation_root(resolved, project)
     settings, source = LimitSettings(), load_program(program, resolved)
     with EvaluationRunner() as run:
-        offers = find_options(resolved, base, run) if resolved.about.heuristic_s is not None else frozenset[str]()
+        offers = find_options(resolved, base, run) if needs_options(resolved, mode) else frozenset[str]()
         patience = mode_patience(mode)
-        arguments = evaluator_arguments(resolved, settings, offers, patience=patience)
-        return run(
-            resolved.make_job(source, base, resolved.make_limits(settings, patience), mode, problem_size, arguments)
-        )
+        arguments = evaluator_arguments(resolved, settings, offers, patience=patience, mode=mode, root=base)
+        limits = resolved.make_limits(settings, patience, mode)
+        return run(resolved.make_job(source, base, limits, mode, problem_size, arguments))
 
 
 def load_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from oragent._base.errors import ProblemError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.authoring.bench import (
     ContractFinding,
@@ -25,7 +26,17 @@ from oragent.authoring.bench import (
 )
 from oragent.authoring.wrong_answers import SPOILING
 from oragent.evaluation import Evaluation
-from oragent.evaluation.capabilities import CHECK, CHECKED, OBSERVER, describe_check, describe_missing, find_options
+from oragent.evaluation.capabilities import (
+    CHECK,
+    CHECKED,
+    OBSERVER,
+    describe_check,
+    describe_missing,
+    evaluator_arguments,
+    find_options,
+    mode_patience,
+)
+from oragent.evaluation.problem import LimitSettings
 from oragent.programs.inspection import find_unseeded, inspect_program
 from oragent.programs.multi_file import with_main
 
@@ -197,6 +208,23 @@ def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator
             yield make_finding(f"size {size} of {mode} alone", complaint, describe_success(ended))
     if "test" in sizes:
         yield _check_test_mode(bench)
+    for name in bench.problem.about.named_sets:
+        yield _check_set(bench, name)
+
+
+def _check_set(bench: ScoringBench, name: str) -> ContractFinding:
+    """Score the seed on a named set, with the limits that apply there."""
+    problem, title, settings = bench.problem, f"seed on set {name}", LimitSettings()
+    try:
+        offers = find_options(problem, bench.root, bench.score)
+        patience = mode_patience(name)
+        arguments = evaluator_arguments(problem, settings, offers, patience=patience, mode=name, root=bench.root)
+    except ProblemError as fault:
+        return ContractFinding(Level.FAILURE, title, str(fault))
+    limits = problem.make_limits(settings, patience, name)
+    ended = bench.score(problem.make_job(problem.seed, bench.root, limits, name, None, arguments))
+    complaint = explain_failure(ended) if ended.score is None else ""
+    return make_finding(title, complaint, describe_success(ended))
 
 
 def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: int | None) -> ContractFinding:

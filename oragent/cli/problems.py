@@ -33,6 +33,7 @@ from oragent.evaluation.capabilities import (
     evaluator_arguments,
     find_options,
     mode_patience,
+    needs_options,
     require_all,
 )
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
@@ -110,6 +111,7 @@ def evaluate_candidate(
     problem: ProblemName,
     candidate: Annotated[Path | None, typer.Option(help="Heuristic to score (default: the problem's seed).")] = None,
     mode: Annotated[str | None, typer.Option(help="train, val, test or fresh (default: val).")] = None,
+    named_set: Annotated[str | None, typer.Option("--set", help="A named set of problem.yaml, as the mode.")] = None,
     problem_size: Annotated[int | None, typer.Option("--problem_size", help="This size only.")] = None,
     fresh_seed: Annotated[
         int | None, typer.Option("--fresh_seed", help="Draw the fresh set of this seed again.")
@@ -122,6 +124,11 @@ def evaluate_candidate(
     resolved = find_problem(problem, find_project_root(root))
     base = evaluation_root(resolved, root)
     require_all(resolved)
+    if named_set is not None:
+        if mode is not None:
+            raise ConfigError(f"--mode={mode} and --set={named_set} name two sets of instances; give one of them")
+        resolved.find_set(named_set)
+        mode = named_set
     if candidate and candidate.parent.name == DISCOVERED and not candidate.is_file():
         candidate = find_discovered(resolved, candidate.stem)
     source = read_program(candidate, resolved.signature) if candidate else resolved.seed
@@ -131,7 +138,7 @@ def evaluate_candidate(
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
         options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
-        options |= {"problem_size": problem_size, "fresh_seed": fresh_seed}
+        options |= {"problem_size": problem_size, "fresh_seed": fresh_seed, "data": resolved.find_data(mode, base)}
         if uses_networks(resolved):
             options |= {"device": chosen.device}
         arguments = [*context.args, CHECK] if check else context.args
@@ -288,17 +295,19 @@ def _make_job(
 ) -> Job:
     mode, size, fresh_seed = selection
     settings, offers = LimitSettings(), frozenset[str]()
-    if check or problem.about.heuristic_s is not None or uses_networks(problem):
+    if check or needs_options(problem, mode) or uses_networks(problem):
         offers = find_options(problem, root, run)
     if check and CHECK not in offers:
         raise ProblemError(describe_missing(CHECK))
     patience = mode_patience(mode)
-    arguments = list(evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device))
+    arguments = list(
+        evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device, mode=mode, root=root)
+    )
     if fresh_seed is not None:
         arguments += [f"{FRESH_SEED}={fresh_seed}"]
     if check:
         arguments += [CHECK]
-    limits = problem.make_limits(settings, patience)
+    limits = problem.make_limits(settings, patience, mode)
     return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 

@@ -52,7 +52,7 @@ from oragent.search.program_header import drop_head
 from oragent.search.starting import family_of, lessons_of, memory_file
 from oragent.search.user_commands import ACTS, FOLDER, answer_prompt, list_open_prompts, post_act
 
-OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
+OTHER_DEVICE = "Where networks compute for --test, --sets, --final, --pictures (default: the run's device)."
 
 
 def show_run(run: RunPath) -> None:
@@ -68,6 +68,7 @@ def report(
     test: Annotated[
         bool, typer.Option("--test", help="Score seed and best on the held-out and on a fresh test set.")
     ] = False,
+    sets: Annotated[bool, typer.Option("--sets", help="Score seed and best on the problem's named sets.")] = False,
     final: Annotated[
         bool, typer.Option("--final", help="Score the ten best elites on instances that nothing else reads.")
     ] = False,
@@ -77,13 +78,14 @@ def report(
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
     check: Annotated[bool, typer.Option(help="Repeat calls of the best program in a fresh process.")] = True,
 ) -> None:
-    """Write the report of a run, one HTML file; exit code 1 if the check fails."""
+    """Write the report of a run, one HTML file; exit code 1 if the check fails or a protected set is lost."""
     if report_folder(run):
         return
-    if check or test or final or pictures:
+    scores = test or sets or final or pictures
+    if check or scores:
         # Evaluations may take minutes. Until then, the page without their scores can be read.
         print_text(f"written: {reports.write(run)}; scores and checks that follow are added to it")
-    if test or final or pictures:
+    if scores:
         scorer = _make_scorer(run, device)
     if final and hold_final_round(run, scorer, load_run(run).all_elites) is None:
         console.print(escape(describe_missing(FINAL)), soft_wrap=True)
@@ -91,6 +93,8 @@ def report(
         console.print(escape(describe_missing(DRAW)), soft_wrap=True)
     if test:
         _score_sets(run, scorer)
+    if sets:
+        _score_named_sets(run, scorer)
     _print_figures(load_run(run))
     passed = _check_best(run) if check else None
     for sentence in terminal.describe_trust(load_run(run)):
@@ -98,8 +102,21 @@ def report(
     page = reports.write(run)
     publish_result({**describe_run(load_run(run)), "report": page})
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
-    if passed is False:
+    data = load_run(run)
+    if passed is False or (sets and data.sets is not None and data.sets.losses):
         raise typer.Exit(1)
+
+
+def _score_named_sets(run: Path, scorer: HeldOutScorer) -> None:
+    problem = scorer.folder.problem
+    names = problem.about.named_sets
+    if not names:
+        raise ConfigError(
+            f"{problem.name} has no named sets: write them under sets of {problem.folder / 'problem.yaml'}"
+        )
+    console.print(f"scoring seed and best program on {', '.join(names)}", highlight=False)
+    for name in names:
+        _print_pair(name, score_held_out(run, scorer, name))
 
 
 def _score_sets(run: Path, scorer: HeldOutScorer) -> None:

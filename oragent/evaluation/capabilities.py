@@ -11,8 +11,10 @@ from oragent._base import distribution
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
+from oragent.evaluation.named_sets import InstanceSet
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.sandbox.isolation.environment import reason_to_refuse
+from oragent.sandbox.messages import FOLDER
 
 # Afterwards, repeat some calls in a fresh process and in another order.
 CHECK = "--check"
@@ -40,6 +42,8 @@ BESIDE = "--beside"
 DRAW = "--draw_solutions"
 # =NAME: device of its networks.
 DEVICE = "--device"
+# =PATH: instances of a named set, whose name is the mode.
+DATA = "--data"
 # Mode with instances like those of val, but different ones; offered if ``--help`` names it.
 PRACTICE = "practice"
 # Modes that a search uses; instances of other modes may be larger and take longer.
@@ -61,6 +65,7 @@ LACKS = {
     DRAW: "there is nothing that draws",
     DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
+    DATA: "it cannot read the instances of a named set; with the harness, use harness.run(..., data=True)",
 }
 
 
@@ -82,7 +87,9 @@ def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
     An evaluator without ``--help`` scores the seed instead, which means that it has no options.
     """
     text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    if not any(word in text for word in ("oragent", INSTANCES, *(option.removeprefix("--") for option in LACKS))):
+    # Many programs contain the word data.
+    words = [option.removeprefix("--") for option in LACKS if option != DATA]
+    if not any(word in text for word in ("oragent", INSTANCES, DATA, *words)):
         return None
     return problem.make_job(problem.seed, root, problem.make_limits(settings), arguments=("--help",))
 
@@ -123,15 +130,35 @@ def evaluator_arguments(
     patience: float = 1.0,
     device: str = CPU,
     protocol: str | None = None,
+    mode: str | None = None,
+    root: Path | None = None,
 ) -> tuple[str, ...]:
-    """Return the arguments for the time limit of the heuristic and for the device of networks.
+    """Return the arguments for the time limit of the heuristic, the device of networks and the data of a named set.
 
-    Without them an evaluator uses its own ``problem.yaml`` and any device.
+    Without them an evaluator uses its own ``problem.yaml`` and any device. ``root`` is needed for a named set.
+
+    Raises:
+        ProblemError: The set has data that are missing, or that the evaluator cannot read.
     """
-    bound = problem.heuristic_s(settings)
-    bound_text = "none" if bound is None else f"{patience * bound:g}"
+    bound = problem.heuristic_s(settings, patience, mode)
+    bound_text = "none" if bound is None else f"{bound:g}"
     values = {HEURISTIC_S: bound_text, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
-    return tuple(f"{name}={value}" for name, value in values.items() if name in offers)
+    arguments = tuple(f"{name}={value}" for name, value in values.items() if name in offers)
+    data = problem.find_data(mode, root or problem.folder)
+    if data is None:
+        return arguments
+    if DATA not in offers:
+        raise ProblemError(f"{problem.name}, set {mode!r}: {describe_missing(DATA)}")
+    # The evaluator finds the problem's folder next to its own copy.
+    inside = data.is_relative_to(problem.folder)
+    place = f"{FOLDER}{os.sep}{data.relative_to(problem.folder)}" if inside else data
+    return (*arguments, f"{DATA}={place}")
+
+
+def needs_options(problem: Problem, mode: str | None) -> bool:
+    """Return True if the arguments of an evaluation depend on the options that its evaluator offers."""
+    chosen = problem.about.sets.get(mode or "", InstanceSet())
+    return problem.about.heuristic_s is not None or chosen.heuristic_s is not None or bool(chosen.data)
 
 
 def mode_patience(mode: str | None) -> float:

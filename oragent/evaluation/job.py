@@ -289,6 +289,15 @@ def walk_files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def hash_data(path: Path) -> str:
+    """Return a hash of the names and contents of a file or a folder; an OSError if one cannot be read."""
+    digest = hashlib.sha256()
+    for file in walk_files(path) if path.is_dir() else (path,):
+        digest.update(f"{file.relative_to(path.parent)}\0{file.stat().st_size}\0".encode())
+        _add_file(digest, file)
+    return digest.hexdigest()
+
+
 def _add_file(digest: "hashlib._Hash", path: Path) -> None:
     with path.open("rb") as file:
         if path.stat().st_size <= WHOLE_BYTES:

@@ -19,6 +19,7 @@ from oragent._base.files import read_bounded
 from oragent._base.safe_load import parse_yaml
 from oragent._base.settings import STRICT, explain_validation_error
 from oragent.evaluation.job import Companions, Job, find_companions, is_guarded
+from oragent.evaluation.named_sets import UNSEARCHED_MODES, InstanceSet, NamedSet, SetNames, check_sets
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature_of
 from oragent.programs.multi_file import NAME, join_files
@@ -161,6 +162,9 @@ class Description:
         memory_mb: Memory of each of its processes, in MiB: private data in addition to the initial memory.
         heuristic_s: CPU seconds of all calls of the heuristic in one evaluation; None: limited by ``timeout_s`` alone.
         sizes: Problem sizes of each mode, for people; the evaluator decides.
+        sets: Named sets beside those of the contract, which an evaluator gets as ``--mode``; with the path of their
+            data, it also gets ``--data``. For ``test`` and ``fresh``: limits of their own.
+        protect: Names of sets on which no leader of a search may lose against the seed.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         hooks: Events and data that the evaluator passes to observers, by names of its hooks; for models to read.
         primitives: Expressions over the function's arguments that breeding may insert; ``{expression, type}`` if the
@@ -181,6 +185,8 @@ class Description:
     memory_mb: Annotated[int, Ge(64)] = 2048
     heuristic_s: Annotated[float, Gt(0)] | None = None
     sizes: dict[str, list[int]] = field(default_factory=dict)
+    sets: dict[str, NamedSet] = field(default_factory=dict)
+    protect: SetNames = ()
     features: tuple[Feature, ...] = ()
     hooks: dict[str, str] = field(default_factory=dict)
     primitives: tuple[Annotated[str, PlainValidator(read_primitive)], ...] = ()
@@ -188,6 +194,14 @@ class Description:
     environment: dict[str, Value] = field(default_factory=dict)
     published: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
+
+    def __post_init__(self) -> None:
+        check_sets(self.sets, self.protect)
+
+    @property
+    def named_sets(self) -> dict[str, InstanceSet]:
+        """Sets beside those of the contract, by name."""
+        return {name: chosen for name, chosen in self.sets.items() if name not in UNSEARCHED_MODES}
 
 
 @checked(frozen=True, config=STRICT)
@@ -262,10 +276,41 @@ class Problem:
         python = self.evaluator.suffix == ".py"
         return python and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
 
-    def make_limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
-        """Return the limits of one evaluation: settings, then ``problem.yaml``; ``patience`` multiplies the time."""
+    def make_limits(self, settings: LimitSettings, patience: float = 1.0, mode: str | None = None) -> Limits:
+        """Return the limits of one evaluation: settings, then ``problem.yaml``.
+
+        ``patience`` multiplies the time, unless ``problem.yaml`` states a time for the mode.
+        """
         seconds = settings.timeout_s or self.about.timeout_s
-        return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
+        own = self._limits_of(mode).timeout_s
+        return Limits(own or patience * seconds, settings.memory_mb or self.about.memory_mb)
+
+    def _limits_of(self, mode: str | None) -> InstanceSet:
+        return self.about.sets.get(mode or "", InstanceSet())
+
+    def find_set(self, name: str) -> InstanceSet:
+        """Return the named set; a ProblemError lists the names."""
+        sets = self.about.named_sets
+        if name in sets:
+            return sets[name]
+        near = difflib.get_close_matches(name, sets, n=1)
+        listed = f"did you mean {near[0]}?" if near else f"its sets: {', '.join(sets) or 'none'}"
+        raise ProblemError(f"{self.name} has no set {name!r} under sets of problem.yaml; {listed}")
+
+    def find_data(self, mode: str | None, root: Path) -> Path | None:
+        """Return the path of the instances of a named set; None if the evaluator knows them.
+
+        Raises:
+            ProblemError: The path is missing, or lies outside of the problem's folder and the project root.
+        """
+        relative = self._limits_of(mode).data
+        if not relative:
+            return None
+        for base in (self.folder, root.resolve()):
+            path = (base / relative).resolve()
+            if path.exists() and path.is_relative_to(base):
+                return path
+        raise ProblemError(f"set {mode!r} of {self.name}: {relative} is neither in {self.folder} nor in {root}")
 
     def make_job(
         self,
@@ -281,11 +326,16 @@ class Problem:
         names, variables = self.about.candidate.names, problem_variables(self.about.environment)
         return Job(self.evaluator, source, root, limits, mode, size, arguments, names, variables, observer)
 
-    def heuristic_s(self, settings: LimitSettings) -> float | None:
-        """Return the CPU seconds of the heuristic in one evaluation; None: no separate limit."""
-        if settings.heuristic_s == "problem":
-            return self.about.heuristic_s
-        return settings.heuristic_s
+    def heuristic_s(self, settings: LimitSettings, patience: float = 1.0, mode: str | None = None) -> float | None:
+        """Return the CPU seconds of the heuristic in one evaluation, as `make_limits`; None: no separate limit."""
+        bound = settings.heuristic_s
+        if bound == "problem":
+            if own := self._limits_of(mode).heuristic_s:
+                return own
+            bound = self.about.heuristic_s
+        if bound is None:
+            return None
+        return patience * bound
 
 
 def load_problem(folder: Path) -> Problem:

@@ -4,6 +4,7 @@ import argparse
 import locale  # noqa: F401 - argparse wants it at its first use; a warm process has it when it forks
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,6 +140,7 @@ OF_EACH = {
         _parse_instances, None, "only the first N of each size, or A to B-1; on train or practice", "N|A:B"
     )
 }
+OF_DATA = {"data": Option(Path, None, "file or folder with the instances of a named set, whose name is --mode", "PATH")}
 OF_RACE = {
     "race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")
 }
@@ -165,6 +167,8 @@ class Arguments:
         instances: Indices of the instances to use, for each size. None means all.
         compiled: File of the candidate's machine code. None means that it is neither read nor written.
         kept_arrays: File for the arrays that the candidate keeps. None means that none are kept.
+        data: File or folder with the instances of a named set; ``mode`` is its name, and ``sizes`` is empty unless they
+            are stated for it. None in other modes.
     """
 
     root_dir: Path
@@ -182,6 +186,7 @@ class Arguments:
     instances: range | None = None
     compiled: Path | None = None
     kept_arrays: Path | None = None
+    data: Path | None = None
 
     @property
     def protocol(self) -> str:
@@ -226,6 +231,7 @@ def parse_arguments(
     floor: bool = False,
     hooks: bool = False,
     race: bool = False,
+    data: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and the evaluator's own arguments.
 
@@ -237,6 +243,7 @@ def parse_arguments(
         floor: True if it has the option ``--floor``.
         hooks: True if it has the option ``--observer``.
         race: True if it has the options ``--race`` and ``--instances``.
+        data: True if it has the option ``--data``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
@@ -247,6 +254,7 @@ def parse_arguments(
     options = {**OPTIONS, **COMPILED, **KEPT, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}
+    options |= OF_DATA if data else {}
     parser = partial(_make_parser, options, own_flags, picks, sizes)
     words = sys.argv[1:] if argv is None else argv
     given = _parse_plainly(words, options)
@@ -257,6 +265,8 @@ def parse_arguments(
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
     seeds = [path for name in SEEDS if (path := Path(here, name)).is_file()]
     candidate = given["candidate"] or next(iter(seeds), Path(here, SEEDS[0]))
+    if data:
+        given["data"] = given["data"] or _find_data(given["mode"], sizes, here, given["root_dir"])
     if problem := _find_problem(given, sizes, candidate):
         parser().error(problem)
     size, mode, seed = given["problem_size"], given["mode"], given.get("fresh_seed")
@@ -265,7 +275,7 @@ def parse_arguments(
         root_dir=_real_path(given["root_dir"]),
         file_output_prefix=given["file_output_prefix"],
         mode=FRESH if is_practice else mode,
-        sizes=tuple(sizes[mode]) if size is None else (size,),
+        sizes=tuple(sizes.get(mode, ())) if size is None else (size,),
         candidate=_real_path(candidate),
         heuristic_s=_resolve_heuristic_s(given["heuristic_s"], mode, here),
         flags=frozenset(name for name in own_flags if given.get(name)),
@@ -277,6 +287,7 @@ def parse_arguments(
         instances=given.get("instances"),
         compiled=_real_path(given["compiled"]) if given["compiled"] else None,
         kept_arrays=_real_path(given["kept_arrays"]) if given["kept_arrays"] else None,
+        data=_real_path(given["data"]) if given.get("data") else None,
     )
 
 
@@ -307,6 +318,9 @@ def _make_parser(
     modes = (*MODES, *(mode for mode in (FRESH, PRACTICE) if mode in sizes))
     for name, option in options.items():
         text = option.text.format(modes=", ".join(modes))
+        if PRACTICE not in sizes:
+            # A search takes this word for the mode.
+            text = re.sub(r",? or (of )?practice", "", text)
         parser.add_argument(f"--{name}", type=option.read, default=option.default, metavar=option.sign, help=text)
     for name, text in flags.items():
         parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
@@ -320,13 +334,17 @@ def _make_parser(
 
 def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candidate: Path) -> str:
     """Return the reason why an evaluation cannot begin; empty if it can."""
-    mode, size, seed = values["mode"], values["problem_size"], values.get("fresh_seed")
-    if mode not in sizes:
+    mode, size, seed, data = values["mode"], values["problem_size"], values.get("fresh_seed"), values.get("data")
+    if data and mode in (*MODES, FRESH, PRACTICE, FINAL):
+        return "--data goes with the name of a set as --mode: the instances of other modes are those of the evaluator"
+    if data and not os.path.exists(data):
+        return f"no data at {data}: name a file or folder with the instances of set {mode!r}"
+    if mode not in sizes and not data:
         return f"unknown mode {mode!r}: choose one of {', '.join(sizes)}"
     is_negative = isinstance(seed, int) and seed < 0
     if seed is not None and (mode not in (FRESH, PRACTICE) or is_negative):
         return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh and --mode=practice alone"
-    if size is not None and size not in sizes[mode]:
+    if size is not None and mode in sizes and size not in sizes[mode]:
         return f"unknown problem_size {size} in mode {mode}: choose one of {', '.join(map(str, sizes[mode]))}"
     if (watched := values.get("observer")) and mode not in EXPERIMENTS:
         return "--observer goes with --mode=train and --mode=practice alone: where a score counts nobody watches"
@@ -345,6 +363,22 @@ def _find_problem(values: Mapping[str, Any], sizes: Mapping[str, Sequence[int]],
 
 def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
+
+
+def _find_data(mode: str, sizes: Mapping[str, Sequence[int]], here: str, root_dir: Path) -> Path | None:
+    """Return the data of a set that ``problem.yaml`` of the script's folder names; None without any."""
+    if mode in sizes:
+        return None
+    described = os.path.join(here, "problem.yaml")
+    if not os.path.isfile(described):
+        return None
+    sets = (parse_yaml(Path(described).read_text(encoding="utf-8")) or {}).get("sets")
+    chosen = sets.get(mode) if isinstance(sets, dict) else None
+    relative = chosen.get("data") if isinstance(chosen, dict) else chosen
+    if not relative:
+        return None
+    places = [Path(base, str(relative)) for base in (here, root_dir)]
+    return next((path for path in places if path.exists()), places[0])
 
 
 def _resolve_heuristic_s(requested: float | None, mode: str, here: str) -> float | None:

@@ -49,8 +49,6 @@ PRINTED, TRACE = 3000, 600
 DRAW, DRAWN = "draw_solutions", "drawn"
 # Option, and metric with the number of repeated calls.
 CHECK, CHECKED = "check", "checked"
-# Modes that are used by reports but not by searches.
-SETS = ("test", "fresh", "final")
 # Maximum number of instance values of an evaluation in a search; they take about 5 kB in the database.
 MAX_VALUES = 500
 
@@ -145,6 +143,7 @@ def run(
     floor: bool = False,
     hooks: Sequence[str] = (),
     race: bool = False,
+    data: bool = False,
     draw: Draw | None = None,
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
@@ -162,6 +161,7 @@ def run(
         floor: True if ``evaluate`` may end early below ``arguments.floor``, with the metric ``below_floor``.
         hooks: Names for which ``evaluate`` calls ``hook``.
         race: True if ``evaluate`` iterates over its instances by ``each``, so that races and ``--instances`` work.
+        data: True if ``evaluate`` reads the instances of named sets from ``arguments.data``.
         draw: Function ``draw(instance, solution)`` that returns an SVG of the arguments of ``Guest.show``.
 
     Raises:
@@ -171,7 +171,9 @@ def run(
     if draw is not None:
         flags = {**(flags or {}), DRAW: "draw solutions of the first instances of each size as SVG"}
     flags = {**(flags or {}), CHECK: "then repeat some calls in a fresh process, in another order"}
-    arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race)
+    arguments = parse_arguments(
+        sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race, data=data
+    )
     kernel.hide_memory()
     prepare_confinement()
     _ask_processor()
@@ -285,8 +287,8 @@ def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[
     A search stores every evaluation on ``val``, so many values are left out there. A race adds the values itself.
     """
     metrics = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE}
-    is_search = arguments.mode == "val" and guest.race is None
-    if arguments.mode not in SETS and not is_search:
+    is_search = arguments.mode == "val"
+    if arguments.mode == "train" or (is_search and guest.race is not None):
         return metrics
     values = read_instance_values(result.metrics) or instance_values(guest.values, result.score)
     if not values or (is_search and sum(map(len, values.values())) > MAX_VALUES):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -26,6 +27,7 @@ from oragent.report.significance import (
     read_paired,
     score_probability,
 )
+from oragent.search.protected_sets import find_loss
 
 FILE = "fresh.yaml"
 # Key of the file with the reason for a missing score, and maximum length of the reason.
@@ -45,6 +47,8 @@ class Sets:
         seed: Seed with which the fresh set can be drawn again. None if it was not drawn.
         pairs: Test of best against seed, instance by instance, by the name of the set. Only for sets with the test.
         figures: For each set by name, the names of all other numeric figures with the values of seed and best.
+        kinds: Kinds of the named sets, which follow in ``scores``, by name.
+        losses: Reasons why the best program loses on protected sets, by name.
     """
 
     direction: Direction
@@ -56,30 +60,37 @@ class Sets:
     by_size: Mapping[str, Mapping[str, Paired]] = field(default_factory=dict)
     # Sizes by the name of the set, as the evaluator names them.
     sizes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    losses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
         """Conclusions from the figures in words."""
-        names = [name for name in ("test", "fresh") if name in self.scores]
-        verdicts = [sentence for name in names for sentence in self._describe_all(name)]
-        return [*verdicts, *self._compare_sets()]
+        verdicts = [sentence for name in self.scores if name != "val" for sentence in self._describe_all(name)]
+        lost = [f"PROTECTED SET {name} IS LOST: the best has {reason}" for name, reason in self.losses.items()]
+        return [*verdicts, *self._compare_sets(), *lost]
+
+    def _name_set(self, name: str) -> str:
+        if name not in self.kinds:
+            return WORDS[name]
+        return f"set {name} (out of distribution)" if self.kinds[name] == "ood" else f"set {name}"
 
     def _describe_all(self, name: str) -> list[str]:
         sentences = [self._describe_set(name)]
         if sizes := self.by_size.get(name):
             parts = [f"{size}: {_describe_size(pair)}" for size, pair in sizes.items()]
-            sentences.append(f"{WORDS[name]} by size: {'; '.join(parts)}")
+            sentences.append(f"{self._name_set(name)} by size: {'; '.join(parts)}")
         gaps = [row for row in self.figures.get(name, ()) if row[0].startswith(GAP)]
         if gaps:
             parts = [f"{gap.removeprefix(GAP)}: {best:+.3g} % (seed {seed:+.3g} %)" for gap, seed, best in gaps]
             sentences.append(
-                f"{WORDS[name]}, gap to the reference of the problem, below 0 is better: {'; '.join(parts)}"
+                f"{self._name_set(name)}, gap to the reference of the problem, below 0 is better: {'; '.join(parts)}"
             )
         return sentences
 
     def _describe_set(self, name: str) -> str:
         seed, best = self.scores[name]
-        head = f"{WORDS[name]}: the best is {measure_gain(self.direction, seed.score, best.score).sentence}"
+        head = f"{self._name_set(name)}: the best is {measure_gain(self.direction, seed.score, best.score).sentence}"
         if (pair := self.pairs.get(name)) is not None:
             interval = ""
             if pair.low is not None and pair.high is not None:
@@ -203,17 +214,21 @@ def collect_sets(
     val: tuple[dict[str, Any], dict[str, Any]],
     test: dict[str, Any] | None,
     drawn: dict[str, Any] | None,
+    named: Mapping[str, dict[str, Any]] = MappingProxyType({}),
 ) -> Sets:
     """Combine the figures of a run's seed and best program."""
     figures_by_set = {"val": val}
-    for name, figures in (("test", test), ("fresh", drawn)):
+    unsearched = {"test": test, "fresh": drawn, **named}
+    for name, figures in unsearched.items():
         if figures is not None:
             figures_by_set[name] = figures["seed"], figures["best"]
     scores = {
         name: (MeasuredScore.from_figures(pair[0]), MeasuredScore.from_figures(pair[1]))
         for name, pair in figures_by_set.items()
     }
-    tested = {name: read_paired((figures or {}).get("paired")) for name, figures in (("test", test), ("fresh", drawn))}
+    tested = {name: read_paired((figures or {}).get("paired")) for name, figures in unsearched.items()}
+    protected = [name for name, figures in named.items() if figures["protected"]]
+    losses = {name: find_loss(direction, *figures_by_set[name]) for name in protected}
     return Sets(
         direction,
         scores,
@@ -222,6 +237,8 @@ def collect_sets(
         {name: _list_numbers(*pair) for name, pair in figures_by_set.items() if name != "val"},
         {name: compare_sizes(direction, *pair) for name, pair in figures_by_set.items() if name != "val"},
         {name: _read_sizes(pair[1]) for name, pair in figures_by_set.items()},
+        {name: str(figures["kind"]) for name, figures in named.items()},
+        {name: reason for name, reason in losses.items() if reason},
     )
 
 

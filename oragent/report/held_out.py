@@ -31,6 +31,8 @@ from oragent.evaluation.capabilities import (
     find_options,
 )
 from oragent.evaluation.devices import AUTO, CPU
+from oragent.evaluation.job import hash_data
+from oragent.evaluation.named_sets import is_set_name
 from oragent.programs.kept_arrays import expand_references, loads_arrays
 from oragent.report.significance import compare_pairs, read_paired
 from oragent.search.candidate import Committed
@@ -39,6 +41,8 @@ from oragent.search.program_header import drop_head
 from oragent.search.store import Store
 
 FILE = "test.yaml"
+# Beginning of the names of the files of named sets, and maximum number of these that are read.
+SET_PREFIX, MAX_SETS = "set-", 100
 # Maximum size of a program in bytes.
 MAX_BYTES = 4 << 20
 
@@ -86,13 +90,21 @@ class HeldOutScorer:
         """Make the job of a program in a mode, at one size if the run had one size."""
         problem, config = self.folder.problem, self.folder.config
         evaluator_options = evaluator_arguments(
-            problem, config.limits, self.offers, patience=patience, device=self.device_name, protocol=config.protocol
+            problem,
+            config.limits,
+            self.offers,
+            patience=patience,
+            device=self.device_name,
+            protocol=config.protocol,
+            mode=mode,
+            root=self.folder.root,
         )
-        limits, words = problem.make_limits(config.limits, patience), (*evaluator_options, *arguments)
+        limits, words = problem.make_limits(config.limits, patience, mode), (*evaluator_options, *arguments)
         if loads_arrays(source):
             with Store(self.folder.database, readonly=True) as store:
                 source = expand_references(source, store.array)
-        return problem.make_job(source, self.folder.root, limits, mode, config.problem_size, words)
+        size = None if mode in problem.about.named_sets else config.problem_size
+        return problem.make_job(source, self.folder.root, limits, mode, size, words)
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """Return the metrics of a program, and its score. Without a score, raise ProblemError."""
@@ -127,21 +139,39 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def score_held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str, Any]:
-    """Score a run's seed and best program, paired, in mode ``test``.
+def score_held_out(path: Path, scorer: HeldOutScorer | None = None, mode: str = "test") -> dict[str, Any]:
+    """Score a run's seed and best program, paired, in mode ``test`` or on a named set.
 
-    Write ``test.yaml``, or use its figures if present.
+    Write ``test.yaml`` or ``set-NAME.yaml``, or use its figures if present.
     """
     scorer = scorer or HeldOutScorer(reopen(path, only_read=True))
-    best, recorded = best_text(path), read_held_out(path)
+    best, recorded = best_text(path), read_held_out(path, mode)
     about = hash_identity(scorer)
+    described: dict[str, Any] = {}
+    if mode != "test":
+        problem = scorer.folder.problem
+        data = problem.find_data(mode, scorer.folder.root)
+        about = hash_text(f"{about} {hash_data(data) if data else ''}")
+        described = {"kind": problem.find_set(mode).kind, "protected": mode in problem.about.protect}
     if recorded is not None and recorded.get("about") == about:
-        return {name: recorded[name] for name in ("seed", "best", "paired")}
-    figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
+        return {name: recorded[name] for name in ("seed", "best", "paired", *described)}
+    figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, mode), "best": scorer.score(best, mode)}
     figures["paired"] = paired_figures(scorer, figures["seed"], figures["best"])
+    figures |= described
     tree = {"program": hash_best(path), "about": about, **figures}
-    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
+    files.replace_file(path / _file_of(mode), yaml.safe_dump(tree, sort_keys=False))
     return figures
+
+
+def _file_of(mode: str) -> str:
+    return FILE if mode == "test" else f"{SET_PREFIX}{mode}.yaml"
+
+
+def read_named_sets(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the stored figures of named sets for the present best program, by name."""
+    names = [file.stem.removeprefix(SET_PREFIX) for file in sorted(path.glob(f"{SET_PREFIX}*.yaml"))[:MAX_SETS]]
+    figures = {name: read_held_out(path, name) for name in names if is_set_name(name)}
+    return {name: tree for name, tree in figures.items() if tree is not None}
 
 
 def hash_identity(scorer: HeldOutScorer) -> str:
@@ -161,16 +191,19 @@ def paired_figures(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, 
     return asdict(paired)
 
 
-def read_held_out(path: Path) -> dict[str, Any] | None:
-    """Return the stored figures of the held-out set for the present best program, or None."""
-    file = path / FILE
+def read_held_out(path: Path, mode: str = "test") -> dict[str, Any] | None:
+    """Return the stored figures of the held-out set, or of a named one, for the present best program, or None."""
+    file = path / _file_of(mode)
     try:
         tree = load_yaml(file)
         if tree["program"] != hash_best(path):
             return None
         read_paired(tree.get("paired"))
         figures = {name: {**tree[name], "score": float(tree[name]["score"])} for name in ("seed", "best")}
-        return {**figures, "paired": tree.get("paired"), "about": tree.get("about")}
+        described = (
+            {"kind": str(tree.get("kind")), "protected": tree.get("protected") is True} if mode != "test" else {}
+        )
+        return {**figures, "paired": tree.get("paired"), "about": tree.get("about"), **described}
     except (StoreError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None
 

@@ -186,7 +186,7 @@ class RunData:
     check: BestCheck | None = None
     # Test of the best program with unusual arguments. None if it was not made.
     hardened: HardenedProgram | None = None
-    # Scores on ``val``, the held-out and the fresh set. None if not made.
+    # Scores on ``val``, the held-out, fresh and named sets. None if not made.
     sets: Sets | None = None
     # Messages to the user during the run.
     remarks: tuple[str, ...] = ()
@@ -282,11 +282,11 @@ def _val_figures(record: Committed) -> dict[str, Any]:
 
 
 def read_sets(folder: Path, direction: Direction, val: tuple[dict[str, Any], dict[str, Any]]) -> Sets | None:
-    """Read the stored scores on the held-out and fresh sets, or None if none belong to the present best program."""
-    test, drawn = held_out.read_held_out(folder), fresh.read_fresh(folder)
-    if test is None and drawn is None:
+    """Read the stored scores on other sets than val, or None if none belong to the present best program."""
+    test, drawn, named = held_out.read_held_out(folder), fresh.read_fresh(folder), held_out.read_named_sets(folder)
+    if test is None and drawn is None and not named:
         return None
-    return fresh.collect_sets(direction, val, test, drawn)
+    return fresh.collect_sets(direction, val, test, drawn, named)
 
 
 def _expect_run(folder: Path) -> None:

@@ -33,6 +33,8 @@ class EvaluationKind(StrEnum):
     CHECK = "check"
     # Run with unusual arguments.
     HARDEN = "harden"
+    # Score on a protected set.
+    SET = "set"
     # Result of a program that failed its check.
     IMPURE = "impure"
 

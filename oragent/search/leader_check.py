@@ -54,6 +54,8 @@ class LeaderCheck:
         rejected = await self._context.in_time(scoring.check(leader, view))
         if rejected is None:
             rejected = await self._context.in_time(scoring.harden(leader, view))
+        if rejected is None:
+            rejected = await self._context.in_time(scoring.check_protected(leader, view))
         return rejected
 
     async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:

@@ -15,6 +15,7 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.capabilities import (
     CHECK,
     FLOOR,
+    HELD_OUT_LIMIT_FACTOR,
     HEURISTIC_S,
     INSTANCES,
     OBSERVER,
@@ -47,6 +48,7 @@ from oragent.search.coarse_times import round_coarsely
 from oragent.search.config import Config
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind, impure_text, screened_text
 from oragent.search.experiments import SECONDS, Subset
+from oragent.search.protected_sets import find_loss
 from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
 
@@ -119,6 +121,7 @@ class Scoring:
         self._options = evaluator_arguments(
             problem, config.limits, offers, device=config.device, protocol=config.protocol
         )
+        self._protected = {name: self._plan_protected(name) for name in problem.about.protect}
         if config.protocol is not None and PROTOCOL not in offers:
             tell(describe_missing(PROTOCOL))
         self._floors = FLOOR in offers and config.cascade is not None
@@ -308,6 +311,59 @@ class Scoring:
         if hardened.failures:
             return _reject_leader(candidate, hardened.sentence)
         return None
+
+    def _plan_protected(self, name: str) -> Job:
+        """Return the job of the seed on a protected set; a ProblemError if the evaluator cannot read its instances."""
+        problem, config = self._problem, self._config
+        arguments = evaluator_arguments(
+            problem,
+            config.limits,
+            self._offers,
+            patience=HELD_OUT_LIMIT_FACTOR,
+            device=config.device,
+            protocol=config.protocol,
+            mode=name,
+            root=self._root,
+        )
+        limits = problem.make_limits(config.limits, HELD_OUT_LIMIT_FACTOR, name)
+        return problem.make_job(problem.seed, self._root, limits, name, None, arguments)
+
+    async def check_protected(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
+        """Compare a program with the seed on the protected sets of the problem.
+
+        Only whether a leader loses comes back from these sets, and no prompt contains it in figures.
+
+        Returns:
+            The evaluation as a rejected one if the program fails or loses on one of them, else None.
+        """
+        if candidate.source == self._problem.seed:
+            return None
+        for name, job in self._protected.items():
+            seed = await self._evaluate_on_set(name, job, seen)
+            if seed.score is None:
+                self._tell(f"set {name} protects nothing, because the seed has no score there: {seed.message}")
+                continue
+            program = await self._evaluate_on_set(
+                name, replace(job, source=self._with_arrays(candidate.source)), seen, candidate.fingerprint
+            )
+            if program.score is None:
+                return _reject_leader(candidate, f"it fails on the protected set {name}: {program.status}")
+            if find_loss(
+                self._problem.about.direction,
+                seed.metrics | {"score": seed.score},
+                program.metrics | {"score": program.score},
+            ):
+                return _reject_leader(candidate, f"it loses against the seed on the protected set {name}")
+        return None
+
+    async def _evaluate_on_set(self, name: str, job: Job, seen: Seen, fingerprint: str = "seed") -> Evaluation:
+        key = EvaluationKey(fingerprint, EvaluationKind.SET, name)
+        if (stored := self._store.evaluation(key)) is not None:
+            return stored
+        if key not in self._flying:
+            work = self._evaluate_job(key, job, seen, f"{seen.what}, on {name}")
+            self._flying[key] = asyncio.create_task(work)
+        return await asyncio.shield(self._flying[key])
 
     def store_impure(self, fingerprint: str, rejected: Evaluation) -> str:
         """Store the evaluation of a program that failed its check; return the fingerprint under which it is stored."""

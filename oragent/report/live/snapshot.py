@@ -22,6 +22,7 @@ from oragent.ledger.database import Database
 from oragent.ledger.replies import list_possible_keys
 from oragent.programs.inspection import lay_out
 from oragent.report import run_configuration
+from oragent.report.held_out import SET_PREFIX
 from oragent.report.run_configuration import About
 from oragent.search.candidate import PROBE, Elite
 from oragent.search.checks import way_on
@@ -348,7 +349,8 @@ class RunReader:
     def version(self) -> tuple[float, ...]:
         """Return a value that changes with the database. It needs no query."""
         marks: list[float] = []
-        for name in ("run.db", "run.db-wal", RUNNING, FOLDER, f"{FOLDER}/{ASKED}", *SETS):
+        named = (path.name for path in self.folder.glob(f"{SET_PREFIX}*.yaml"))
+        for name in ("run.db", "run.db-wal", RUNNING, FOLDER, f"{FOLDER}/{ASKED}", *SETS, *named):
             with suppress(OSError):
                 stat = (self.folder / name).stat()
                 marks += [stat.st_mtime_ns, stat.st_size]
