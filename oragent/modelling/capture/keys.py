@@ -130,15 +130,13 @@ def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
 
 def _stem(name: str, key: Sequence[str]) -> str:
     """Return a name without the labels at its end, which are joined in a usual way; empty for another end."""
-    if not key:
-        return name
     bracketed = BRACKETED.match(name)
     if bracketed and _same_labels(bracketed["labels"], key):
         return bracketed["family"].strip()
     # PuLP replaces each special character by one underscore, so the length stays the same.
     cleaned = CLEANED_BY_PULP.sub("_", name)
     for ending in _endings(key):
-        if len(name) > len(ending) and cleaned.endswith(CLEANED_BY_PULP.sub("_", ending)):
+        if cleaned.endswith(CLEANED_BY_PULP.sub("_", ending)):
             return name[: len(name) - len(ending)].rstrip("_ ,.-:|/[({<")
     return ""
 

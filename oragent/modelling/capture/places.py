@@ -103,7 +103,7 @@ class PlaceLog:
 
     def program_frames(self) -> Iterator[FrameType]:
         """Yield the frames of the program that lead to this call, inner ones first."""
-        frame: FrameType | None = sys._getframe(1)
+        frame: FrameType | None = sys._getframe()
         for _ in range(DEEPEST):
             if frame is None:
                 return
@@ -141,7 +141,8 @@ def _loops_of_file(file: str) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             targets = [generator.target for generator in node.generators]
             loops.append((node.lineno, node.end_lineno or node.lineno, _target_names(targets)))
-    return tuple(sorted(loops, key=lambda loop: (loop[0], -loop[1])))
+    # The walk is breadth-first, so outer loops come first.
+    return tuple(loops)
 
 
 @cache

@@ -233,10 +233,9 @@ def _finite(value: object) -> float:
 
 
 def _numbers(values: Any, count: int, finite: bool = False) -> NDArray[np.float64]:
-    if not isinstance(values, list) or len(values) != count:
-        raise ValueError("a list of another length")
     if not all(isinstance(value, int | float) for value in values):
         raise TypeError("not numbers")
+    # Another length raises ``ValueError`` here.
     array = np.array(values, dtype=float).reshape(count)
     if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
         raise ValueError("a figure is not finite")

@@ -17,7 +17,7 @@ PLAIN_LABELS = (str, int, datetime.date)
 
 def label_text(label: Any) -> str:
     """Return a label as text: whole floats as integers, dates without an empty time."""
-    if hasattr(label, "item") and not isinstance(label, str):
+    if hasattr(label, "item"):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
@@ -55,16 +55,10 @@ def find_sets(scopes: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 def _labels_of(value: Any) -> list[str]:
     is_index = type(value).__name__ in ("Index", "DatetimeIndex", "RangeIndex")
-    if is_index or isinstance(value, Mapping | list | tuple | range):
-        labels = list(value)
-    else:
-        return []
-    if not 0 < len(labels) <= MAX_LABELS or not all(map(is_label, labels)):
-        return []
-    texts = [label_text(label) for label in labels]
-    if len(set(texts)) < len(texts):
-        return []
-    return texts
+    labels = list(value) if is_index or isinstance(value, Mapping | list | tuple | range) else []
+    is_set = len(labels) <= MAX_LABELS and all(map(is_label, labels))
+    texts = [label_text(label) for label in labels] if is_set else []
+    return texts if len(set(texts)) == len(texts) else []
 
 
 def find_tables(scopes: list[dict[str, Any]]) -> list[DataTable]:
@@ -110,7 +104,7 @@ def _numbers(value: Any, key: tuple[str, ...], depth: int) -> Iterator[tuple[tup
     elif isinstance(value, Mapping):
         items = iter(value.items())
     elif isinstance(value, list | tuple) or type(value).__name__ == "ndarray":
-        items = iter(enumerate(value)) if getattr(value, "ndim", 1) else iter(())
+        items = iter(()) if getattr(value, "shape", None) == () else iter(enumerate(value))
     elif isinstance(value, bool) or not _is_number(value):
         raise ValueError("not a number")
     else:
