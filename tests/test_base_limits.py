@@ -374,23 +374,6 @@ def test_a_direction_orders_scores(direction: Direction, best: float, words: str
 # Requirements.
 
 
-@pytest.mark.parametrize(
-    ("line", "name", "bounds", "fits", "misfits"),
-    [
-        ("pulp<4,>=3.3", "pulp", "<4,>=3.3", ["3.3", "3.3.0", "3.10", "3.99.1"], ["3.2.9", "4", "4.0.1", "3"]),
-        ("a.b-c (>=1.2, <2) ; extra == 'x'", "a.b-c", ">=1.2,<2", ["1.2", "1.10rc1"], ["1.1.9", "2.0"]),
-        ("torch[cpu]>=2", "torch", ">=2", ["2", "10"], ["1.99"]), ("plain", "plain", "", ["0", "9"], []),
-    ],
-)  # fmt: skip
-def test_versions_are_within_the_bounds_of_a_requirement(
-    line: str, name: str, bounds: str, fits: list[str], misfits: list[str]
-) -> None:
-    requirement = distribution._Requirement.parse(line)
-    assert (requirement.name, requirement.bounds) == (name, bounds)
-    assert all(requirement.allows(version) for version in fits)
-    assert not any(requirement.allows(version) for version in misfits)
-
-
 def test_a_package_that_is_missing_is_named_with_its_extra() -> None:
     distribution.require_package("yaml", "figures", "a figure")
     with pytest.raises(ConfigError) as caught:

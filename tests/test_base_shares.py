@@ -11,7 +11,6 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from oragent._base.budget import apportion
-from oragent._base.distribution import _release
 from oragent._base.protocol import ERROR, Failure, Status, is_finite, parse
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, displayed_metrics, read_instance_values
 from oragent._base.settings import STRICT, explain_validation_error
@@ -65,14 +64,6 @@ def test_a_rejected_block_says_what_stands_there() -> None:
     assert isinstance(failure, Failure)
     assert failure.status is Status.REJECTED
     assert failure.message
-
-
-@pytest.mark.parametrize(
-    ("lower", "higher"), [("3.9", "3.10"), ("3", "3.0.1"), ("2.9.9", "3"), ("3.10.0rc1", "3.10.1"), ("0.9", "1")]
-)
-def test_versions_are_ordered_by_their_numbers(lower: str, higher: str) -> None:
-    assert _release(lower) < _release(higher)
-    assert _release(f"{lower}.0") == _release(lower)
 
 
 @dataclass(config=STRICT)

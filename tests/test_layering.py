@@ -48,6 +48,7 @@ HEAVY = {
     "openpyxl",
     "pyarrow",
     "ortools",
+    "packaging",
     "gurobipy",
     "pulp",
     "torch",

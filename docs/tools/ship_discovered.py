@@ -72,6 +72,7 @@ def read_evidence(run: Path, name: str, why: str, draws: bool) -> tuple[Evidence
         fresh=fresh,
         harden=hardened.sentence,
         date=date.today().isoformat(),
+        packages=folder.problem.packages,
     )
     return evidence, source
 

@@ -1,20 +1,22 @@
 """The installed distribution of oragent, and the commands that add an extra or a package to it."""
 
 import json
-import re
+import shlex
 import shutil
 import sys
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oragent._base.errors import ConfigError
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 # Name on the package index, on which "oragent" is another project.
 NAME = "operations-research-agents"
@@ -39,7 +41,8 @@ def extra_install_command(extra: str) -> str:
 
 
 def package_install_command(name: str) -> str:
-    """Return the command that installs another package into the environment of this copy."""
+    """Return the command that installs another package, or a requirement, into the environment of this copy."""
+    name = shlex.quote(name)
     if _environment_tool() == "pipx":
         return f"pipx inject {NAME} {name}"
     if _environment_tool():
@@ -120,39 +123,12 @@ def describe_name_conflict() -> str:
     )
 
 
-@dataclass(frozen=True, order=True)
-class _Requirement:
-    """A dependency of oragent, such as ``pulp>=3.3,<4``."""
-
-    name: str
-    bounds: str
-
-    @classmethod
-    def parse(cls, line: str) -> "_Requirement":
-        name, bounds = re.fullmatch(r"\s*([\w.-]+)(?:\[.*\])?\s*\(?([^()]*?)\)?\s*", line.partition(";")[0]).groups()  # type: ignore[union-attr]
-        return cls(name, bounds.replace(" ", ""))
-
-    def allows(self, version: str) -> bool:
-        """Return True if a version is within the bounds, which are of the forms ``>=1.2`` and ``<3``."""
-        release = _release(version)
-        for bound in filter(None, self.bounds.split(",")):
-            operator, limit = re.fullmatch(r"(>=|<)(.+)", bound).groups()  # type: ignore[union-attr]
-            if (release < _release(limit)) is (operator == ">="):
-                return False
-        return True
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version without trailing zeros: ``(3, 10)`` for ``3.10.0rc1``."""
-    numbers = [int(number) for number in re.match(r"\d*(?:\.\d+)*", version).group().split(".") if number]  # type: ignore[union-attr]
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers)
-
-
 @cache
-def _supported_requirements() -> tuple[_Requirement, ...]:
+def _supported_requirements() -> "tuple[Requirement, ...]":
     """Return the dependencies, extras included: those of the checkout, else those of the installed distribution."""
+    # Imported here because few commands need it.
+    from packaging.requirements import Requirement
+
     checkout, installed = _checkout_root(), _installed_distribution()
     if checkout:
         about = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -161,9 +137,9 @@ def _supported_requirements() -> tuple[_Requirement, ...]:
     else:
         needed = (installed.requires if installed else None) or []
         lines = [requirement for requirement in needed if not _is_development(requirement)]
-    requirements = {_Requirement.parse(requirement) for requirement in lines}
+    requirements = {Requirement(line.partition(";")[0]) for line in lines}
     # An extra may contain another extra of this distribution.
-    return tuple(sorted(requirement for requirement in requirements if requirement.name != NAME))
+    return tuple(sorted((each for each in requirements if each.name != NAME), key=str))
 
 
 def _is_development(requirement: str) -> bool:
@@ -171,16 +147,16 @@ def _is_development(requirement: str) -> bool:
     return any(f"extra == {quote}{extra}{quote}" in requirement for extra in DEVELOPMENT for quote in "'\"")
 
 
-def _describe_mismatch(requirement: _Requirement) -> str:
+def _describe_mismatch(requirement: "Requirement") -> str:
     """Describe an installed version that is not supported; empty if it is supported or not installed."""
     try:
         version = distribution(requirement.name).version
-        if requirement.allows(version):
+        if requirement.specifier.contains(version, prereleases=True):
             return ""
     except PackageNotFoundError:
         return ""
-    supported = f"{requirement.name}{requirement.bounds}"
-    command = package_install_command(repr(supported))
+    supported = f"{requirement.name}{requirement.specifier}"
+    command = package_install_command(supported)
     return f"{requirement.name} {version} is installed, oragent supports {supported}: {command}"
 
 

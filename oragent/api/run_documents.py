@@ -47,6 +47,7 @@ def describe_run(data: RunData) -> dict[str, object]:
         "folder": str(data.folder),
         "problem": data.about.problem,
         "better": data.about.direction.comparative,
+        "packages": dict(data.about.packages),
         "seed": describe_candidate(data.seed),
         "best": describe_candidate(data.best),
         "gain": data.gain.sentence,

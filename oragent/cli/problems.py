@@ -198,7 +198,8 @@ def _discovered_table(evidence: Evidence) -> Table:
             interval = "-" if scores.interval is None else f"{scores.interval[0]:.4g} to {scores.interval[1]:.4g}"
             table.add_row(name, f"{scores.seed:.6g}", f"{scores.best:.6g}", interval)
     origin = f"{evidence.origin}, {evidence.strategy}, {evidence.evaluations} evaluations, {evidence.calls} calls"
-    table.caption, table.caption_justify = escape(f"{origin}; {evidence.harden}"), "left"
+    versions = "".join(f"; {name} {version}" for name, version in evidence.packages.items())
+    table.caption, table.caption_justify = escape(f"{origin}; {evidence.harden}{versions}"), "left"
     return table
 
 

@@ -4,15 +4,14 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
-from oragent._base import distribution
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.named_sets import InstanceSet
 from oragent.evaluation.problem import LimitSettings, Problem
+from oragent.evaluation.required_packages import PROGRAM, describe_missing_package
 from oragent.sandbox.isolation.environment import reason_to_refuse
 from oragent.sandbox.messages import FOLDER
 
@@ -69,16 +68,7 @@ LACKS = {
 }
 
 
-PROGRAM = "program:"
 COMPILERS = ("g++", "c++", "clang++")
-EXTRAS = {
-    "torch": "neural",
-    "safetensors": "neural",
-    "libsumo": "driving",
-    "sumo": "driving",
-    "sumolib": "driving",
-    "traci": "driving",
-}
 
 
 def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | None:
@@ -209,18 +199,7 @@ def _describe_missing(need: str) -> str:
         if shutil.which(name):
             return ""
         return f"needs the program {name}, which is not on the PATH: install it"
-    module = need.strip()
-    try:
-        is_installed = bool(module) and find_spec(module.partition(".")[0]) is not None
-    except (ValueError, ImportError):
-        is_installed = False
-    if is_installed:
-        return ""
-    if module in EXTRAS:
-        command = distribution.extra_install_command(EXTRAS[module])
-    else:
-        command = distribution.package_install_command(module)
-    return f"needs the Python module {module!r}, which is not installed: {command}"
+    return describe_missing_package(need)
 
 
 def _describe_unset(name: str, value: object) -> str:

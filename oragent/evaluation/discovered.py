@@ -63,6 +63,7 @@ class Evidence:
         fresh: Scores on a fresh set.
         harden: Outcome of ``oragent harden``, one line.
         date: Day of the measurements.
+        packages: Versions of the packages that the problem requires, by name.
     """
 
     why: str
@@ -79,6 +80,7 @@ class Evidence:
     fresh: SetEvidence | None
     harden: str
     date: str
+    packages: dict[str, str] = field(default_factory=dict)
 
 
 def list_discovered(problem: Problem) -> dict[str, Evidence]:

@@ -20,6 +20,7 @@ from oragent._base.safe_load import parse_yaml
 from oragent._base.settings import STRICT, explain_validation_error
 from oragent.evaluation.job import Companions, Job, find_companions, is_guarded
 from oragent.evaluation.named_sets import UNSEARCHED_MODES, InstanceSet, NamedSet, SetNames, check_sets
+from oragent.evaluation.required_packages import check_requirements, package_versions
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature_of
 from oragent.programs.multi_file import NAME, join_files
@@ -169,8 +170,8 @@ class Description:
         hooks: Events and data that the evaluator passes to observers, by names of its hooks; for models to read.
         primitives: Expressions over the function's arguments that breeding may insert; ``{expression, type}`` if the
             type cannot be derived from the expression: ``number``, ``array``, or either with ``nonnegative`` before it.
-        requires: Modules that the evaluator imports and that oragent does not install, and, as ``program:node``,
-            programs that it starts; checked before a run.
+        requires: Packages that the evaluator imports and that oragent does not install, such as ``pyvrp>=0.14``, and,
+            as ``program:node``, programs that it starts; checked before a run.
         environment: Variables of the evaluator; without a value the user's own, which must be set.
     """
 
@@ -197,6 +198,7 @@ class Description:
 
     def __post_init__(self) -> None:
         check_sets(self.sets, self.protect)
+        check_requirements(self.requires)
 
     @property
     def named_sets(self) -> dict[str, InstanceSet]:
@@ -269,6 +271,11 @@ class Problem:
     def companions(self) -> Companions:
         """Other files of its folder that go with the evaluator; an error if they are too many or unreadable."""
         return find_companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """Installed versions of the required packages, by name."""
+        return package_versions(self.about.requires)
 
     @property
     def is_guarded(self) -> bool:

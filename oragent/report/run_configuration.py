@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ class About:
     version: str
     # Text of the file.
     text: str
+    # Versions of the packages that the problem requires, by name.
+    packages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def island_count(self) -> int:
@@ -137,6 +139,7 @@ def _parse_about(tree: Any, text: str) -> About:
         settings=dict(tree["config"]),
         version=str(tree.get("oragent", "unknown")),
         text=text,
+        packages={str(name): str(version) for name, version in dict(problem.get("packages") or {}).items()},
     )
 
 

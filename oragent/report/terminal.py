@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -110,15 +110,21 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
 
 def describe_trust(data: RunData) -> tuple[str, ...]:
     """List the evidence for the best program's score, in sentences."""
-    return list_evidence(data.check, data.hardened, data.sets, data.remarks)
+    return list_evidence(data.check, data.hardened, data.sets, data.remarks, data.about.packages)
 
 
 def list_evidence(
-    check: BestCheck | None, hardened: HardenedProgram | None, sets: Sets | None, remarks: Sequence[str]
+    check: BestCheck | None,
+    hardened: HardenedProgram | None,
+    sets: Sets | None,
+    remarks: Sequence[str],
+    packages: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """List the sentences of checks and of scores on other sets, and the remarks of the run."""
+    """List the sentences of checks and of scores on other sets, the remarks of the run, and required packages."""
     checks = [tested.sentence for tested in (check, hardened) if tested is not None]
-    return (*checks, *(sets.sentences if sets else []), *remarks)
+    versions = ", ".join(f"{name} {version}" for name, version in packages.items())
+    used = [f"all scores with {versions}"] if versions else []
+    return (*checks, *(sets.sentences if sets else []), *remarks, *used)
 
 
 def list_elites(data: RunData, limit: int) -> tuple[tuple[EliteRow, ...], int]:

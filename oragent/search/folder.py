@@ -26,6 +26,7 @@ from oragent._base.text_format import escape_text
 from oragent.evaluation.capabilities import require_all
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.problem import Problem, evaluation_root, load_problem
+from oragent.evaluation.required_packages import describe_mixture
 from oragent.ledger.database import FORMAT, expect_format
 from oragent.search.candidate import Elite
 from oragent.search.checks import expect_trust, remember_demands
@@ -292,6 +293,7 @@ def reopen(
         folder, root = _read_place(tree["problem"]["folder"]), _read_place(tree["root"])
         fingerprint = tree["problem"]["fingerprint"]
         companions_digest = tree["problem"]["files"]["sha256"]
+        packages = {str(name): str(version) for name, version in tree["problem"].get("packages", {}).items()}
     except FileNotFoundError:
         raise StoreError(f"{path} is not a run: expected config.yaml and run.db in it") from None
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -316,6 +318,11 @@ def reopen(
         raise ProblemError(
             f"helper modules or data of the evaluator in {folder} changed since this run began; begin a new run: "
             f"{_restart_advice(path)}"
+        )
+    if not changed and (mixture := describe_mixture(packages, problem.packages)):
+        raise ProblemError(
+            f"this run used {mixture} as installed now: scores of two versions cannot be compared; install that "
+            f"version, or begin a new run: {_restart_advice(path)}"
         )
     # The folder of the project was moved or removed.
     if not root.is_dir():
@@ -401,6 +408,7 @@ def _write_config(run: RunFolder) -> None:
             "folder": str(run.problem.folder),
             "fingerprint": _problem_fingerprint(run.problem),
             "files": {"count": beside.files, "bytes": beside.bytes, "sha256": beside.digest},
+            "packages": run.problem.packages,
             "title": about.title,
             "direction": str(about.direction),
             "function": about.function,

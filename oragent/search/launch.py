@@ -40,7 +40,7 @@ from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
 from oragent.search.genetics.variety import describe_missing_place
 from oragent.search.starting import InitialPrograms
-from oragent.search.store import CORE, ISOLATION, Store
+from oragent.search.store import CORE, ISOLATION, REQUIRED_PACKAGES, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategies.submitted import SUBMITTED
@@ -249,6 +249,8 @@ async def search(
                     _check_device(config, folder, store, tell)
                     if isolation is not None and config.cluster is None and store.meta(ISOLATION) is None:
                         store.note(ISOLATION, json.dumps(isolation))
+                    if problem.packages and store.meta(REQUIRED_PACKAGES) is None:
+                        store.note(REQUIRED_PACKAGES, json.dumps(problem.packages))
                     is_local = config.cluster is None and replay is None and not config.is_scripted
                     if config.model is not None and is_local and store.meta(CORE) is None:
                         store.note(CORE, describe_core_speed())

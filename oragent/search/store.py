@@ -76,6 +76,8 @@ MAX_TEXT = 100_000
 MAX_JSON = 8 << 20
 # Key of the recorded isolation of candidates on the machine of the run.
 ISOLATION = "isolation"
+# Key of the recorded versions of the packages that the problem requires.
+REQUIRED_PACKAGES = "required_packages"
 # Key of the recorded speed of a core of that machine.
 CORE = "core"
 # Key of the value that states whether the run used up its budget or finished.

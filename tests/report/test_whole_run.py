@@ -264,7 +264,7 @@ def test_the_terminal_shows_islands_failures_actions_and_sets(data: RunData) -> 
     failures = read_table(lines, "status")
     assert all(row[1:4] == ["1", "14.3", "%"] for row in failures)
     assert sorted(row[0] for row in failures) == sorted(str(status) for status in data.failures)
-    for sentence in list_evidence(data.check, data.hardened, data.sets, data.remarks):
+    for sentence in list_evidence(data.check, data.hardened, data.sets, data.remarks, data.about.packages):
         assert " ".join(sentence.split())[:90] in " ".join(text.split())
     assert f"oragent resume '{data.folder}' budget.evaluations=400" in text
     roles = [line.split() for line in lines if line.split()[:1] == ["as"]]

@@ -173,6 +173,7 @@ async def connect_cluster(
         cluster.starter = _make_starter(cluster_config, tls, folder, cluster.log_event)
         order = {
             "manifest": content.manifest,
+            "packages": problem.packages,
             "places": {name: str(path) for name, path in content.paths.items()},
             "address": cluster_config.address,
             "host": "127.0.0.1" if cluster_config.kind is ClusterKind.LOCAL else None,

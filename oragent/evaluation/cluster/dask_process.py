@@ -37,6 +37,7 @@ from oragent.evaluation.cluster.worker_entry import (
     pack_line,
     unpack_line,
 )
+from oragent.evaluation.required_packages import describe_mixture
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.environment import interpreter_paths
 
@@ -249,8 +250,10 @@ class ClusterBridge:
             for offset, part in content.read_parts(content.pieces[int(number)]):
                 fields = {"content": content.digest, "number": number, "offset": offset}
                 await self._request_worker(address, part, do="put", **fields)
-        unmet = (await self._request_worker(address, do="finish", manifest=manifest))["unmet"]
-        return "; ".join(_one_line(problem_text) for problem_text in unmet)
+        answer = await self._request_worker(address, do="finish", manifest=manifest)
+        if mixture := describe_mixture(self._order.get("packages", {}), answer.get("packages", {})):
+            return f"scores may differ, because the engine has {mixture} there"
+        return "; ".join(_one_line(problem_text) for problem_text in answer["unmet"])
 
     async def _request_worker(self, address: str, *parts: bytes, **fields: Any) -> dict[str, Any]:
         answer = unpack_line((await self._call_worker(address, json.dumps(fields), *parts)).encode() + b"\n")

@@ -254,12 +254,13 @@ def _write_part(fields: Mapping[str, Any], part: bytes) -> dict[str, Any]:
 
 
 def _finish_content(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the content, and list what its problem is missing on this machine."""
+    """Complete the content, and list what its problem is missing on this machine, and the versions of its packages."""
     content = Content.from_manifest(fields["manifest"])
     with _LOCK:
         folder = _content_store().find_folder(content.digest) or _content_store().finish_draft(content.digest)
     problem = load_problem((folder / content.evaluator).parent)
-    return {"unmet": list_unmet(replace(problem, about=replace(problem.about, environment={})))}
+    unmet = list_unmet(replace(problem, about=replace(problem.about, environment={})))
+    return {"unmet": unmet, "packages": problem.packages}
 
 
 def _evaluate_job(fields: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:

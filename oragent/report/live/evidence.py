@@ -56,12 +56,13 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
     except OragentError as fault:
         problem = str(fault)
     hardened = read_hardened(folder)
+    sentences = list_evidence(read_check(folder), hardened, sets, remarks, reader.about.packages)
     final, limits = read_final(folder, reader.about.direction), reader.about.settings.get("limits") or {}
     return {
         "problem": escape_text(problem),
         "seed": seed,
         "best": best,
-        "sentences": [escape_text(text) for text in list_evidence(read_check(folder), hardened, sets, remarks)],
+        "sentences": [escape_text(text) for text in sentences],
         "sets": clean_value(_describe_sets(sets, val)) if sets else [],
         "figures": clean_value(dict(sets.figures)) if sets else {},
         "checks": escape_text(str(checks)) if checks.number else "",

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def provided(content: Content) -> dict:
 def test_it_needs_the_content_first(toy, tmp_path, content, shelf, evaluated) -> None:
     asked = make_request(job(toy, tmp_path), content)
     assert handle_request(asked) == content_missing(content.digest)
-    assert provided(content) == {"unmet": []}
+    assert provided(content) == {"unmet": [], "packages": {}}
     assert read_answer(handle_request(asked)).score == 50
 
 
@@ -63,9 +64,11 @@ def test_it_says_what_its_machine_misses(toy, tmp_path, shelf) -> None:
     from oragent.evaluation.problem import load_problem
 
     (toy / "problem.yaml").write_text(
-        (toy / "problem.yaml").read_text() + "requires: [no_such_module, 'program:no-such']\n"
+        (toy / "problem.yaml").read_text() + "requires: [no_such_module, 'program:no-such', numpy]\n"
     )
-    unmet = provided(gather_content(load_problem(toy), tmp_path))["unmet"]
+    answer = provided(gather_content(load_problem(toy), tmp_path))
+    unmet = answer["unmet"]
+    assert answer["packages"] == {"numpy": version("numpy")}
     assert "'no_such_module'" in unmet[0]
     assert "no-such" in unmet[1]
 
