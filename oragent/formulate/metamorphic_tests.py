@@ -137,7 +137,7 @@ def _refuse_all(note: str) -> tuple[PropertyResult, ...]:
 
 
 def _test_money(trial: _Trial, unit: str) -> PropertyResult:
-    units = {name: PER.split(_parameter_unit(trial, name), maxsplit=1)[0].strip() for name in trial.data}
+    units = {name: PER.split(_parameter_unit(trial, name))[0].strip() for name in trial.data}
     names = [name for name in trial.data if unit and units[name] == unit.strip().lower()]
     if not names:
         return PropertyResult(Property.MONEY, None, note="no parameter has the objective's unit")

@@ -215,6 +215,14 @@ def test_a_given_point_is_compared_with_the_model_and_its_optimum(
         ((4.0, 6.0), (5.0, 8.0), True),
         ((4.0, 6.0), (7.0, 8.0), False),
         ((7.0, 8.0), (4.0, 6.0), False),
+        ((4.0, 9.0), (5.0, 8.0), True),
+        ((6.0, 7.0), (5.0, 8.0), True),
+        # A millionth of the optimum, or of 1 for small ones.
+        ((1_000_000.5, 1_000_000.5), (1e6, 1e6), True),
+        ((1_000_002.0, 1_000_002.0), (1e6, 1e6), False),
+        ((-1_000_000.5, -1_000_000.5), (-1e6, -1e6), True),
+        ((0.1000005, 0.1000005), (0.1, 0.1), True),
+        ((0.1000015, 0.1000015), (0.1, 0.1), False),
         (None, (5.0, 5.0), False),
         ((5.0, 5.0), None, None),
     ],
@@ -222,7 +230,11 @@ def test_a_given_point_is_compared_with_the_model_and_its_optimum(
 def test_optima_of_changed_data_agree_where_their_ranges_meet(
     ends: tuple[float, float] | None, expected: tuple[float, float] | None, holds: bool | None
 ) -> None:
-    assert _compare_ranges(Property.ORDER, ["a"], ends, expected).holds is holds
+    result = _compare_ranges(Property.ORDER, ["a"], ends, expected)
+    assert result.holds is holds
+    if holds is False:
+        # Both optima, or both ends of a range, are in the note.
+        assert all(f"{end:.10g}" in result.note for end in (*(ends or ()), *(expected or ())))
 
 
 @pytest.mark.parametrize(
