@@ -250,7 +250,7 @@ def describe_differences(reading: Mapping[str, Any]) -> str:
     if changed is None:
         return ""
     if changed:
-        return f"; {len(changed)} decision{'' if len(changed) == 1 else 's'} differ"
+        return "; 1 decision differs" if len(changed) == 1 else f"; {len(changed)} decisions differ"
     return "; the same decisions"
 
 

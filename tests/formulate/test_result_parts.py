@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,11 +22,10 @@ from oragent.formulate.appeals import Citation, Dispute
 from oragent.formulate.audit import find_foreign_figures, find_mismatches
 from oragent.formulate.breakdown import TimeChart
 from oragent.formulate.charts import HEIGHT, TOP, draw_chart
-from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
+from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.effects import Shortage, measure_effects
 from oragent.formulate.explain import data_labels, group_decisions
 from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
-from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.model_comparison import CheckRow, find_counterexample
 from oragent.formulate.options import choose_options
 from oragent.formulate.pages import mark_sentences, render_page
@@ -45,35 +44,7 @@ from oragent.modelling.files import flat_json
 from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.flat_solving import solve
 from oragent.report.pages.value_tables import DecisionKind
-
-# Two products, two limits that bind: x = 3 and y = 6 earn 39.
-ROWS = (
-    Row("oven", {"x": 0.0, "y": 2.0}, Relation.AT_MOST, 12.0, "The oven has 12 hours"),
-    Row("flour", {"x": 3.0, "y": 2.0}, Relation.AT_MOST, 21.0, "There are 21 kg of flour"),
-    Row("dough", {"x": 1.0}, Relation.AT_MOST, 4.0),
-)
-BAKERY = Milp((Variable("x"), Variable("y")), ROWS, Objective({"x": 3.0, "y": 5.0}), Sense.MAXIMIZE, "bakery")
-STORY = "A baker makes x and y. The oven has 12 hours. There are 21 kg of flour. Earn as much as possible."
-
-
-def result_of(milp: Milp, **fields: object) -> FormulationResult:
-    solution = solve(milp, duals=False)
-    defaults: dict[str, object] = {
-        "status": str(solution.status),
-        "answer": True,
-        "milp": milp,
-        "solution": flat_json.solution_dict(solution),
-        "values": dict(solution.values),
-        "program": "",
-        "message": "",
-        "checks": None,
-        "checker": "",
-        "attempts": (),
-        "kept": 0,
-        "pool": (),
-        "data": {},
-    }
-    return FormulationResult(**{**defaults, **fields})  # type: ignore[arg-type]
+from tests.formulate.results import BAKERY, FINDING, ROWS, STORY, checks_of, result_of
 
 
 def test_the_files_of_a_result_hold_its_model_and_its_plan(tmp_path: Path) -> None:
@@ -298,13 +269,6 @@ def test_effects_of_a_result_name_its_limits() -> None:
 
 def first_line(milp: Milp = BAKERY, **fields: object) -> str:
     return headline(price_result(result_of(milp, **fields)))
-
-
-def checks_of(state: CheckStatus, *findings: CheckFinding, **fields: object) -> dict[str, object]:
-    return asdict(Checked(state, findings, 3, 3 - len(findings), compared=True, compared_aims=1, **fields))  # type: ignore[arg-type]
-
-
-FINDING = CheckFinding(Reason.VIOLATED, "oven", "14 <= 12 does not hold", 14.0, 12.0, "The oven has 12 hours")
 
 
 def test_the_first_line_has_the_verdict_and_the_figure_of_each_situation() -> None:
