@@ -198,16 +198,18 @@ def checker_milp(
     """Build a model of the checker's rows and objectives over the returned columns of the program.
 
     Without an objective of the checker, the program's is used if it is the only one and over these columns. Values are
-    at least 0 unless the program allows negative ones; only columns that the checks declare as integer are integer.
+    at least 0 unless the program or a check of this value allows negative ones; only columns that the checks declare as
+    integer are integer.
 
     Raises:
         ModellingError: An entry is not a check.
     """
     whole = {next(iter(entry.terms)) for entry in entries if entry.relation == "integer" and len(entry.terms) == 1}
+    lows = _stated_lows(entries)
     variables = tuple(
         Variable(
             variable.name,
-            min(0.0, variable.low),
+            min(0.0, variable.low, lows.get(variable.name, 0.0)),
             INFINITY,
             VariableKind.INTEGER if variable.name in whole else VariableKind.CONTINUOUS,
         )
@@ -224,6 +226,21 @@ def checker_milp(
     features = replace(features, quadratic_rows=tuple(builder.quadratic_rows), indicators=tuple(builder.indicators))
     columns_of_checks = (*variables, *builder.derived, *builder.switches)
     return Milp(columns_of_checks, tuple(builder.rows), objective, sense, "checks", features=features)
+
+
+def _stated_lows(entries: Sequence[CheckRow]) -> dict[str, float]:
+    """Return the smallest value that checks of a single column allow it, by column."""
+    lows: dict[str, float] = {}
+    for entry in entries:
+        used = [(name, value) for name, value in entry.terms.items() if value]
+        if entry.relation not in RELATIONS or len(used) != 1 or any(entry.products.values()):
+            continue
+        ((name, value),) = used
+        relation = RELATIONS[entry.relation]
+        if relation is Relation.EQUAL or (relation is Relation.AT_LEAST) == (value > 0):
+            low = entry.rhs / value
+            lows[name] = max(low, lows.get(name, low))
+    return lows
 
 
 @dataclass
@@ -296,7 +313,7 @@ class ChecksBuilder:
         self.rows.append(Row(name, dict.fromkeys(switches, 1.0), Relation.AT_LEAST, 1, entry.sentence))
 
     def _name(self, proposed: str) -> str:
-        name = proposed or "check"
+        name = proposed = proposed or "check"
         while name in self.taken:
             name = f"{proposed} ({len(self.taken) + 1})"
         self.taken.add(name)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from oragent._base.budget import Spent
 from oragent.formulate.aims import Aim
+from oragent.formulate.appeals import Citation, Dispute
 from oragent.formulate.checks import CheckFinding, CheckStatus, Reason
 from oragent.formulate.effects import IncompletePlan, LimitEffect, Shortage
 from oragent.formulate.folder import FormulationEnd, FormulationRequest, price_result
@@ -411,3 +412,21 @@ def test_a_rerun_shows_figures_and_decisions_side_by_side() -> None:
     assert len(text) == 22
     assert "1,005" in text[-1]
     assert len(lines(result_of(BAKERY), result_of(wider), dict(list(many.items())[:20]))) == 21
+
+
+def test_decisions_are_printed_and_those_of_an_incomplete_plan_are_called_so() -> None:
+    lines = shown(price_result(result_of(BAKERY)))
+    assert {"x": "3", "y": "6"}.items() <= dict(line.split() for line in lines if len(line.split()) == 2).items()
+    assert not any("incomplete" in line for line in lines)
+    needy = replace(BAKERY, rows=(*ROWS, Row("order", {"x": 1.0}, Relation.AT_LEAST, 6.0, "6 of x are ordered")))
+    lines = shown(price_result(result_of(needy)))
+    at = next(number for number, line in enumerate(lines) if "incomplete plan" in line)
+    assert any(line.split() == ["x", "4"] for line in lines[at:])
+
+
+@pytest.mark.parametrize("disputed", [False, True])
+def test_only_a_disputed_plan_says_that_the_text_has_two_readings(disputed: bool) -> None:
+    dispute = Dispute(str(Reason.VIOLATED), "oven", "why", Citation("a", 1), Citation("b", 2))
+    checks = checks_of(CheckStatus.FAILED, FINDING) if disputed else checks_of(CheckStatus.PASSED)
+    line = headline(price_result(result_of(BAKERY, checks=checks, disputes=(dispute,) if disputed else ())))
+    assert ("differently" in line) is disputed
