@@ -110,13 +110,19 @@ class FeatureWriter:
         return f"m.{method}({relation}, name={row.name!r})"
 
     def _indicator(self, part: Indicator[int], at: int) -> str:
-        relation = f"{self._linear(part.terms)} {SIGNS[part.relation]} {number(part.rhs)}"
-        binary = self._column[part.binary]
+        left, right, binary = self._linear(part.terms), number(part.rhs), self._column[part.binary]
         if self._form == "gurobipy":
+            relation = f"{left} {SIGNS[part.relation]} {right}"
             return f"m.addGenConstrIndicator({binary}, {part.active}, {relation}, name={part.name!r})"
         zero = "" if part.active else ", activate_on_zero=True"
-        return (
-            f"m.add_indicator_constraint(indicator={binary}, implied_constraint={relation}{zero}, name={part.name!r})"
+        sides = {SIGNS[part.relation]: part.name}
+        if part.relation is Relation.EQUAL:
+            # SCIP in OR-Tools takes no equation here.
+            sides = {"<=": f"{part.name}_most", ">=": f"{part.name}_least"}
+        return "\n".join(
+            f"m.add_indicator_constraint("
+            f"indicator={binary}, implied_constraint={left} {sign} {right}{zero}, name={name!r})"
+            for sign, name in sides.items()
         )
 
     def _ordered_set(self, part: OrderedSet[int], at: int) -> str:
