@@ -69,6 +69,7 @@ class FolderKind(StrEnum):
 
     SEARCH = "search"
     COMPARISON = "comparison"
+    DUEL = "duel"
     STUDY = "study"
     FORMULATION = "formulation"
     CONVERSATION = "conversation"
@@ -82,6 +83,7 @@ class FolderKind(StrEnum):
 NAMES = {
     FolderKind.STUDY: {"comparison.yaml", "study.md"},
     FolderKind.COMPARISON: {"comparison.yaml"},
+    FolderKind.DUEL: {"duel.json"},
     FolderKind.CONVERSE_BENCH: {"converse-bench.yaml"},
     FolderKind.FORMULATE_BENCH: {"formulate-bench.yaml"},
     FolderKind.WORKSPACE_BENCH: {"workspace-bench.yaml"},

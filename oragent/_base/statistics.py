@@ -81,22 +81,23 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
 
 
 def sign_flip_interval(
-    differences: Sequence[float], weights: Sequence[float] | None = None
+    differences: Sequence[float], weights: Sequence[float] | None = None, level: float = ALPHA
 ) -> tuple[float, float] | None:
-    """Return the interval at 95 % that belongs to the two-sided `sign_flip_test`: the shifts that it does not reject.
+    """Return the interval that belongs to the two-sided `sign_flip_test`: the shifts that it does not reject.
 
     The test of the shifted differences uses the same patterns of signs, so 0 is inside if and only if p is at least
-    `ALPHA`.
+    ``level``.
 
     Args:
         differences: First minus second, of each pair.
         weights: Factor of each pair in the mean; None: all are alike.
+        level: Level of the test; the interval has the confidence 1 - ``level``.
 
     Returns:
         Ends of the interval of the weighted mean; None for too few pairs to reject anything.
     """
     sample = np.asarray(differences, dtype=float)
-    if len(sample) < pairs_needed():
+    if len(sample) < pairs_needed(level):
         return None
     factors = np.ones(len(sample)) if weights is None else np.asarray(weights, dtype=float)
     scale = np.abs(sample).max() or 1.0
@@ -104,7 +105,7 @@ def sign_flip_interval(
     mean = float(sums[0, 0] / sums[0, 1])
 
     def is_rejected(shift: float) -> bool:
-        return _tail_share(sums[:, 0] - shift * sums[:, 1], len(sample), Alternative.TWO_SIDED) < ALPHA
+        return _tail_share(sums[:, 0] - shift * sums[:, 1], len(sample), Alternative.TWO_SIDED) < level
 
     reach = float(np.abs(sample / scale - mean).max())
     ends = []
@@ -123,6 +124,64 @@ def sign_flip_interval(
     if is_rejected(0.0):
         return low, high
     return min(low, 0.0), max(high, 0.0)
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Paired differences with the sign-flip test of their mean and its interval."""
+
+    pairs: int
+    # Numbers of differences above and below zero.
+    better: int
+    worse: int
+    # Weighted mean of the differences.
+    mean: float
+    # Ends of the interval that belongs to the test. None for too few pairs to reject anything.
+    low: float | None
+    high: float | None
+    # The two-sided p-value. None for fewer than two pairs.
+    p: float | None
+    # Standard deviation of the differences. None for one pair.
+    spread: float | None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval; None without one."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def compare_paired(
+    differences: Sequence[float],
+    weights: Sequence[float] | None = None,
+    level: float = ALPHA,
+    alternative: Alternative = Alternative.TWO_SIDED,
+) -> PairedTest:
+    """Test paired differences.
+
+    Args:
+        differences: Differences of the pairs, at least one; above 0 is better.
+        weights: Factor of each pair in the mean; None: all are alike.
+        level: Level of the two-sided interval.
+        alternative: Alternative of the test.
+    """
+    sample = np.asarray(differences, dtype=float)
+    factors = np.ones(len(sample)) if weights is None else np.asarray(weights, dtype=float)
+    low, high = sign_flip_interval(differences, weights, level) or (None, None)
+    return PairedTest(
+        pairs=len(sample),
+        better=int(np.sum(sample > 0)),
+        worse=int(np.sum(sample < 0)),
+        mean=float(np.average(sample, weights=factors)),
+        low=low,
+        high=high,
+        p=sign_flip_test((factors * sample).tolist(), alternative),
+        spread=float(np.std(sample, ddof=1)) if len(sample) > 1 else None,
+    )
+
+
+def weigh_sizes(counts: Sequence[int]) -> list[float]:
+    """Return the factor of each pair with which all sizes count alike, by the number of pairs of each size."""
+    return [sum(counts) / (len(counts) * count) for count in counts for _ in range(count)]
 
 
 def _flip_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -71,6 +71,7 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
 COMMANDS: Mapping[str, str] = {
     "check": "checked",
     "doctor": "doctor",
+    "duel": "comparison",
     "eval": "evaluation",
     "harden": "hardened",
     "model": "lines",

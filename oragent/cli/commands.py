@@ -53,6 +53,13 @@ COMMANDS = (
         "compare_strategies",
         "Compare strategies on problems, with several seeds and one budget; --outputs alone continues a comparison.",
     ),
+    CommandEntry(
+        "duel",
+        SEARCH,
+        "search",
+        "duel",
+        "Decide which of two programs is better, on paired instances until it is above the noise; exit code 3 if open.",
+    ),
     CommandEntry("new", SEARCH, "problems", "new", "Create the folder of a new problem, which works at once."),
     CommandEntry("check", SEARCH, "problems", "check", "Check that the folder of a problem meets the contract."),
     CommandEntry(

@@ -16,6 +16,8 @@ def show_folder(folder: Path) -> bool:
     match kind_of_folder(folder):
         case FolderKind.COMPARISON | FolderKind.STUDY:
             from oragent.evals.compare.command import show_folder as show
+        case FolderKind.DUEL:
+            from oragent.evals.duel.command import show_folder as show
         case FolderKind.FORMULATION:
             from oragent.formulate.command import show_formulation as show
         case FolderKind.CONVERSATION:
@@ -34,6 +36,8 @@ def report_folder(folder: Path) -> bool:
     match kind_of_folder(folder):
         case FolderKind.COMPARISON | FolderKind.STUDY:
             from oragent.evals.compare.command import write_page
+        case FolderKind.DUEL:
+            from oragent.evals.duel.command import write_page
         case FolderKind.FORMULATION:
             from oragent.formulate.command import rewrite_page as write_page
         case FolderKind.CONVERSATION:
@@ -55,6 +59,8 @@ def resume_folder(folder: Path, runtime: RuntimeWords, trust: bool) -> bool:
     match kind_of_folder(folder):
         case FolderKind.STUDY:
             raise ConfigError(f"{folder} is a study: repeat its 'oragent bench study' command to continue")
+        case FolderKind.DUEL:
+            raise ConfigError(f"{folder} is a duel: repeat its 'oragent duel' command to continue")
         case FolderKind.COMPARISON:
             from oragent.evals.compare.command import run
             from oragent.evals.requests import CompareRequest

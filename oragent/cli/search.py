@@ -1,4 +1,4 @@
-"""Searches: ``run``, ``resume``, ``compare``."""
+"""Searches: ``run``, ``resume``, ``compare``, ``duel``."""
 
 import shlex
 import sys
@@ -57,6 +57,9 @@ from oragent.search.starting import InitialPrograms, gather_start, rebuild_run
 from oragent.search.strategies import STRATEGIES
 
 register_companions()
+Cluster = Annotated[
+    str | None, typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or by a file.")
+]
 Track = Annotated[
     list[str] | None, typer.Option(help=f"Log the run to {', '.join(TRACKERS)}; repeatable (extra tracking).")
 ]
@@ -77,9 +80,7 @@ def run(
         float | None, typer.Option(help="Budget: seconds by the clock; running evaluations may take a tenth more.")
     ] = None,
     workers: Workers = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or by a file.")
-    ] = None,
+    cluster: Cluster = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
     start: Annotated[
@@ -216,6 +217,55 @@ def compare_strategies(
     finally:
         keep_estimate(estimate, folder)
     raise typer.Exit(code)
+
+
+def duel(
+    first: Annotated[str, typer.Argument(help="A file, a run's folder (its best), RUN#ID, discovered/TITLE, or seed.")],
+    second: Annotated[str, typer.Argument(help="The program against which the first one is held.")],
+    settings: Settings = None,
+    config: SettingsFile = None,
+    problem: Annotated[
+        str | None, typer.Option(help="Problem (default: that of the programs).", autocompletion=problem_names)
+    ] = None,
+    on: Annotated[
+        str,
+        typer.Option(help="fresh or practice, drawn anew each round, or a fixed set, as test (default: fresh)."),
+    ] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Maximum number of rounds with newly drawn instances.")] = 10,
+    until: Annotated[str, typer.Option(help="End at this p-value, which holds at any time.")] = "p<0.01",
+    gap: Annotated[str, typer.Option(help="End if the difference is within this, such as 0.1%.")] = "0",
+    instances: Annotated[int, typer.Option(min=0, help="First N of each size and round, on practice.")] = 0,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Folder of the duel (default: below outputs/duels).")] = None,
+) -> None:
+    """Decide which of two programs is better, on paired instances until it is above the noise; exit code 3 if open."""
+    from oragent.evals.duel.command import run as run_duel
+    from oragent.evals.duel.contestants import find_contestants
+    from oragent.evals.duel.runner import DuelPlan
+    from oragent.evals.duel.verdict import read_share
+
+    base = find_project_root(root)
+    resolved, contestants = find_contestants((first, second), problem, base)
+    overrides = list_overrides({"workers": workers, "cluster": cluster, "device": device})
+    plan = DuelPlan(
+        resolved,
+        evaluation_root(resolved, root),
+        contestants,
+        read_config(config, [*overrides, *(settings or [])]),
+        on=on,
+        rounds=seeds,
+        level=read_share(until.replace(" ", "").removeprefix("p<"), "--until", 0.5),
+        gap=read_share(gap, "--gap", 1.0),
+        instances=instances,
+        folder=outputs,
+        outputs=base / "outputs",
+    )
+    if warning := unguarded_warning(resolved):
+        print_caution(warning)
+    raise typer.Exit(run_duel(plan, console))
 
 
 def _run_search(

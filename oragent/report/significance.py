@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
 from oragent._base.direction import Direction
-from oragent._base.statistics import ALPHA, best_case, sign_flip_interval, sign_flip_test
+from oragent._base.statistics import ALPHA, best_case, compare_paired, weigh_sizes
 
 # Significance level. It is low, because sets of five instances have narrow intervals.
 LEVEL = 0.001
@@ -182,16 +180,5 @@ def compare_sizes(direction: Direction, seed: Mapping[str, Any], best: Mapping[s
 
 
 def _test_gains(gains_by_size: list[list[float]]) -> Paired:
-    total = sum(map(len, gains_by_size))
-    gains = [gain for size in gains_by_size for gain in size]
-    weights = [total / (len(gains_by_size) * len(size)) for size in gains_by_size for _ in size]
-    interval = sign_flip_interval(gains, weights)
-    return Paired(
-        instances=total,
-        better=sum(gain > 0 for gain in gains),
-        worse=sum(gain < 0 for gain in gains),
-        gain=float(np.mean([np.mean(size) for size in gains_by_size])),
-        low=None if interval is None else interval[0],
-        high=None if interval is None else interval[1],
-        p=sign_flip_test([weight * gain for weight, gain in zip(weights, gains, strict=True)]),
-    )
+    test = compare_paired([gain for size in gains_by_size for gain in size], weigh_sizes(list(map(len, gains_by_size))))
+    return Paired(test.pairs, test.better, test.worse, test.mean, test.low, test.high, test.p)

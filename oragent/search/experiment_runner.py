@@ -72,7 +72,7 @@ class ExperimentRunner:
         """Run a program on training instances (`run_probe`)."""
         if observer and OBSERVER not in self._offers:
             raise ProblemError(f"{self._problem.name} has no {OBSERVER}, because its evaluator has no hooks")
-        return _run(run_probe(self._measure, source, self._check(subset), cpu_s, observer))
+        return run_to_end(run_probe(self._measure, source, self._check(subset), cpu_s, observer))
 
     def sweep(
         self,
@@ -93,11 +93,11 @@ class ExperimentRunner:
         sweeping = run_sweep(
             measure, wait_for_all, source, axes, subset, direction, cpu_s=cpu_s, settings=settings, seed=seed
         )
-        return replace(_run(sweeping), source=full)
+        return replace(run_to_end(sweeping), source=full)
 
     def harden(self, source: str, limit_s: float = CASE_S) -> HardenedProgram:
         """Run a program with unusual arguments (`harden_program`)."""
-        return _run(harden_program(self._measure_text, self._problem, source, limit_s))
+        return run_to_end(harden_program(self._measure_text, self._problem, source, limit_s))
 
     async def _measure_text(self, source: str, cpu_s: float | None) -> Evaluation:
         limits = replace(self._limits, cpu_s=cpu_s or self._limits.cpu_s)
@@ -121,7 +121,7 @@ class ExperimentRunner:
         return subset.check(self._problem.about.sizes)
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end. If this thread has an event loop, as in a notebook, use another thread."""
     try:
         asyncio.get_running_loop()

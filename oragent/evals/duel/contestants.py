@@ -1,0 +1,87 @@
+"""Programs of a duel: files, candidates of runs, discovered programs, and the seed heuristic."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent._base.errors import ConfigError
+from oragent._base.text_format import one_line
+from oragent.evaluation.discovered import find_discovered
+from oragent.evaluation.job import DISCOVERED
+from oragent.evaluation.problem import Problem, find_problem
+from oragent.programs.inspection import read_program
+from oragent.report.held_out import best_text
+from oragent.search.folder import problem_of_program, reopen
+from oragent.search.program_header import drop_head
+from oragent.search.store import Store
+
+SEED, BEST = "seed", "best"
+EXPECTED = f"a file, a run's folder, RUN#ID, {DISCOVERED}/TITLE, or {SEED}"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A program of a duel."""
+
+    name: str
+    source: str
+
+
+def find_contestants(
+    words: Sequence[str], problem: str | None, root: Path
+) -> tuple[Problem, tuple[Contestant, Contestant]]:
+    """Return the programs that two words name, and their problem.
+
+    Args:
+        words: Two of: a file, the folder of a run (its best program), ``RUN#ID`` (an id, ``best`` or ``seed``),
+            ``discovered/TITLE``, and ``seed``.
+        problem: Name of the problem; None: the problem of the first run, else that of a file, by its folder.
+        root: Project root.
+
+    Raises:
+        OragentError: A word names no program, or the programs have different problems.
+    """
+    runs = {word: reopen(Path(path), changed=True, only_read=True) for word in words if (path := _run_path(word))}
+    files = [Path(word) for word in words if word not in runs and Path(word).is_file()]
+    if problem is not None:
+        resolved = find_problem(problem, root)
+    elif runs:
+        resolved = next(iter(runs.values())).problem
+    elif files:
+        resolved = find_problem(problem_of_program(files[0]), root)
+    else:
+        raise ConfigError(f"name the problem of {' and '.join(words)} by --problem")
+    for word, run in runs.items():
+        if run.problem.about.function != resolved.about.function:
+            raise ConfigError(f"{word} is a run of {run.problem.name}, and not of {resolved.name}")
+    first, second = (Contestant(one_line(word, 60), _read_source(word, resolved)) for word in words)
+    return resolved, (first, second)
+
+
+def _run_path(word: str) -> str:
+    """Return the folder of a run that a word names; empty for another word."""
+    path = word if Path(word, "run.db").is_file() else word.rpartition("#")[0]
+    return path if path and Path(path, "run.db").is_file() else ""
+
+
+def _read_source(word: str, problem: Problem) -> str:
+    path = Path(word)
+    if run := _run_path(word):
+        return _read_candidate(Path(run), word[len(run) + 1 :] or BEST)
+    if path.is_file():
+        return drop_head(read_program(path, problem.signature))
+    if word == SEED:
+        return problem.seed
+    if path.parent.name == DISCOVERED:
+        return read_program(find_discovered(problem, path.stem), problem.signature)
+    raise ConfigError(f"{one_line(word, 80)} names no program: expected {EXPECTED}")
+
+
+def _read_candidate(run: Path, name: str) -> str:
+    if name == BEST:
+        return drop_head(best_text(run))
+    with Store(run / "run.db", readonly=True) as store:
+        record = next((entry for entry in store.records() if name in (entry.id, SEED)), None)
+        if record is None:
+            raise ConfigError(f"{run} has no candidate {one_line(name, 40)!r}: 'oragent show RUN' lists ids")
+        return store.complete_program(record.source)
