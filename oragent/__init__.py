@@ -1,8 +1,8 @@
 """oragent discovers heuristics, and formulates, explores and maintains optimisation models.
 
-From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probe``, ``sweep``, ``problems`` and
-``comparison`` search for heuristics. ``solve``, ``formulate``, ``verify``, ``converse`` and ``Workspace`` work on
-models. Each is imported at its first use, so that ``import oragent`` costs nothing.
+From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probe``, ``sweep``, ``problems``,
+``comparison`` and ``duel`` search for heuristics. ``solve``, ``formulate``, ``verify``, ``converse`` and ``Workspace``
+work on models. Each is imported at its first use, so that ``import oragent`` costs nothing.
 """
 
 from importlib import import_module
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oragent.api import run_async as run_async
     from oragent.api import sweep as sweep
     from oragent.api.comparing import comparison as comparison
+    from oragent.api.duels import duel as duel
     from oragent.api.modelling import solve as solve
     from oragent.api.workspaces import Workspace as Workspace
     from oragent.converse.api import converse as converse
@@ -34,6 +35,7 @@ __all__ = [
     "Workspace",
     "comparison",
     "converse",
+    "duel",
     "evaluate",
     "formulate",
     "load",
@@ -55,6 +57,7 @@ _MODULES = {
     "Strategy": "oragent.search.strategy",
     "Workspace": "oragent.api.workspaces",
     "comparison": "oragent.api.comparing",
+    "duel": "oragent.api.duels",
     "solve": "oragent.api.modelling",
     "verify": "oragent.formulate.api",
 }

@@ -25,7 +25,7 @@ from tests.cli.test_cli import complaint
 from tests.cli.test_cli import oragent as command
 
 OFFERED = [
-    "OragentError", "SearchRun", "Strategy", "Workspace", "comparison", "converse", "evaluate", "formulate", "load",
+    "OragentError", "SearchRun", "Strategy", "Workspace", "comparison", "converse", "duel", "evaluate", "formulate", "load",
     "probe", "problems", "resume", "run", "run_async", "solve", "sweep", "verify",
 ]  # fmt: skip
 FACTOR = 3

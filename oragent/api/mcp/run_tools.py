@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,11 @@ from oragent.api.mcp.problems import Page, ProblemName, Program, describe_evalua
 from oragent.api.mcp.registry import ToolFunction, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_candidate, describe_set, rank_elites
+from oragent.evals.duel.command import describe_duel
+from oragent.evals.duel.contestants import find_contestants
+from oragent.evals.duel.runner import DuelPlan, run_duel
+from oragent.evals.duel.verdict import Decision
+from oragent.evaluation.capabilities import PRACTICE
 from oragent.evaluation.problem import evaluation_root
 from oragent.report.fresh import score_fresh
 from oragent.report.hardened import harden_best
@@ -163,9 +168,17 @@ def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
         }
 
     @describe_tool("comparison", reads=True)
-    async def compare(run: RunName, first: CandidateId, second: CandidateId) -> object:
-        """Compare two candidates of a run instance by instance on val: gain of the second, interval, p-value."""
-        data = await workplace.work(lambda: load_run(workplace.find_run(run)))
+    async def compare(
+        run: RunName,
+        first: CandidateId,
+        second: CandidateId,
+        rounds: Annotated[int, Field(ge=0, le=50)] = 0,
+    ) -> object:
+        """Compare two candidates on val or in rounds of new instances: gain of the second, p-value."""
+        folder = workplace.find_run(run)
+        if rounds:
+            return await workplace.work(lambda: _hold_duel(folder, (first, second), rounds))
+        data = await workplace.work(lambda: load_run(folder))
         return _compare(data, _find_record(data, first), _find_record(data, second))
 
     @describe_tool("final", again=True)
@@ -290,6 +303,30 @@ def _compare(data: RunData, first: Committed, second: Committed) -> dict[str, ob
     if paired is None:
         return {**head, "paired": None, "note": "the evaluator prints no results by instance"}
     return {**head, "set": "val", "paired": asdict(paired)}
+
+
+def _hold_duel(folder: Path, ids: tuple[str, str], rounds: int) -> dict[str, object]:
+    """Compare candidates on newly drawn practice instances until the difference is above the noise."""
+    run = reopen(folder, changed=True, only_read=True)
+    # The gain is that of the second one.
+    problem, contestants = find_contestants([f"{folder}#{id}" for id in reversed(ids)], None, run.root)
+    plan = DuelPlan(problem, run.root, contestants, replace(run.config, cluster=None), on=PRACTICE, rounds=rounds)
+    document = describe_duel(run_duel(plan))
+    names = (
+        "problem",
+        "set",
+        "level",
+        "gain",
+        "interval",
+        "p",
+        "instances",
+        "by_size",
+        "cpu_ratio",
+        "further",
+        "verdict",
+    )
+    winner = {Decision.FIRST: ids[1], Decision.SECOND: ids[0]}.get(Decision(str(document["decision"])))
+    return {"first": ids[0], "second": ids[1], "winner": winner, **{name: document[name] for name in names}}
 
 
 def _make_final_report(folder: Path) -> dict[str, object]:

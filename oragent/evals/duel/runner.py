@@ -33,6 +33,7 @@ from oragent.evaluation.capabilities import (
     require_all,
 )
 from oragent.evaluation.devices import pin_device
+from oragent.evaluation.job import hash_data
 from oragent.evaluation.pool import EvaluationPool
 from oragent.evaluation.problem import Problem
 from oragent.ledger.case import wait_for_all
@@ -247,14 +248,22 @@ class _DuelRunner:
         plan, config, on = self._plan, self._plan.config, self._record.on
         patience = mode_patience(on)
         words = evaluator_arguments(
-            plan.problem, config.limits, self._offers, patience=patience, device=config.device, protocol=config.protocol
+            plan.problem,
+            config.limits,
+            self._offers,
+            patience=patience,
+            device=config.device,
+            protocol=config.protocol,
+            mode=on,
+            root=plan.root,
         )
         if seed is not None:
             words += (f"{FRESH_SEED}={seed}",)
         if plan.instances:
             words += (f"{INSTANCES}={plan.instances}",)
-        limits = plan.problem.make_limits(config.limits, patience)
-        return plan.problem.make_job(source, plan.root, limits, on, config.problem_size, words)
+        limits = plan.problem.make_limits(config.limits, patience, on)
+        size = None if on in plan.problem.about.named_sets else config.problem_size
+        return plan.problem.make_job(source, plan.root, limits, on, size, words)
 
     def _read_values(self, contestant: Contestant, evaluation: Evaluation) -> dict[str, list[float]]:
         if evaluation.score is None:
@@ -267,7 +276,9 @@ class _DuelRunner:
         plan = self._plan
         config, sources = plan.config, [contestant.source for contestant in plan.contestants]
         settings = (on, plan.instances, config.problem_size, config.device, config.protocol, asdict(config.limits))
-        conditions = json.dumps([hash_conditions(plan.problem, plan.root), *settings, *sources])
+        data = plan.problem.find_data(on, plan.root)
+        digest = "" if data is None else hash_data(data)
+        conditions = json.dumps([hash_conditions(plan.problem, plan.root), digest, *settings, *sources])
         return DuelRecord(
             format=FORMAT,
             conditions=hashlib.sha256(conditions.encode()).hexdigest(),

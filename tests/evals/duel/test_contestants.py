@@ -1,0 +1,62 @@
+"""What words name a program, and of which problem."""
+
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import OragentError
+from oragent.evals.duel.contestants import find_contestants
+from tests.report import runs
+from tests.sources import ROOT
+
+SEED, BETTER, WORSE = (f"def guess(x):\n    return x * {factor}\n" for factor in (2.0, 30.0, 1.0))
+
+
+@pytest.fixture
+def run(begun) -> Path:
+    folder = begun().path
+    folder = folder.rename(folder.with_name("a#run"))
+    made = [[runs.Made(SEED, 94.0, (6,), (), "seed")], [runs.Made(WORSE, 97.0, (3,))], [runs.Made(BETTER, 10.0, (6,))]]
+    runs.write(folder, made)
+    (folder / "best.py").write_text(BETTER)
+    return folder
+
+
+def texts(*words: str, problem: str | None = None) -> list[str]:
+    return [contestant.source for contestant in find_contestants(words, problem, ROOT)[1]]
+
+
+def test_a_run_is_its_best_and_ids_are_its_candidates(run: Path) -> None:
+    assert texts(str(run), f"{run}#1.0") == [BETTER, WORSE]
+    assert texts(f"{run}#seed", f"{run}#best") == [SEED, BETTER]
+    assert find_contestants([str(run), "seed"], None, ROOT)[0].name == "toy"
+
+
+def test_files_discovered_programs_and_the_seed_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("def priority(item, bins_remain_cap):\n    return -bins_remain_cap\n")
+    discovered = (ROOT / "problems" / "bpp_online" / "discovered" / "nine_numbers.py").read_text()
+    seed = (ROOT / "problems" / "bpp_online" / "heuristic.py").read_text()
+    assert texts(str(file), "seed", problem="bpp_online") == [file.read_text(), seed]
+    (found, _) = texts("discovered/nine_numbers", "seed", problem="bpp_online")
+    assert found.strip() == discovered.strip()
+
+
+def test_the_problem_of_a_file_is_that_of_its_folder() -> None:
+    problem, _ = find_contestants([str(ROOT / "problems" / "bpp_online" / "heuristic.py"), "seed"], None, ROOT)
+    assert problem.name == "bpp_online"
+
+
+@pytest.mark.parametrize("word", ["nothing", "discovered/none", "no/run#1.0"])
+def test_other_words_are_refused(word: str) -> None:
+    with pytest.raises(OragentError):
+        texts(word, "seed", problem="bpp_online")
+
+
+def test_an_unknown_candidate_and_a_missing_problem_are_refused(run: Path) -> None:
+    with pytest.raises(OragentError):
+        texts(f"{run}#9.9", "seed")
+    with pytest.raises(OragentError):
+        texts("seed", "seed")
+    with pytest.raises(OragentError):
+        texts(str(run), "seed", problem="bpp_online")

@@ -1,0 +1,232 @@
+"""Duels with a pool of ours: who is better is known, and every evaluation is counted."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oragent._base.direction import Direction
+from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
+from oragent._base.protocol import Status
+from oragent.evals.duel import runner
+from oragent.evals.duel.command import describe_duel, write_page
+from oragent.evals.duel.contestants import Contestant
+from oragent.evals.duel.runner import Duel, DuelPlan, read_record, run_duel
+from oragent.evals.duel.verdict import Decision, DuelRound, StoppingRule, judge_duel, read_share, relative_gain
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.problem import load_problem
+from oragent.search.config import read_config
+
+SIZES = {"20": 6, "50": 6}
+DIRECTION = Direction.MINIMIZE
+
+
+class DicePool:
+    """Scores a program, which is a shift and a spread, on instances drawn by the seed of the job."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    async def evaluate(self, job: Job, **words: object) -> Evaluation:
+        if "--help" in job.arguments:
+            return ended(output="options: --fresh_seed --instances practice", score=None)
+        self.jobs.append(job)
+        shift, spread = map(float, job.source.split())
+        if shift < 0:
+            return ended(status=Status.TIMEOUT, message="too slow", score=None)
+        seed = next((int(word.partition("=")[2]) for word in job.arguments if word.startswith("--fresh_seed=")), 0)
+        shared, own = np.random.default_rng(seed), np.random.default_rng([seed, int(1e6 * shift)])
+        values = {
+            size: [
+                int(size) * (10 + x + shift + spread * e)
+                for x, e in zip(*(rng.normal(size=count) for rng in (shared, own)), strict=True)
+            ]
+            for size, count in SIZES.items()
+        }
+        return ended(metrics={"by_instance": values, "heuristic_seconds": 1 + shift}, score=1.0)
+
+    def close(self) -> None:
+        pass
+
+
+def ended(**fields: object) -> Evaluation:
+    texts = {"message": "", "output": "", "log": ""}
+    blank = {
+        "status": Status.OK,
+        "score": None,
+        "features": None,
+        "metrics": {},
+        "wall_s": 0.1,
+        "cpu_s": 2.0,
+        "peak_mb": 1.0,
+    }
+    return Evaluation(**{**blank, **texts, **fields})
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> DicePool:
+    from contextlib import asynccontextmanager
+    from types import SimpleNamespace
+
+    made = DicePool()
+
+    @asynccontextmanager
+    async def open_evaluations(*_: object):
+        yield SimpleNamespace(pool=lambda: made)
+
+    monkeypatch.setattr(runner.os, "urandom", lambda count: b"\1" * count)
+    monkeypatch.setattr(runner, "open_evaluations", open_evaluations)
+    monkeypatch.setattr(
+        runner, "help_job", lambda problem, root, limits: problem.make_job("", root, None, arguments=("--help",))
+    )
+    return made
+
+
+def plan(toy: Path, first: str, second: str, **changes: object) -> DuelPlan:
+    problem = load_problem(toy)
+    contestants = (Contestant("ann", first), Contestant("bob", second))
+    config = read_config(None, ["workers=2"])
+    return DuelPlan(problem, toy.parents[1], contestants, config, outputs=toy.parents[1] / "outputs", **changes)
+
+
+def test_the_better_program_wins_from_either_side_and_few_rounds_are_paid(toy: Path, pool: DicePool) -> None:
+    better = run_duel(plan(toy, "1 0.2", "2 0.2", rounds=20))
+    assert better.verdict.decision is Decision.FIRST
+    assert len(pool.jobs) == 2 * len(better.record.rounds) < 20
+    turned = run_duel(plan(toy, "2 0.2", "1 0.2", rounds=20))
+    assert turned.verdict.decision is Decision.SECOND
+    assert turned.verdict.cpu_ratio == pytest.approx(3 / 2)
+    # 11 against 12, relative to their mean; each instance varies.
+    assert better.verdict.fixed.mean == pytest.approx(2 / 23, rel=0.15)
+    assert better.verdict.low <= 2 / 23 <= better.verdict.high
+
+
+def test_a_round_has_its_own_instances_and_both_programs_get_the_same(toy: Path, pool: DicePool) -> None:
+    duel = run_duel(plan(toy, "1 3", "1.001 3", rounds=3))
+    seeds = [word for job in pool.jobs for word in job.arguments if word.startswith("--fresh_seed")]
+    assert sorted(seeds)[::2] == sorted(seeds)[1::2]
+    assert len(set(seeds)) == 3
+    assert duel.verdict.decision is Decision.OPEN
+    assert {job.mode for job in pool.jobs} == {"fresh"}
+    assert duel.verdict.further > 100
+
+
+def test_the_same_program_by_another_name_is_equal_within_0(toy: Path, pool: DicePool) -> None:
+    duel = run_duel(plan(toy, "1 0.2", "1 0.2"))
+    assert duel.verdict.decision is Decision.EQUAL
+    assert (duel.verdict.low, duel.verdict.high) == pytest.approx((0, 0), abs=1e-9)
+    assert "ann" in duel.verdict.sentence
+    assert len(pool.jobs) <= 4
+
+
+def test_a_small_difference_is_equal_within_a_gap_and_open_without_one(toy: Path, pool: DicePool) -> None:
+    # A difference of 0.01 of 11, with a standard deviation of 0.07 of 11 on each instance.
+    equal = run_duel(plan(toy, "1 0.05", "1.01 0.05", rounds=30, gap=0.01))
+    assert equal.verdict.decision is Decision.EQUAL
+    assert -0.01 <= equal.verdict.low <= equal.verdict.high <= 0.01
+    tight = run_duel(plan(toy, "1 0.05", "1.01 0.05", rounds=2, gap=0.0001, level=1e-9))
+    assert tight.verdict.decision is Decision.OPEN
+    assert tight.verdict.wanted == 0.0001
+
+
+def test_a_duel_is_continued_and_pays_for_no_round_twice(toy: Path, pool: DicePool) -> None:
+    first = run_duel(plan(toy, "1 3", "1.001 3", rounds=2))
+    assert len(pool.jobs) == 4
+    again = run_duel(plan(toy, "1 3", "1.001 3", rounds=4))
+    assert len(pool.jobs) == 8
+    assert again.folder == first.folder
+    assert again.record.rounds[:2] == first.record.rounds
+    assert again.record.first_seed == first.record.first_seed
+    # Other programs have another folder, or are refused in the same.
+    assert run_duel(plan(toy, "1 2", "1.001 3", rounds=1)).folder != first.folder
+    with pytest.raises(StoreError):
+        run_duel(plan(toy, "1 2", "1.001 3", rounds=1, folder=first.folder))
+
+
+def test_the_answer_does_not_depend_on_the_number_of_workers(
+    toy: Path, pool: DicePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = []
+    for workers in (2, 8):
+        asked = plan(toy, "1 1", "1.5 1", rounds=40)
+        asked = replace(asked, config=read_config(None, [f"workers={workers}"]), outputs=None)
+        duel = run_duel(asked)
+        ends.append((len(duel.record.judged), duel.verdict.p, duel.verdict.low))
+    assert ends[0] == ends[1]
+    assert duel.folder is None
+
+
+def test_a_program_without_a_score_is_named(toy: Path, pool: DicePool) -> None:
+    with pytest.raises(ProblemError, match="bob"):
+        run_duel(plan(toy, "1 1", "-1 1"))
+
+
+def test_a_fixed_set_is_scored_once_and_judged_by_the_exact_test(toy: Path, pool: DicePool) -> None:
+    duel = run_duel(plan(toy, "1 0.2", "2 0.2", on="test", level=0.05))
+    assert len(pool.jobs) == 2
+    assert not any(word.startswith("--fresh_seed") for job in pool.jobs for word in job.arguments)
+    assert duel.verdict.p == duel.verdict.fixed.p
+    assert duel.verdict.decision is Decision.FIRST
+    assert (duel.verdict.low, duel.verdict.high) == (duel.verdict.fixed.low, duel.verdict.fixed.high)
+
+
+def test_instances_go_with_practice_alone(toy: Path, pool: DicePool) -> None:
+    with pytest.raises(ConfigError):
+        run_duel(plan(toy, "1 1", "2 1", instances=3))
+    run_duel(plan(toy, "1 1", "2 1", on="practice", instances=3, rounds=1))
+    assert all("--instances=3" in job.arguments for job in pool.jobs)
+
+
+def test_a_folder_is_shown_without_evaluations_and_a_damaged_one_is_refused(toy: Path, pool: DicePool) -> None:
+    pytest.importorskip("matplotlib")
+    duel = run_duel(plan(toy, "1 0.2", "2 0.2"))
+    paid = len(pool.jobs)
+    record = read_record(duel.folder)
+    assert record == duel.record
+    document = describe_duel(Duel(record, record.judge(), duel.folder))
+    assert (document["decision"], document["instances"]) == ("first", 12 * len(record.judged))
+    assert len(document["rows"]) == document["instances"]
+    assert "<svg" in write_page(duel.folder).read_text()
+    assert len(pool.jobs) == paid
+    tree = json.loads((duel.folder / "duel.json").read_text())
+    for damage in (
+        {"format": 99}, {"rounds": [{"seed": 1, "values": [{"20": [1.0]}, {"20": [1.0, 2.0]}], "cpu_s": [1, 1]}]},
+        {"rounds": [{"seed": 1, "values": [{}, {}], "cpu_s": [1, 1]}]}, {"more": 1}, {"direction": "up"},
+    ):  # fmt: skip
+        (duel.folder / "duel.json").write_text(json.dumps(tree | damage))
+        with pytest.raises(OragentError):
+            read_record(duel.folder)
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_a_relative_gain_changes_its_sign_with_the_programs_and_the_direction(direction: Direction) -> None:
+    assert relative_gain(direction, 11, 9) == direction.sign * 0.2
+    assert relative_gain(direction, 9, 11) == -direction.sign * 0.2
+    assert relative_gain(direction, 0, 0) == 0
+    assert abs(relative_gain(direction, -1, 1)) == 2
+
+
+def test_sizes_count_alike_and_the_gain_is_split_by_size() -> None:
+    rounds = [DuelRound(({"a": [9.0] * 8, "b": [10.0] * 2}, {"a": [11.0] * 8, "b": [10.0] * 2}), (1.0, 2.0))]
+    verdict = judge_duel(DIRECTION, ("x", "y"), rounds, StoppingRule(0.05, is_sequential=False))
+    assert verdict.fixed.mean == pytest.approx(0.1)
+    assert {size: test.mean for size, test in verdict.by_size.items()} == pytest.approx({"a": 0.2, "b": 0})
+    assert verdict.means == pytest.approx(((9 + 10) / 2, (11 + 10) / 2))
+    assert (verdict.fixed.better, verdict.fixed.worse, verdict.cpu_ratio) == (8, 0, 0.5)
+
+
+def test_shares_are_numbers_or_percentages() -> None:
+    assert (read_share("0.1%", "--gap", 1), read_share("0.05", "--gap", 1)) == (pytest.approx(0.001), 0.05)
+    for wrong in ("", "x", "-1", "150%", "nan"):
+        with pytest.raises(ConfigError, match="--gap"):
+            read_share(wrong, "--gap", 1)
+
+
+def test_a_duel_runs_in_an_event_loop(toy: Path, pool: DicePool) -> None:
+    async def call() -> Duel:
+        return run_duel(plan(toy, "1 0.2", "2 0.2", rounds=1))
+
+    assert asyncio.run(call()).verdict.fixed.pairs == 12
