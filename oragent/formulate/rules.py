@@ -201,15 +201,15 @@ def _row_rules(
         meaning = row.meaning if isinstance(row, Row) else ""
         if not products and (not row.terms or set(_forms(row.terms, row.relation, row.rhs)) & set(stated)):
             continue
-        used = {name for name, value in row.terms.items() if value}
-        used |= {name for term in products for name in (term.first, term.second)}
+        terms = {name: value for name, value in row.terms.items() if value}
+        used = {*terms, *(name for term in products for name in (term.first, term.second))}
         if not used <= set(columns):
             yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=meaning)
             continue
         solved += 1
         violations = [
             _largest_violation(checks, [side], deadline) if solved <= MAX_RULES else None
-            for side in _sides(row.terms, row.relation, row.rhs, products)
+            for side in _sides(terms, row.relation, row.rhs, products)
         ]
         if None in violations:
             yield RuleComparison(row.name, RuleOutcome.NOT_COMPARED, sentence=meaning)

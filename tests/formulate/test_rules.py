@@ -4,20 +4,27 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
 from oragent.formulate.command import verify_files
 from oragent.formulate.model_comparison import CheckRow
 from oragent.formulate.options import VerifyCommand
-from oragent.formulate.rules import RuleOutcome, compare_rules, has_whole_vertices
+from oragent.formulate.rules import (
+    RuleComparison,
+    RuleOutcome,
+    compare_rules,
+    describe_rule,
+    has_whole_vertices,
+    read_rules,
+)
 from oragent.modelling.data.features import ModelFeatures, QuadraticRow, QuadraticTerm
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
@@ -195,6 +202,137 @@ def test_rules_with_products_are_compared_where_the_solver_proves_them() -> None
     found = {rule.name: rule for rule in compare_rules(milp, [area], {"x", "y"}, 30.0)}
     assert (found["area row"].outcome, found["area row"].amount) == (RuleOutcome.ADDED, pytest.approx(3.0, rel=1e-4))
     assert found["area"].outcome is RuleOutcome.NOT_DECIDED
+
+
+limits = st.tuples(
+    st.integers(-3, 3), st.integers(-3, 3), st.sampled_from(list(Relation)), st.integers(-4, 8)
+)  # fmt: skip
+Limit = tuple[int, int, Relation, int]
+
+
+def excess(limit: Limit, plan: tuple[int, int]) -> float:
+    """Return the amount by which a plan violates a row; negative with room left."""
+    a, b, relation, rhs = limit
+    over = float(a * plan[0] + b * plan[1] - rhs)
+    return {Relation.AT_MOST: over, Relation.AT_LEAST: -over, Relation.EQUAL: abs(over)}[relation]
+
+
+def list_plans(rows: list[Limit], lows: Sequence[float] = (0, 0)) -> list[tuple[int, int]]:
+    """Return all plans of whole numbers from their lows to 4."""
+    axes = (range(math.ceil(low), 5) for low in lows)
+    return [plan for plan in itertools.product(*axes) if all(excess(limit, plan) <= 0 for limit in rows)]
+
+
+def stated_low(checks: list[Limit], axis: int) -> float:
+    """Return the least value by checks of one variable, where these allow negative ones; else 0."""
+    lows = [
+        limit[3] / limit[axis]
+        for limit in checks
+        if limit[axis]
+        and not limit[1 - axis]
+        and (limit[2] is Relation.EQUAL or (limit[2] is Relation.AT_LEAST) == (limit[axis] > 0))
+    ]
+    return min(0.0, max(lows, default=0.0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(limits, max_size=2), st.lists(limits, min_size=1, max_size=2))
+def test_rules_are_those_of_enumeration(program: list[Limit], checks: list[Limit]) -> None:
+    """Two whole numbers from 0 to 4, with rows on both sides."""
+    rows = tuple(
+        Row(f"p{at}", {"x": float(a), "y": float(b)}, relation, float(rhs))
+        for at, (a, b, relation, rhs) in enumerate(program)
+    )
+    variables = tuple(Variable(name, 0, 4, INTEGER) for name in "xy")
+    milp = Milp(variables, rows, Objective({"x": 1.0}), Sense.MAXIMIZE)
+    entries = [
+        row(f"c{at}", {"x": float(a), "y": float(b)}, str(relation), float(rhs))
+        for at, (a, b, relation, rhs) in enumerate(checks)
+    ]
+    entries += [row(f"most {name}", {name: 1.0}, "<=", 4.0) for name in "xy"] + whole_checks("x", "y")
+    found = {rule.name: rule for rule in compare_rules(milp, entries, {"x", "y"}, 60.0)}
+    by_program = list_plans(program)
+    by_checks = list_plans(checks, [stated_low(checks, axis) for axis in (0, 1)])
+    for at, limit in enumerate(checks):
+        rule = found[f"c{at}"]
+        assert rule.sentence == f"sentence of c{at}"
+        worst = max((excess(limit, plan) for plan in by_program), default=-math.inf)
+        if not limit[0] and not limit[1]:
+            assert rule.outcome is RuleOutcome.HOLDS
+        elif worst > 0:
+            assert (rule.outcome, rule.amount) == (RuleOutcome.MISSING, pytest.approx(worst))
+        elif worst < 0:
+            assert rule.outcome in (RuleOutcome.NOT_DECIDED, RuleOutcome.HOLDS)
+            # Rows of the program, and its bounds, hold whatever the data.
+            if 0 not in limit[:2] and not program:
+                assert rule.outcome is RuleOutcome.NOT_DECIDED
+        else:
+            assert (rule.outcome, rule.amount) == (RuleOutcome.HOLDS, None)
+    for at, limit in enumerate(program):
+        worst = max((excess(limit, plan) for plan in by_checks), default=-math.inf)
+        if worst > 0:
+            assert (found[f"p{at}"].outcome, found[f"p{at}"].amount) == (RuleOutcome.ADDED, pytest.approx(worst))
+        else:
+            assert f"p{at}" not in found
+
+
+@pytest.mark.parametrize(
+    ("high", "outcome", "amount"),
+    [(4, RuleOutcome.MISSING, 1.0), (3, RuleOutcome.HOLDS, None), (2, RuleOutcome.NOT_DECIDED, None)],
+)
+@pytest.mark.parametrize("form", ["largest", "pieces"])
+def test_rules_about_a_largest_value_or_a_function_are_compared(
+    form: str, high: int, outcome: RuleOutcome, amount: float | None
+) -> None:
+    """A value of checks is at most 3: the larger one of x and y, or twice x up to 1, and from there one more each."""
+    pytest.importorskip("ortools")
+    milp = Milp(tuple(Variable(name, 0, high, INTEGER) for name in "xy"), (), Objective({"x": 1.0}), Sense.MAXIMIZE)
+    one = {name: CheckRow("", {name: 1.0}, "", 0.0) for name in "xy"}
+    if form == "largest":
+        defined = CheckRow("value", {}, form, 0.0, cases=((one["x"],), (one["y"],)))
+        limit = row("limit", {"value": 1.0}, "<=", 3.0)
+    else:
+        defined = CheckRow("value", {}, form, 0.0, cases=((one["x"],),), points=((0.0, 0.0), (1.0, 2.0), (9.0, 10.0)))
+        limit = row("limit", {"value": 1.0}, "<=", 4.0)
+    entries = [defined, limit, *whole_checks("x", "y")]
+    found = {rule.name: rule for rule in compare_rules(milp, entries, {"x", "y"}, 30.0)}
+    assert (found["limit"].outcome, found["limit"].amount) == (outcome, amount and pytest.approx(amount, abs=1e-4))
+
+
+def test_a_rule_without_time_or_with_columns_of_the_program_alone_is_not_compared() -> None:
+    own = (*ROWS, Row("link", {"x": 1, "open": -9}, Relation.AT_MOST, 0))
+    milp = replace(model(ROWS), variables=(*VARIABLES, Variable("open", 0, 1, INTEGER)), rows=own)
+    found = {rule.name: rule.outcome for rule in compare_rules(milp, CHECKS, {"x", "y"}, 20.0)}
+    assert found["link"] is RuleOutcome.NOT_COMPARED
+    # A column with the coefficient 0 is none.
+    unused = (*ROWS, Row("free", {"x": 1, "open": 0}, Relation.AT_MOST, 2))
+    milp = replace(milp, rows=unused)
+    found = {rule.name: rule.outcome for rule in compare_rules(milp, CHECKS, {"x", "y"}, 20.0)}
+    assert found["free"] is RuleOutcome.ADDED
+    late = compare_rules(model(ROWS[:2]), CHECKS, {"x", "y"}, 0.0)
+    assert {rule.name: rule.outcome for rule in late}["orders"] is RuleOutcome.NOT_COMPARED
+    assert {rule.name: rule.outcome for rule in late}["hours"] is RuleOutcome.HOLDS
+    added = compare_rules(model((*ROWS, Row("mix", {"x": 1, "y": -1}, Relation.AT_MOST, 4))), CHECKS, {"x", "y"}, 0.0)
+    assert {rule.name: rule.outcome for rule in added}["mix"] is RuleOutcome.NOT_COMPARED
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "amount"),
+    [
+        (RuleComparison("r", RuleOutcome.MISSING, 2.5), ("missing in the model", "2.5"), 2.5),
+        (RuleComparison("r", RuleOutcome.ADDED, math.inf), ("only in the model", "without limit"), None),
+        (RuleComparison("r", RuleOutcome.HOLDS), ("holds",), None),
+    ],
+)
+def test_a_rule_as_plain_data_has_its_words_and_a_finite_amount(
+    rule: RuleComparison, words: tuple[str, ...], amount: float | None
+) -> None:
+    plain = describe_rule(rule)
+    assert all(word in plain["text"] for word in words)
+    assert plain["amount"] == amount
+    json.dumps(plain, allow_nan=False)
+    assert read_rules({"rules": [asdict(rule)]}) == (rule,)
+    assert read_rules(None) == ()
 
 
 def test_a_violation_without_limit_is_infinite() -> None:
