@@ -6,8 +6,19 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oragent._base.budget import Budget
+from oragent.formulate.aims import (
+    AimFacts,
+    StagedObjective,
+    StatedAim,
+    direct_objectives,
+    direct_solution,
+    list_aims,
+    staged_objectives,
+)
 from oragent.formulate.folder import FormulationEnd, finalize
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.options import choose_options
@@ -18,6 +29,9 @@ from oragent.formulate.verdicts import Verdict
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticTerm
+from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Sense, Variable
+from oragent.modelling.data.solution import Solution, SolveStatus
 
 # Several plans bring as many people as possible, and several of these need as few drivers as possible.
 DATA = {
@@ -400,3 +414,141 @@ def test_amounts_given_up_are_stated_and_not_called_checked(runner: FormulationR
     assert [aim["value"] for aim in result["aims"][1:]] == [drivers, km]
     assert (result["aims"][0]["slack"], result["aims"][0]["held_by"]) == (20, "hold_people")
     assert result["verdict"] == "unchecked"
+
+
+GOALS = st.lists(
+    st.tuples(st.integers(-1, 2), st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.sampled_from(Sense), st.integers(-3, 3)),
+    max_size=3,
+)  # fmt: skip
+
+
+@given(GOALS, st.sampled_from(Sense), st.integers(-3, 3), st.integers(-2, 2), st.integers(0, 5), st.integers(-5, 5))
+def test_objectives_of_one_priority_are_summed_by_their_weights(
+    goals: list[tuple], sense: Sense, cost: int, constant: int, x: int, y: int
+) -> None:
+    """The value of each stage is the sum by hand; a step that improves it improves each part by its weight."""
+    features = ModelFeatures(
+        goals=tuple(
+            FurtherObjective(f"g{at}", {"x": float(size)}, each, float(at), priority=priority, weight=weight)
+            for at, (priority, weight, each, size) in enumerate(goals)
+        )
+    )
+    own = Objective({"x": float(cost), "y": 1.0}, float(constant))
+    milp = Milp((Variable("x"), Variable("y", -INFINITY)), (), own, sense, features=features)
+    stages = staged_objectives(milp)
+    used = [(at, *goal) for at, goal in enumerate(goals) if goal[1]]
+    truth = {}
+    for priority in {0, *(goal[1] for goal in used)}:
+        members = [goal for goal in used if goal[1] == priority]
+        direction = sense if priority == 0 else members[0][3]
+        total = cost * x + y + constant if priority == 0 else 0.0
+        terms = float(cost) if priority == 0 else 0.0
+        for number, (at, _, weight, each, size) in enumerate(members):
+            sign = 1 if each is direction or (priority != 0 and number == 0) else -1
+            total += sign * weight * (size * x + at)
+            terms += sign * weight * size
+        if terms or priority == 0:
+            truth[priority] = (direction, total)
+    expected = [truth[priority] for priority in sorted(truth, reverse=True)]
+    assert [(stage.sense, pytest.approx(stage.at({"x": x, "y": y}))) for stage in stages] == expected
+
+
+@given(GOALS, st.sampled_from(Sense), st.integers(-3, 3), st.integers(-2, 2), st.booleans())
+def test_a_turned_objective_has_the_same_order_of_plans(
+    goals: list[tuple], sense: Sense, cost: int, constant: int, is_negative: bool
+) -> None:
+    features = ModelFeatures(
+        goals=tuple(
+            FurtherObjective(f"g{at}", {"x": float(size)}, each, -float(at), priority=priority, weight=weight)
+            for at, (priority, weight, each, size) in enumerate(goals)
+        )
+    )
+    low = -1.0 if is_negative else 0.0
+    milp = Milp((Variable("x", low, 9),), (), Objective({"x": float(cost)}, float(constant)), sense, features=features)
+    directed = direct_objectives(milp)
+    assert direct_objectives(directed) == directed
+    before, after = staged_objectives(milp), staged_objectives(directed)
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        sign = 1 if old.sense is new.sense else -1
+        assert [new.at({"x": x}) for x in (0.0, 1.0, 4.0)] == [sign * old.at({"x": x}) for x in (0.0, 1.0, 4.0)]
+    alone = not any(weight and priority == 0 for priority, weight, _, _ in goals)
+    turns = alone and cost < 0 and constant <= 0 and not is_negative
+    assert (directed.sense is not milp.sense) is turns
+    for goal, old in zip(directed.features.goals, milp.features.goals, strict=True):
+        same = [each for each in milp.features.goals if each.weight and each.priority == old.priority]
+        single = bool(old.weight) and old.priority != 0 and len(same) == 1
+        negative = old.terms["x"] < 0 and old.constant <= 0 and not is_negative
+        assert (goal.sense is not old.sense) is (single and negative)
+    solution = Solution(
+        SolveStatus.FEASIBLE, objective=cost * 2.0 + constant, bound=5.0, values={"x": 2.0}, goals={"g0": 1.0}
+    )
+    turned = direct_solution(milp, directed, solution)
+    assert turned.objective == staged_value(directed, 2.0)
+    assert turned.bound == (-5.0 if turns else 5.0)
+    assert dict(turned.goals) == {goal.name: goal.terms["x"] * 2.0 + goal.constant for goal in directed.features.goals}
+    none = direct_solution(milp, directed, Solution(SolveStatus.UNKNOWN))
+    assert (none.objective, none.bound, dict(none.goals)) == (None, None, {})
+
+
+def staged_value(milp: Milp, x: float) -> float:
+    return milp.objective.terms["x"] * x + milp.objective.constant
+
+
+@pytest.mark.parametrize("senses", list(itertools.product([None, *Sense], repeat=2)))
+def test_a_given_sense_turns_an_objective_whatever_its_signs(senses: tuple[Sense | None, Sense | None]) -> None:
+    goal = FurtherObjective("first", {"x": 2.0}, Sense.MAXIMIZE, priority=1)
+    milp = Milp((Variable("x"),), (), Objective({"x": 3.0}), Sense.MINIMIZE, features=ModelFeatures(goals=(goal,)))
+    directed = direct_objectives(milp, senses)
+    wanted = [given or default for given, default in zip(senses, (Sense.MAXIMIZE, Sense.MINIMIZE), strict=True)]
+    assert [directed.features.goals[0].sense, directed.sense] == wanted
+    assert [directed.features.goals[0].terms["x"], directed.objective.terms["x"]] == [
+        2.0 if wanted[0] is Sense.MAXIMIZE else -2.0, 3.0 if wanted[1] is Sense.MINIMIZE else -3.0
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sense", "worst"), [(Sense.MINIMIZE, 7.0), (Sense.MAXIMIZE, 5.0)])
+def test_an_objective_is_held_at_its_value_within_a_tolerance(sense: Sense, worst: float) -> None:
+    """2 x + 1 is held at 6 with a tolerance of 1: the row allows values up to it, and no worse ones."""
+    objective = StagedObjective("aim", sense, {"x": 2.0}, 1.0)
+    row = objective.hold("held", 6.0, 1.0)
+    assert (row.rhs + 1.0, row.name) == (worst, "held")
+    assert (row.relation is Relation.AT_MOST) is (sense is Sense.MINIMIZE)
+    quadratic = StagedObjective("area", sense, {"x": 2.0}, 1.0, (QuadraticTerm("x", "y", 3.0),))
+    assert quadratic.at({"x": 2.0, "y": 5.0}) == 2 * 2 + 1 + 3 * 2 * 5
+    assert quadratic.at({"y": 5.0}) == 1.0
+
+
+def test_aims_are_named_by_the_author_then_the_checker_then_the_model() -> None:
+    goals = tuple(
+        FurtherObjective(name, {name: 1.0}, Sense.MAXIMIZE, priority=at) for at, name in ((3, "a"), (2, "b"), (1, "c"))
+    )
+    milp = Milp(
+        tuple(map(Variable, "abc")), (), Objective({"a": 1.0}), Sense.MINIMIZE, features=ModelFeatures(goals=goals)
+    )
+    solution = {"objective": 4.0, "values": {"a": 4.0, "b": 7.0, "c": 5.0}}
+    facts = (AimFacts("people", "persons"),)
+    stated = [StatedAim("second", Sense.MAXIMIZE, 7.0, aim=1)]
+    aims = list_aims(milp, solution, facts, stated, {"b": "row b"}, 2)
+    assert [aim.name for aim in aims] == ["people", "second", "c", "aim 4"]
+    assert [aim.value for aim in aims] == [4.0, 7.0, 5.0, 4.0]
+    assert [aim.unit for aim in aims] == ["persons", "", "", ""]
+    assert [aim.held_by for aim in aims] == ["", "row b", "", ""]
+    assert [aim.is_compared for aim in aims] == [True, True, False, False]
+    assert all(aim.is_compared for aim in list_aims(milp, solution, facts))
+    for plain in (None, {"objective": None, "values": {}}):
+        assert [aim.value for aim in list_aims(milp, plain, facts)] == [None] * 4
+
+
+@pytest.mark.parametrize("compared", [0, 1, None])
+def test_more_aims_of_a_checker_than_the_model_has_are_shown_with_their_own_values(compared: int | None) -> None:
+    milp = Milp((Variable("x"),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
+    stated = [StatedAim("a", Sense.MAXIMIZE, 3.0), StatedAim("b", Sense.MINIMIZE, 8.0)]
+    aims = list_aims(
+        milp, {"objective": 9.0, "values": {"x": 9.0}}, (AimFacts("people", "p"),), stated, compared=compared
+    )
+    assert [(aim.name, aim.unit, aim.value, aim.sense) for aim in aims] == [
+        ("people", "p", 3.0, Sense.MAXIMIZE), ("b", "", 8.0, Sense.MINIMIZE),
+    ]  # fmt: skip
+    assert {aim.is_compared for aim in aims} == {compared != 0}
+    assert len(list_aims(milp, {"objective": None, "values": {}}, (), stated)) == 1

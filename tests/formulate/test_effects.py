@@ -1,6 +1,7 @@
 """Effects of limits, other optimal plans and shortages, against brute force and re-solving."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -148,3 +149,109 @@ def test_another_plan_with_the_same_values_of_all_aims_is_found() -> None:
         milp = model(cost)
         found = find_alternative(milp, solve(milp), "abc")
         assert bool(found) is not is_unique
+
+
+@pytest.mark.parametrize("sense", Sense)
+@pytest.mark.parametrize(
+    ("base", "change", "shown"),
+    [
+        # A ten-millionth of the objective, or of 1 for small ones, is no effect.
+        (1e6, 0.05, False), (1e6, 0.2, True), (-1e6, 0.05, False), (0.1, 0.5e-7, False), (0.1, 1.5e-7, True),
+    ],
+)  # fmt: skip
+def test_an_effect_counts_beyond_the_tolerance(sense: Sense, base: float, change: float, shown: bool) -> None:
+    """A limit of 4 becomes 0.4 wider, which is worth the change."""
+    price = sense.sign * -change / 0.4
+    milp = Milp(
+        (Variable("x"),), (Row("limit", {"x": 1.0}, Relation.AT_MOST, 4.0),), Objective({"x": price}, base - 4 * price), sense
+    )  # fmt: skip
+    effects = measure_effects(milp, solve(milp, duals=False))
+    assert [effect.changes[10] for effect in effects] == (
+        [pytest.approx(sense.sign * -change, rel=1e-3)] if shown else []
+    )
+
+
+@pytest.mark.parametrize(("relation", "sign"), [(Relation.AT_MOST, 1.0), (Relation.AT_LEAST, -1.0)])
+@pytest.mark.parametrize("rhs", [8.0, -8.0])
+def test_a_limit_is_loosened_by_a_share_of_its_size(relation: Relation, sign: float, rhs: float) -> None:
+    """An upper limit grows and a lower one falls, also below 0; the change has the sign of the improvement."""
+    sense = Sense.MAXIMIZE if relation is Relation.AT_MOST else Sense.MINIMIZE
+    milp = Milp((Variable("x", -99),), (Row("limit", {"x": 1.0}, relation, rhs),), Objective({"x": 1.0}), sense)
+    (effect,) = measure_effects(milp, solve(milp, duals=False))
+    assert effect.changes == {1: pytest.approx(sign * 0.08), 10: pytest.approx(sign * 0.8)}
+    assert (effect.relation, effect.limits, effect.size) == (str(relation), (rhs,), pytest.approx(0.8))
+
+
+def test_effects_are_those_of_twelve_groups_by_size_and_within_the_time() -> None:
+    names = [f"{a}{b}" for a in "ab" for b in "abcdefg"]
+    rows = tuple(Row(name, {name: 1.0}, Relation.AT_MOST, 4.0 + at) for at, name in enumerate(names))
+    milp = Milp(tuple(map(Variable, names)), rows, Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE)
+    solution = solve(milp, duals=False)
+    effects = measure_effects(milp, solution)
+    assert [effect.name for effect in effects] == names[11::-1]
+    assert measure_effects(milp, solution, 0.0) == ()
+
+
+def test_equalities_and_limits_that_do_not_bind_have_no_effect() -> None:
+    rows = (
+        Row("equal", {"x": 1.0, "y": 1.0}, Relation.EQUAL, 4.0), Row("loose", {"x": 1.0}, Relation.AT_MOST, 99.0),
+        Row("none", {"y": 1.0}, Relation.AT_LEAST, 0.0), Row("limit", {"x": 1.0}, Relation.AT_MOST, 3.0),
+    )  # fmt: skip
+    milp = Milp((Variable("x"), Variable("y")), rows, Objective({"x": 2.0, "y": 1.0}), Sense.MAXIMIZE)
+    assert [effect.name for effect in measure_effects(milp, solve(milp, duals=False))] == ["limit"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans(), st.integers(0, 9)), min_size=1, max_size=3),
+    st.sampled_from(Sense),
+)
+def test_the_least_shortage_is_that_of_enumeration(limits: list[tuple], sense: Sense) -> None:
+    rows = tuple(
+        Row(
+            f"r{at}",
+            {"x": float(a), "y": float(b)},
+            Relation.AT_LEAST if low else Relation.AT_MOST,
+            float(rhs),
+            f"s{at}",
+        )
+        for at, (a, b, low, rhs) in enumerate(limits)
+    )
+    milp = Milp(tuple(Variable(name, 0, 3, INTEGER) for name in "xy"), rows, Objective({"x": 1.0, "y": 2.0}), sense)
+    totals = {}
+    for x, y in itertools.product(range(4), repeat=2):
+        over = [(rhs - a * x - b * y) * (1 if low else -1) for a, b, low, rhs in limits]
+        totals[x, y] = sum(max(0, each) for each in over)
+    least = min(totals.values())
+    plan = plan_with_shortages(milp)
+    if not least:
+        assert plan is None
+        return
+    assert plan is not None
+    assert plan.is_least
+    assert sum(abs(each.wanted - each.possible) for each in plan.shortages) == pytest.approx(least)
+    for each in plan.shortages:
+        assert (each.possible < each.wanted) is (each.relation == ">=")
+        assert each.sentence == each.name.replace("r", "s")
+    assert plan.solution is not None
+    point = (round(plan.solution.values["x"]), round(plan.solution.values["y"]))
+    assert totals[point] == least
+
+
+def test_decisions_of_another_plan_are_those_of_the_program() -> None:
+    """The other optimum moves y and z; only decisions are shown, and a small move among large ones is noise."""
+    rows = (
+        Row("sum", {"x": 1.0, "y": 1.0}, Relation.EQUAL, 4.0),
+        Row("copy", {"y": 1.0, "z": -1.0}, Relation.EQUAL, 0.0),
+    )
+    milp = Milp(tuple(Variable(name, 0, 9) for name in "xyz"), rows, Objective({}), Sense.MINIMIZE)
+    solution = solve(milp, duals=False)
+    found = find_alternative(milp, solution, {"x", "y"})
+    assert set(found) == {"x", "y"}
+    assert found["x"] + found["y"] == pytest.approx(4)
+    assert found["x"] != pytest.approx(solution.values["x"])
+    assert find_alternative(milp, replace(solution, status=SolveStatus.FEASIBLE), {"x", "y"}) == {}
+    for width, count in ((9.0, 0), (11.0, 1)):
+        # 1 % of the largest decision, which is 1000.
+        noisy = Milp((Variable("big", 1000, 1000), Variable("x", 0, width)), (), Objective({}), Sense.MINIMIZE)
+        solution = replace(solve(noisy, duals=False), values={"big": 1000.0, "x": 0.0})
+        assert len(find_alternative(noisy, solution, {"big", "x"})) == count

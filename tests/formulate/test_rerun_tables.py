@@ -219,6 +219,18 @@ def fit(folder: Path, old: str, new: str) -> list[dict[str, object]]:
         # The key has three columns at most, and a column with fractions is none.
         ("a,b,c\nx,y,1\nx,z,1\n", "a,b,c\nx,y,1\nx,y,2\n", None),
         ("a,b\nx,1\nx,2.5\n", "a,b\nx,1\nx,1\n", [{"a": "x", "b": 1}, {"a": "x", "b": 1}]),
+        # All figures must be far below: one that is not shows that points are those of fractions.
+        ("a,b\nx,950\ny,2300\n", "a,b\nx,1.95\ny,900\n", [{"a": "x", "b": 1.95}, {"a": "y", "b": 900}]),
+        ("a,b\nx,100\ny,2300\n", "a,b\nx,1.5\ny,2.0\n", None),
+        ("a,b\nx,100\ny,2300\n", "a,b\nx,1.5\ny,2.1\n", [{"a": "x", "b": 1.5}, {"a": "y", "b": 2.1}]),
+        ("a,b\nx,-950\ny,-2300\n", "a,b\nx,-1.950\ny,-2.300\n", None),
+        # The key has three columns at most; a fourth one that tells rows apart makes none.
+        ("a,b,c,d\nx,y,z,1\nx,y,z,2\n", "a,b,c,d\nx,y,z,1\nx,y,z,1\n", [{"a": "x", "b": "y", "c": "z", "d": 1}] * 2),
+        ("a,b,c,d\nx,y,z,1\nx,y,w,2\n", "a,b,c,d\nx,y,z,1\nx,y,z,2\n", None),
+        # One earlier row shows no key.
+        ("a,b\nx,1\n", "a,b\nx,1\nx,1\n", [{"a": "x", "b": 1}] * 2),
+        ("a,b\nx,2026-01-31\n", "a,b\nx,31-01-2026\n", None),
+        ("a,b\nx,2026-01-31\n", "a,b\nx,2027-02-01\n", [{"a": "x", "b": "2027-02-01"}]),
         ("a,b\nx,950\ny,2300\n", "a,b\nx,950.5\ny,2300\n", [{"a": "x", "b": 950.5}, {"a": "y", "b": 2300}]),
         # the key is the pair
         ("f,t,c\nx,y,1\nx,z,1\ny,z,1\n", "f,t,c\nx,y,1\ny,y,2\n", [{"f": "x", "t": "y", "c": 1}, {"f": "y", "t": "y", "c": 2}]),
@@ -264,3 +276,35 @@ def test_rows_of_json_are_named_by_their_number() -> None:
     assert fit_table("f.json", "t", reading, [{"b": 3, "a": "z"}], None) == ([{"a": "z", "b": 3}], [])
     with pytest.raises(ProblemError, match="row 2 of 't', column 'b'"):
         fit_table("f.json", "t", reading, [{"a": "z", "b": 3}, {"a": "w"}], None)
+
+
+def test_cells_that_were_all_empty_may_become_anything() -> None:
+    reading = FormerTable([{"a": "x", "b": None}, {"a": "y", "b": None}], {})
+    rows = [{"a": "z", "b": 3}, {"a": "w", "b": "t"}]
+    assert fit_table("f.json", "t", reading, rows, None) == (rows, [])
+    # A column that some earlier rows lack may be missing, and a further one of remarks is left out.
+    reading = FormerTable([{"a": "x"}, {"a": "y", "b": 2}], {})
+    fitted, notes = fit_table("f.json", "t", reading, [{"a": "z", "c": "remark"}, {"a": "w", "b": 1, "c": ""}], None)
+    assert fitted == [{"a": "z"}, {"a": "w", "b": 1}]
+    assert len(notes) == 1
+    assert "'c'" in notes[0]
+
+
+def test_a_missing_column_names_what_is_there_instead() -> None:
+    names = [f"c{at}" for at in range(7)]
+    reading = FormerTable([{f"d{at}": 1 for at in range(25)}], {})
+    with pytest.raises(ProblemError) as caught:
+        fit_table("f.json", "t", reading, [dict.fromkeys(names, 1)], None)
+    text = str(caught.value)
+    assert text.count("'c") == 5
+    assert text.count("'d") == 1 + 20
+    with pytest.raises(ProblemError) as caught:
+        fit_table("f.json", "t", reading, [{"d0": 1}], None)
+    assert "instead" not in str(caught.value)
+
+
+def test_a_long_cell_is_cut_in_the_message() -> None:
+    reading = FormerTable([{"a": 1}], {})
+    with pytest.raises(ProblemError) as caught:
+        fit_table("f.json", "t", reading, [{"a": "y" * 99}], None)
+    assert 30 < len(re.findall(r"y+", str(caught.value))[0]) <= 40
