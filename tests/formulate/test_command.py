@@ -2,8 +2,10 @@
 
 import io
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,20 +14,24 @@ from typer.testing import CliRunner
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.cli.app import app
+from oragent.formulate import command
 from oragent.formulate.api import formulate
+from oragent.formulate.checks import CheckStatus
 from oragent.formulate.command import formulate_file, resume, rewrite_page, show_formulation
-from oragent.formulate.folder import finalize, read_request
+from oragent.formulate.folder import FormulationEnd, FormulationRequest, finalize, price_result, read_request
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.options import FormulateCommand
 from oragent.formulate.pages import mark_sentences
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
+from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.flat_solving import solve
 from oragent.report.pages.value_tables import PULP
 from tests.formulate import pharmacy, transport
+from tests.formulate.results import BAKERY, FINDING, STORY, checks_of, result_of
 
 RECORDED = Path(__file__).parent / "recorded" / "pharmacy"
 FILES = {
@@ -374,3 +380,257 @@ def test_a_plan_whose_checks_failed_is_contradicted_everywhere(wanted: Formulate
     assert "contradicted" in tile
     assert "optimal" not in tile
     assert said(lambda console: show_formulation(folder, console))[0] == 4
+
+
+class Ended:
+    """Stands for a run that ends with a result, and records its arguments."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, result: FormulationResult | None = None) -> None:
+        self.end = FormulationEnd(None, reason="the budget is spent") if result is None else price_result(result)
+        self.requests: list[FormulationRequest] = []
+        self.options: dict[str, Any] = {}
+        self.folder = Path()
+        monkeypatch.setattr(command, "run_formulation", self)
+
+    def __call__(self, folder: Any, request: FormulationRequest, **options: Any) -> FormulationEnd:
+        self.folder = folder() if callable(folder) else folder
+        self.requests.append(request)
+        self.options = options
+        return self.end
+
+
+def dough(tmp_path: Path, text: str = STORY, **fields: Any) -> FormulateCommand:
+    (tmp_path / "dough.md").write_text(text)
+    return FormulateCommand(tmp_path / "dough.md", tmp_path / "out", **fields)
+
+
+SITUATIONS: dict[str, tuple[Any, str, float | None, int]] = {
+    "optimal": (lambda: result_of(BAKERY, checks=checks_of(CheckStatus.PASSED)), "checked", 39.0, 0),
+    "unchecked": (lambda: result_of(BAKERY), "unchecked", 39.0, 5),
+    "contradicted": (lambda: result_of(BAKERY, checks=checks_of(CheckStatus.FAILED, FINDING)), "contradicted", 39.0, 4),
+    "no proof": (lambda: result_of(BAKERY, answer=False), "no answer", 39.0, 3),
+    "out of time": (
+        lambda: replace(result_of(BAKERY), milp=None, solution=None, status="timeout"),
+        "no answer",
+        None,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_the_first_line_the_file_and_the_exit_code_have_one_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, situation: str
+) -> None:
+    build, verdict, objective, code = SITUATIONS[situation]
+    ended = Ended(monkeypatch, build())
+    published: dict[str, Any] = {}
+    monkeypatch.setattr(command, "publish_result", published.update)
+    exit_code, text = said(lambda console: formulate_file(dough(tmp_path), console, Scripted(pharmacy.reply)))
+    place, first, *rest = text.splitlines()
+    assert place == f"formulation: {ended.folder}"
+    assert exit_code == code
+    assert first.startswith(f"{verdict}: ")
+    if objective is not None:
+        assert "39" in first
+    assert (published["verdict"], published["objective"], published["exit_code"]) == (verdict, objective, code)
+    assert published["folder"] == ended.folder
+    assert rest[-1] == f"report: {ended.folder / 'report.html'}"
+    assert any("plan.csv" in line for line in rest) is (situation != "out of time")
+    assert (ended.folder / "report.html").is_file()
+    assert (tmp_path / "out" / "dough") in ended.folder.parents
+
+
+def test_a_formulation_that_is_broken_off_names_the_way_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = Ended(monkeypatch)
+    code, text = said(lambda console: formulate_file(dough(tmp_path), console, Scripted(pharmacy.reply)))
+    assert code == 3
+    assert "the budget is spent" in text
+    assert f"--resume {ended.folder}" in text
+    assert not (ended.folder / "report.html").exists()
+    with pytest.raises(StoreError):
+        rewrite_page(ended.folder)
+    with pytest.raises(StoreError):
+        show_formulation(tmp_path, Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, {"metamorphic": True, "method": "two_calls", "relative": 1e-6, "absolute": 0.0}),
+        (
+            {"options": {"metamorphic": False, "gap": None, "time_s": 5.0}},
+            {"metamorphic": False, "gap": 0.0, "time_s": 5.0},
+        ),
+        ({"preset": "paper"}, {"method": "ormind", "metamorphic": True, "absolute": 0.01}),
+        ({"tolerance": "ormind"}, {"relative": 1e-3, "absolute": 0.2}),
+        ({"preset": "paper", "tolerance": "orspace"}, {"method": "ormind", "relative": 0.01, "absolute": 0.0}),
+    ],
+)
+def test_options_of_the_command_line_are_those_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], expected: dict[str, object]
+) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    said(lambda console: formulate_file(dough(tmp_path, **fields), console, Scripted(pharmacy.reply)))
+    (request,) = ended.requests
+    assert {name: getattr(request.options, name) for name in expected} == expected
+    assert request.tolerance == (fields.get("tolerance") or "strict")
+    assert request.problem.text == STORY
+    # What is written is what is read again.
+    assert read_request(ended.folder) == request
+
+
+def test_an_edit_is_the_output_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    (tmp_path / "edit.md").write_text("a program")
+    own = dough(tmp_path, edit=("compiler", tmp_path / "edit.md"))
+    said(lambda console: formulate_file(own, console, Scripted(pharmacy.reply)))
+    assert dict(ended.requests[0].options.edits) == {"compiler": "a program"}
+    with pytest.raises(ConfigError):
+        formulate_file(dough(tmp_path, edit=("baker", tmp_path / "edit.md")), Console(), Scripted(pharmacy.reply))
+
+
+def named(**words: object) -> RuntimeWords:
+    return RuntimeWords(shortcuts={"model.name": "some-model", **words})
+
+
+@pytest.mark.parametrize("own_model", [False, True])
+def test_the_expected_cost_is_confirmed_before_a_named_model_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_model: bool
+) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    asked: list[tuple[int, float]] = []
+
+    def confirm(estimate: Any, limit: float) -> None:
+        assert not ended.requests
+        asked.append((len(estimate.roles), limit))
+
+    wanted = dough(tmp_path, runtime=named(**{"budget.confirm": 0.25}), confirm=confirm)
+    said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply) if own_model else None))
+    # Two roles of two calls; a model that was given is not priced.
+    assert asked == ([] if own_model else [(2, 0.25)])
+    assert (ended.folder / "estimate.json").is_file() is not own_model
+    assert ended.options["fresh"] is True
+
+
+def test_a_replay_takes_what_the_folder_has_unless_it_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_request(RECORDED)
+    ended = Ended(monkeypatch, result_of(BAKERY))
+
+    def replay(**fields: Any) -> FormulationRequest:
+        said(lambda console: formulate_file(FormulateCommand(None, tmp_path, replay=RECORDED, **fields), console))
+        return ended.requests[-1]
+
+    same = replay()
+    assert (same.problem, same.options, same.tolerance) == (before.problem, before.options, before.tolerance)
+    assert same.runtime.model == before.runtime.model
+    assert (ended.options["fresh"], ended.options["replay"]) == (False, RECORDED)
+    assert replay(options={"gap": 0.25, "method": None}).options == replace(before.options, gap=0.25)
+    assert replay(preset="paper").options.published
+    changed = replay(tolerance="ormind")
+    assert (changed.tolerance, changed.options.relative) == ("ormind", 1e-3)
+    assert replay(runtime=named()).runtime.model_name == "some-model"
+    assert ended.options["fresh"] is True
+    with pytest.raises(ConfigError):
+        replay(data=(tmp_path / "new.csv",))
+    with pytest.raises(ConfigError):
+        replay(options={"method": "none"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"interactive": True, "replay": RECORDED}, ConfigError),
+        ({"interactive": True, "options": {"method": "ormind"}}, ConfigError),
+        ({"replay": Path("/none")}, StoreError),
+        ({"runtime": RuntimeWords(shortcuts={"model.name": "oracle"})}, ConfigError),
+        ({"tolerance": "exact"}, ConfigError),
+        ({"preset": "papr"}, ConfigError),
+        ({"options": {"method": "ormint"}}, ConfigError),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_a_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], error: type[Exception]
+) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    with pytest.raises(error):
+        formulate_file(dough(tmp_path, **fields), Console(file=io.StringIO()), Scripted(pharmacy.reply))
+    assert not ended.requests
+    assert not (tmp_path / "out").exists()
+
+
+FACTS = {"OBJECTIVE": "maximize: earn", "VARIABLES": ["x: loaves"], "NOT_MODELLED": [], "READINGS": ["a -- b"]}
+
+
+@pytest.mark.parametrize(("answer", "stored"), [(" per week " + "y" * 2000, 1000), ("  ", 0), (None, 0)])
+def test_a_clarification_is_asked_once_stored_and_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str | None, stored: int
+) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+
+    def read_line(prompt: str) -> str:
+        if answer is None:
+            raise EOFError
+        return answer
+
+    wanted = dough(tmp_path, interactive=True)
+    console = Console(file=io.StringIO(), width=160)
+    formulate_file(wanted, console, Scripted(pharmacy.reply), read_line)
+    reply = ended.options["ask_person"](FACTS)
+    lines = console.file.getvalue().splitlines()
+    assert {"objective: maximize: earn", "variables: x: loaves", "readings: a -- b"} <= set(lines)
+    assert not any(line.startswith("not modelled") for line in lines)
+    assert len(reply) == stored
+    again = command.stored_clarification(ended.folder)
+    assert (again is not None) is bool(stored)
+    if again is not None:
+        assert again({}) == reply
+        assert reply.startswith("per week y")
+    assert command.stored_clarification(None) is None
+    plain = dough(tmp_path)
+    formulate_file(plain, console, Scripted(pharmacy.reply))
+    assert ended.options["ask_person"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The oven has 2.300 seconds.", ("2.300", "2300", "2.3")),
+        ("The oven has 2.300 seconds and 1.5 kg.", None),
+        ("The oven has 2300 seconds.", None),
+    ],
+)
+def test_a_figure_with_two_readings_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: tuple[str, ...] | None
+) -> None:
+    Ended(monkeypatch, result_of(BAKERY))
+    _, output = said(lambda console: formulate_file(dough(tmp_path, text), console, Scripted(pharmacy.reply)))
+    assert ("two ways" in output) is (words is not None)
+    assert all(word in output for word in words or ())
+
+
+def test_a_finished_formulation_is_shown_and_resumed_without_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stored result is that of the replay, with its verdict; resuming neither asks nor runs."""
+    options = {"metamorphic": False}
+    wanted = FormulateCommand(None, tmp_path, replay=RECORDED, options=options)
+    code, text = said(lambda console: formulate_file(wanted, console))
+    assert code == 0
+    (folder,) = (tmp_path / "pharmacy").iterdir()
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    for work in (lambda console: resume(folder, console), lambda console: show_formulation(folder, console)):
+        again, shown = said(work)
+        assert again == 0
+        assert [line for line in shown.splitlines() if line.startswith("checked: ")] == [text.splitlines()[1]]
+    assert not ended.requests
+    (folder / "report.html").unlink()
+    assert "oragent report" in said(lambda console: show_formulation(folder, console))[1]
+    assert rewrite_page(folder) == folder / "report.html"
+    # A model of one's own goes on from the folder.
+    assert said(lambda console: resume(folder, console, Scripted(pharmacy.reply)))[0] == 5
+    assert ended.folder == folder
