@@ -12,7 +12,14 @@ from typing import Any
 from oragent._base.errors import CandidateError, ConfigError
 from oragent.api.choices import ProblemChoice, resolve_problem
 from oragent.evaluation import Evaluation, EvaluationRunner
-from oragent.evaluation.capabilities import evaluator_arguments, find_options, mode_patience, needs_options, require_all
+from oragent.evaluation.capabilities import (
+    evaluator_arguments,
+    extend_limits,
+    find_options,
+    mode_patience,
+    needs_options,
+    require_all,
+)
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_project_root, list_problems
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 from oragent.sandbox.limits import count_processors
@@ -40,6 +47,7 @@ def evaluate(
     *,
     mode: str | None = None,
     problem_size: int | None = None,
+    work: float = 1.0,
     root: str | Path | None = None,
 ) -> Evaluation:
     """Score one heuristic in the sandbox, in the same way as a search.
@@ -50,6 +58,7 @@ def evaluate(
             its module that it uses. None means the seed heuristic.
         mode: ``train``, ``val``, ``test``, ``fresh`` or a named set of the problem; None means ``val``.
         problem_size: Only this size; None means all.
+        work: Factor on the work of each solve, if the evaluator has one; limits on time are longer by it.
         root: Project root, as for ``run``.
 
     Returns:
@@ -65,10 +74,11 @@ def evaluate(
     base = evaluation_root(resolved, project)
     settings, source = LimitSettings(), load_program(program, resolved)
     with EvaluationRunner() as run:
-        offers = find_options(resolved, base, run) if needs_options(resolved, mode) else frozenset[str]()
+        has_terms = needs_options(resolved, mode) or work != 1
+        offers = find_options(resolved, base, run) if has_terms else frozenset[str]()
         patience = mode_patience(mode)
-        arguments = evaluator_arguments(resolved, settings, offers, patience=patience, mode=mode, root=base)
-        limits = resolved.make_limits(settings, patience, mode)
+        arguments = evaluator_arguments(resolved, settings, offers, patience=patience, mode=mode, root=base, work=work)
+        limits = extend_limits(resolved.make_limits(settings, patience, mode), work)
         return run(resolved.make_job(source, base, limits, mode, problem_size, arguments))
 
 

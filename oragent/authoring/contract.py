@@ -27,6 +27,7 @@ from oragent.authoring.seed_checks import (
     check_hooks,
     check_misbehaviour,
     check_variants,
+    check_work,
     describe_randomness,
 )
 from oragent.authoring.wrong_answers import check_wrong_answers
@@ -123,6 +124,7 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
     if bred:
         yield _check_primitives(bench, seed)
     yield check_hooks(bench, seed)
+    yield from check_work(bench, seed)
     yield from check_command_line(bench, seed, quick)
     yield from check_misbehaviour(bench, seed)
     if bred:

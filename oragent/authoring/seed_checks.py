@@ -30,6 +30,8 @@ from oragent.evaluation.capabilities import (
     CHECK,
     CHECKED,
     OBSERVER,
+    WORK,
+    WORK_UNITS,
     describe_check,
     describe_missing,
     evaluator_arguments,
@@ -240,6 +242,59 @@ def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, si
             Level.WARNING, title, f"the evaluation ended as {ended.status}: {ended.message}; {ending}"
         )
     return ContractFinding(Level.OK, title, ended.message)
+
+
+def check_work(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
+    """Check that the reported work is deterministic and follows ``--work``, and measure the CPU seconds of a unit."""
+    title, unit, first = "work", bench.problem.about.work.unit, seed.train.metrics.get(WORK_UNITS)
+    has_factor = WORK in find_options(bench.problem, bench.root, bench.score)
+    if not isinstance(first, int | float):
+        silent = "--work is an option, and the evaluator reports none: call harness.work(units) after each solve"
+        if has_factor or bench.problem.about.work.lead > 1:
+            yield ContractFinding(Level.FAILURE, title, silent)
+        return
+    ended = (
+        {factor: bench.run(mode="train", patience=factor, arguments=_work_arguments(factor)) for factor in (1, 2, 4)}
+        if has_factor
+        else {1: bench.run(mode="train")}
+    )
+    units = {factor: evaluation.metrics.get(WORK_UNITS) for factor, evaluation in ended.items()}
+    if units[1] != first:
+        random = f"{first:,} {unit} at first, then {units[1]}: end solves by a deterministic limit, not by a clock"
+        yield ContractFinding(Level.FAILURE, title, random)
+        return
+    if not has_factor:
+        yield ContractFinding(Level.OK, title, f"{first:,} {unit} on train; {describe_missing(WORK)}")
+        return
+    failed = next((evaluation for evaluation in ended.values() if evaluation.score is None), None)
+    if failed is not None:
+        yield ContractFinding(
+            Level.FAILURE, title, f"with more work, the seed gets no score: {explain_failure(failed)}"
+        )
+        return
+    yield _calibrate_work([(float(units[factor] or 0), evaluation.cpu_s) for factor, evaluation in ended.items()], unit)
+
+
+def _work_arguments(factor: float) -> tuple[str, ...]:
+    return () if factor == 1 else (f"{WORK}={factor:g}",)
+
+
+def _calibrate_work(points: Sequence[tuple[float, float]], unit: str) -> ContractFinding:
+    """Fit CPU seconds against units, for 1, 2 and 4 times the work."""
+    (least, _), *_, (most, _) = points
+    if most <= least:
+        stuck = (
+            f"--work=4 gives {most:,.0f} {unit}, and 1 gives {least:,.0f}: multiply limits on work by arguments.work"
+        )
+        return ContractFinding(Level.FAILURE, "work", stuck)
+    units, seconds = np.array(points).T
+    slope, start_s = np.polyfit(units, seconds, 1)
+    shown = ", ".join(f"{count:,.0f} {unit} in {cpu_s:.2f} CPU s" for count, cpu_s in points)
+    if slope <= 0:
+        unclear = f"{shown}: more work takes no more time; one evaluation is too short to measure a unit"
+        return ContractFinding(Level.WARNING, "work", unclear)
+    scale = f"1,000,000 {unit} take {1e6 * slope:.3g} CPU s, and the start {max(start_s, 0.0):.2f} s"
+    return ContractFinding(Level.OK, "work", f"{scale} ({shown})")
 
 
 def _check_test_mode(bench: ScoringBench) -> ContractFinding:

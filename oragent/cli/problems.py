@@ -23,14 +23,16 @@ from oragent.api.run_documents import describe_findings, describe_listed_problem
 from oragent.authoring import contract, exporting, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
-from oragent.evaluation import EvaluationRunner, Job
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.capabilities import (
     CHECK,
     CHECKED,
     FRESH_SEED,
+    WORK_UNITS,
     describe_check,
     describe_missing,
     evaluator_arguments,
+    extend_limits,
     find_options,
     mode_patience,
     needs_options,
@@ -116,6 +118,9 @@ def evaluate_candidate(
     fresh_seed: Annotated[
         int | None, typer.Option("--fresh_seed", help="Draw the fresh set of this seed again.")
     ] = None,
+    work: Annotated[
+        str, typer.Option(metavar="X,...", help="Factors on the work of each solve, such as 1,5,25.")
+    ] = "1",
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
     check: Annotated[bool, typer.Option("--check", help="Then repeat calls in a fresh process.")] = False,
     root: Root = None,
@@ -132,12 +137,16 @@ def evaluate_candidate(
     if candidate and candidate.parent.name == DISCOVERED and not candidate.is_file():
         candidate = find_discovered(resolved, candidate.stem)
     source = read_program(candidate, resolved.signature) if candidate else resolved.seed
+    factors = _read_factors(work)
     chosen = pin_device(device, resolved)
     if chosen.remark:
         careful = "[bold yellow]careful:[/] " if chosen.careful else ""
         console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
         options: dict[str, Path | str | int | None] = {"root_dir": base, "candidate": candidate, "mode": mode}
+        if len(factors) > 1:
+            raise ConfigError("options of the evaluator go with one factor of --work")
+        options |= {"work": work if factors != [1.0] else None}
         options |= {"problem_size": problem_size, "fresh_seed": fresh_seed, "data": resolved.find_data(mode, base)}
         if uses_networks(resolved):
             options |= {"device": chosen.device}
@@ -147,13 +156,44 @@ def evaluate_candidate(
         print_caution(warning)
     with EvaluationRunner() as run:
         selection = mode, problem_size, fresh_seed
-        result = run(_make_job(resolved, source, base, selection, check, chosen, run))
-    publish_result(result)
+        jobs = [_make_job(resolved, source, base, selection, check, chosen, run, factor) for factor in factors]
+        results = [run(job) for job in jobs]
+    publish_result(results[0] if len(results) == 1 else dict(zip(factors, results, strict=True)))
+    if len(results) > 1:
+        console.print(_work_table(factors, results, resolved.about.work.unit))
+    else:
+        _show_result(results[0], check)
+    if any(result.status is not Status.OK for result in results):
+        raise typer.Exit(1)
+
+
+def _read_factors(text: str) -> list[float]:
+    try:
+        factors = [float(word) for word in text.split(",")]
+    except ValueError:
+        factors = []
+    if not factors or not all(0 < factor < float("inf") for factor in factors):
+        raise ConfigError(f"--work needs positive factors such as 5 or 1,5,25, not {text!r}")
+    return list(dict.fromkeys(factors))
+
+
+def _work_table(factors: Sequence[float], results: Sequence[Evaluation], unit: str) -> Table:
+    table = Table("work", "score", escape(unit), "CPU s", "", box=None, header_style="bold")
+    for factor, result in zip(factors, results, strict=True):
+        score = "-" if result.score is None else f"{result.score:.6g}"
+        units = result.metrics.get(WORK_UNITS)
+        message = "" if result.score is not None else f"{result.status}: {one_line(result.message, 200)}"
+        shown = f"{units:,}" if type(units) in (int, float) else "-"
+        table.add_row(f"{factor:g}x", score, shown, f"{result.cpu_s:.2f}", escape(message))
+    return table
+
+
+def _show_result(result: Evaluation, check: bool) -> None:
     if result.status is not Status.OK:
         if result.detail:
             print_text(result.detail)
         console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
-        raise typer.Exit(1)
+        return
     figures = [*displayed_metrics(result.metrics).items(), ("features", result.features), ("score", result.score)]
     table = Table(box=None, show_header=False)
     for name, value in figures:
@@ -293,22 +333,24 @@ def _make_job(
     check: bool,
     chosen: PinnedDevice,
     run: EvaluationRunner,
+    work: float,
 ) -> Job:
     mode, size, fresh_seed = selection
     settings, offers = LimitSettings(), frozenset[str]()
-    if check or needs_options(problem, mode) or uses_networks(problem):
+    if check or work != 1 or needs_options(problem, mode) or uses_networks(problem):
         offers = find_options(problem, root, run)
     if check and CHECK not in offers:
         raise ProblemError(describe_missing(CHECK))
     patience = mode_patience(mode)
-    arguments = list(
-        evaluator_arguments(problem, settings, offers, patience=patience, device=chosen.device, mode=mode, root=root)
+    terms = evaluator_arguments(
+        problem, settings, offers, patience=patience, device=chosen.device, mode=mode, root=root, work=work
     )
+    arguments = list(terms)
     if fresh_seed is not None:
         arguments += [f"{FRESH_SEED}={fresh_seed}"]
     if check:
         arguments += [CHECK]
-    limits = problem.make_limits(settings, patience, mode)
+    limits = extend_limits(problem.make_limits(settings, patience, mode), work)
     return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from oragent._base.errors import ConfigError, ProblemError
@@ -13,7 +14,7 @@ from oragent.evaluation.named_sets import InstanceSet
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.evaluation.required_packages import PROGRAM, describe_missing_package
 from oragent.sandbox.isolation.environment import reason_to_refuse
-from oragent.sandbox.messages import FOLDER
+from oragent.sandbox.messages import FOLDER, Limits
 
 # Afterwards, repeat some calls in a fresh process and in another order.
 CHECK = "--check"
@@ -43,6 +44,10 @@ DRAW = "--draw_solutions"
 DEVICE = "--device"
 # =PATH: instances of a named set, whose name is the mode.
 DATA = "--data"
+# =X: factor on the work of each solve.
+WORK = "--work"
+# Metric with the work of an evaluation.
+WORK_UNITS = "work"
 # Mode with instances like those of val, but different ones; offered if ``--help`` names it.
 PRACTICE = "practice"
 # Modes that a search uses; instances of other modes may be larger and take longer.
@@ -64,6 +69,7 @@ LACKS = {
     DRAW: "there is nothing that draws",
     DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
+    WORK: "it has one amount of work; with the harness, use harness.run(..., work=True)",
     DATA: "it cannot read the instances of a named set; with the harness, use harness.run(..., data=True)",
 }
 
@@ -77,9 +83,9 @@ def help_job(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
     An evaluator without ``--help`` scores the seed instead, which means that it has no options.
     """
     text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    # Many programs contain the word data.
-    words = [option.removeprefix("--") for option in LACKS if option != DATA]
-    if not any(word in text for word in ("oragent", INSTANCES, DATA, *words)):
+    # Many programs contain the words data and work.
+    words = [option if option in (DATA, WORK) else option.removeprefix("--") for option in LACKS]
+    if not any(word in text for word in ("oragent", INSTANCES, *words)):
         return None
     return problem.make_job(problem.seed, root, problem.make_limits(settings), arguments=("--help",))
 
@@ -122,18 +128,24 @@ def evaluator_arguments(
     protocol: str | None = None,
     mode: str | None = None,
     root: Path | None = None,
+    work: float = 1.0,
 ) -> tuple[str, ...]:
-    """Return the arguments for the time limit of the heuristic, the device of networks and the data of a named set.
+    """Return the arguments for time limit of the heuristic, device of networks, data of a named set, and work.
 
     Without them an evaluator uses its own ``problem.yaml`` and any device. ``root`` is needed for a named set.
 
     Raises:
-        ProblemError: The set has data that are missing, or that the evaluator cannot read.
+        ProblemError: The set has data that are missing, or that the evaluator cannot read, or another amount of work is
+            not possible.
     """
     bound = problem.heuristic_s(settings, patience, mode)
-    bound_text = "none" if bound is None else f"{bound:g}"
+    bound_text = "none" if bound is None else f"{max(work, 1.0) * bound:g}"
     values = {HEURISTIC_S: bound_text, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
     arguments = tuple(f"{name}={value}" for name, value in values.items() if name in offers)
+    if work != 1:
+        if WORK not in offers:
+            raise ProblemError(f"{problem.name}: {describe_missing(WORK)}")
+        arguments += (f"{WORK}={work:g}",)
     data = problem.find_data(mode, root or problem.folder)
     if data is None:
         return arguments
@@ -143,6 +155,11 @@ def evaluator_arguments(
     inside = data.is_relative_to(problem.folder)
     place = f"{FOLDER}{os.sep}{data.relative_to(problem.folder)}" if inside else data
     return (*arguments, f"{DATA}={place}")
+
+
+def extend_limits(limits: Limits, work: float) -> Limits:
+    """Return limits for a factor on the work, which are never shorter."""
+    return replace(limits, cpu_s=max(work, 1.0) * limits.cpu_s)
 
 
 def needs_options(problem: Problem, mode: str | None) -> bool:

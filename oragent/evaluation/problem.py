@@ -150,6 +150,20 @@ class CandidateSettings:
 
 
 @checked(frozen=True, config=STRICT)
+class WorkSettings:
+    """Work that the evaluator reports, a deterministic count.
+
+    Attributes:
+        unit: Name of the unit, such as ``moves``.
+        lead: Factor on the work at which a new best program of a search must not be worse than the present one; 1:
+            scores of val decide.
+    """
+
+    unit: str = "units"
+    lead: Annotated[float, Ge(1)] = 1.0
+
+
+@checked(frozen=True, config=STRICT)
 class Description:
     """Content of ``problem.yaml``.
 
@@ -165,6 +179,7 @@ class Description:
         sizes: Problem sizes of each mode, for people; the evaluator decides.
         sets: Named sets beside those of the contract, which an evaluator gets as ``--mode``; with the path of their
             data, it also gets ``--data``. For ``test`` and ``fresh``: limits of their own.
+        work: Unit of work, and factor at which a program may lead.
         protect: Names of sets on which no leader of a search may lose against the seed.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         hooks: Events and data that the evaluator passes to observers, by names of its hooks; for models to read.
@@ -188,6 +203,7 @@ class Description:
     sizes: dict[str, list[int]] = field(default_factory=dict)
     sets: dict[str, NamedSet] = field(default_factory=dict)
     protect: SetNames = ()
+    work: WorkSettings = field(default_factory=WorkSettings)
     features: tuple[Feature, ...] = ()
     hooks: dict[str, str] = field(default_factory=dict)
     primitives: tuple[Annotated[str, PlainValidator(read_primitive)], ...] = ()

@@ -13,6 +13,7 @@ from oragent.harness.guest import Guest
 from oragent.harness.instances import blocks, each
 from oragent.harness.main import hook, run, watching
 from oragent.harness.states import State
+from oragent.harness.work import work
 
 __all__ = [
     "Arguments",
@@ -31,4 +32,5 @@ __all__ = [
     "run",
     "seconds",
     "watching",
+    "work",
 ]

@@ -72,6 +72,13 @@ def _parse_seconds(text: str) -> float:
     return value
 
 
+def _parse_factor(text: str) -> float:
+    value = _parse_number(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a positive factor on the work, such as 5, not {text!r}")
+    return value
+
+
 def _parse_score(text: str) -> float:
     value = _parse_number(text)
     if not math.isfinite(value):
@@ -141,6 +148,7 @@ OF_EACH = {
     )
 }
 OF_DATA = {"data": Option(Path, None, "file or folder with the instances of a named set, whose name is --mode", "PATH")}
+OF_WORK = {"work": Option(_parse_factor, 1.0, "factor on the work of each solve (default: 1)", "X")}
 OF_RACE = {
     "race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")
 }
@@ -169,6 +177,7 @@ class Arguments:
         kept_arrays: File for the arrays that the candidate keeps. None means that none are kept.
         data: File or folder with the instances of a named set; ``mode`` is its name, and ``sizes`` is empty unless they
             are stated for it. None in other modes.
+        work: Factor on the evaluator's limits on work.
     """
 
     root_dir: Path
@@ -187,6 +196,7 @@ class Arguments:
     compiled: Path | None = None
     kept_arrays: Path | None = None
     data: Path | None = None
+    work: float = 1.0
 
     @property
     def protocol(self) -> str:
@@ -232,6 +242,7 @@ def parse_arguments(
     hooks: bool = False,
     race: bool = False,
     data: bool = False,
+    work: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and the evaluator's own arguments.
 
@@ -244,6 +255,7 @@ def parse_arguments(
         hooks: True if it has the option ``--observer``.
         race: True if it has the options ``--race`` and ``--instances``.
         data: True if it has the option ``--data``.
+        work: True if it has the option ``--work``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
@@ -254,7 +266,7 @@ def parse_arguments(
     options = {**OPTIONS, **COMPILED, **KEPT, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
     options |= OF_EACH | OF_RACE if race else {}
-    options |= OF_DATA if data else {}
+    options |= (OF_DATA if data else {}) | (OF_WORK if work else {})
     parser = partial(_make_parser, options, own_flags, picks, sizes)
     words = sys.argv[1:] if argv is None else argv
     given = _parse_plainly(words, options)
@@ -288,6 +300,7 @@ def parse_arguments(
         compiled=_real_path(given["compiled"]) if given["compiled"] else None,
         kept_arrays=_real_path(given["kept_arrays"]) if given["kept_arrays"] else None,
         data=_real_path(given["data"]) if given.get("data") else None,
+        work=given.get("work", 1.0),
     )
 
 

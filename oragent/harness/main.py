@@ -31,6 +31,7 @@ from oragent.harness.racing import Outraced, Race, instance_values
 from oragent.harness.solutions import Draw, SolutionAlbum
 from oragent.harness.startup import OWN_VARIABLES
 from oragent.harness.states import State
+from oragent.harness.work import reported_work, reset_work
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare_confinement
@@ -144,6 +145,7 @@ def run(
     hooks: Sequence[str] = (),
     race: bool = False,
     data: bool = False,
+    work: bool = False,
     draw: Draw | None = None,
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
@@ -162,6 +164,7 @@ def run(
         hooks: Names for which ``evaluate`` calls ``hook``.
         race: True if ``evaluate`` iterates over its instances by ``each``, so that races and ``--instances`` work.
         data: True if ``evaluate`` reads the instances of named sets from ``arguments.data``.
+        work: True if ``evaluate`` multiplies its limits on work by ``arguments.work``, and reports work by ``work``.
         draw: Function ``draw(instance, solution)`` that returns an SVG of the arguments of ``Guest.show``.
 
     Raises:
@@ -172,8 +175,9 @@ def run(
         flags = {**(flags or {}), DRAW: "draw solutions of the first instances of each size as SVG"}
     flags = {**(flags or {}), CHECK: "then repeat some calls in a fresh process, in another order"}
     arguments = parse_arguments(
-        sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race, data=data
+        sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race, data=data, work=work
     )
+    reset_work()
     kernel.hide_memory()
     prepare_confinement()
     _ask_processor()
@@ -267,6 +271,8 @@ def _score_and_check(
         _set_alarm(guest)
         result = evaluate(arguments, guest)
     measured = _usage(guest)
+    if arguments.work != 1:
+        measured |= {"work_factor": arguments.work}
     if arguments.kept_arrays is not None:
         guest.keep_arrays(arguments.kept_arrays)
     if guest.race is not None:
@@ -299,6 +305,8 @@ def _with_instances(result: Result, arguments: Arguments, guest: Guest) -> dict[
 def _usage(guest: Guest) -> dict[str, Any]:
     """Return figures of the candidate's calls: CPU seconds, also by size, and the number of calls and instances."""
     used: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 6), "heuristic_calls": guest.call_count}
+    if (units := reported_work()) is not None:
+        used |= {"work": units}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
     if guest.whole_start_s >= MIN_START_S:

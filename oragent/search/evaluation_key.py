@@ -35,6 +35,8 @@ class EvaluationKind(StrEnum):
     HARDEN = "harden"
     # Score on a protected set.
     SET = "set"
+    # Score on all of val with more work.
+    WORK = "work"
     # Result of a program that failed its check.
     IMPURE = "impure"
 

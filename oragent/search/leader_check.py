@@ -55,6 +55,8 @@ class LeaderCheck:
         if rejected is None:
             rejected = await self._context.in_time(scoring.harden(leader, view))
         if rejected is None:
+            rejected = await self._context.in_time(scoring.check_more_work(leader, self._archive.best, view))
+        if rejected is None:
             rejected = await self._context.in_time(scoring.check_protected(leader, view))
         return rejected
 

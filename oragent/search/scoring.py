@@ -15,7 +15,6 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.capabilities import (
     CHECK,
     FLOOR,
-    HELD_OUT_LIMIT_FACTOR,
     HEURISTIC_S,
     INSTANCES,
     OBSERVER,
@@ -24,6 +23,8 @@ from oragent.evaluation.capabilities import (
     RACE,
     describe_missing,
     evaluator_arguments,
+    extend_limits,
+    mode_patience,
 )
 from oragent.evaluation.hardening import harden_program, harden_selection
 from oragent.evaluation.job import (
@@ -121,7 +122,9 @@ class Scoring:
         self._options = evaluator_arguments(
             problem, config.limits, offers, device=config.device, protocol=config.protocol
         )
-        self._protected = {name: self._plan_protected(name) for name in problem.about.protect}
+        self._protected = {name: self._plan_job(name) for name in problem.about.protect}
+        lead = problem.about.work.lead
+        self._more_work = self._plan_job(work=lead) if lead > 1 else None
         if config.protocol is not None and PROTOCOL not in offers:
             tell(describe_missing(PROTOCOL))
         self._floors = FLOOR in offers and config.cascade is not None
@@ -312,26 +315,33 @@ class Scoring:
             return _reject_leader(candidate, hardened.sentence)
         return None
 
-    def _plan_protected(self, name: str) -> Job:
-        """Return the job of the seed on a protected set; a ProblemError if the evaluator cannot read its instances."""
+    def _plan_job(self, mode: str | None = None, work: float = 1.0) -> Job:
+        """Return the job of the seed on a protected set, or on val with more work.
+
+        Raises:
+            ProblemError: The evaluator cannot read the instances of the set, or has one amount of work.
+        """
         problem, config = self._problem, self._config
+        patience = mode_patience(mode)
         arguments = evaluator_arguments(
             problem,
             config.limits,
             self._offers,
-            patience=HELD_OUT_LIMIT_FACTOR,
+            patience=patience,
             device=config.device,
             protocol=config.protocol,
-            mode=name,
+            mode=mode,
             root=self._root,
+            work=work,
         )
-        limits = problem.make_limits(config.limits, HELD_OUT_LIMIT_FACTOR, name)
-        return problem.make_job(problem.seed, self._root, limits, name, None, arguments)
+        limits = extend_limits(problem.make_limits(config.limits, patience, mode), work)
+        size = None if mode else config.problem_size
+        return problem.make_job(problem.seed, self._root, limits, mode, size, arguments)
 
     async def check_protected(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
         """Compare a program with the seed on the protected sets of the problem.
 
-        Only whether a leader loses comes back from these sets, and no prompt contains it in figures.
+        Only whether a leader loses comes back from these sets, without figures.
 
         Returns:
             The evaluation as a rejected one if the program fails or loses on one of them, else None.
@@ -339,13 +349,12 @@ class Scoring:
         if candidate.source == self._problem.seed:
             return None
         for name, job in self._protected.items():
-            seed = await self._evaluate_on_set(name, job, seen)
+            seed = await self._run_planned(EvaluationKey("seed", EvaluationKind.SET, name), job, seen)
             if seed.score is None:
                 self._tell(f"set {name} protects nothing, because the seed has no score there: {seed.message}")
                 continue
-            program = await self._evaluate_on_set(
-                name, replace(job, source=self._with_arrays(candidate.source)), seen, candidate.fingerprint
-            )
+            key = EvaluationKey(candidate.fingerprint, EvaluationKind.SET, name)
+            program = await self._run_planned(key, self._with_source(job, candidate.source), seen)
             if program.score is None:
                 return _reject_leader(candidate, f"it fails on the protected set {name}: {program.status}")
             if find_loss(
@@ -356,12 +365,35 @@ class Scoring:
                 return _reject_leader(candidate, f"it loses against the seed on the protected set {name}")
         return None
 
-    async def _evaluate_on_set(self, name: str, job: Job, seen: Seen, fingerprint: str = "seed") -> Evaluation:
-        key = EvaluationKey(fingerprint, EvaluationKind.SET, name)
+    async def check_more_work(self, candidate: Candidate, best: Elite | None, seen: Seen) -> Evaluation | None:
+        """Compare a program that would lead with the present best one at more work, if the problem asks for it.
+
+        Returns:
+            The evaluation as a rejected one if the program fails or is worse there, else None.
+        """
+        if self._more_work is None or best is None:
+            return None
+        scores = []
+        for source in (best.source, candidate.source):
+            key = EvaluationKey(self.fingerprint(source), EvaluationKind.WORK, f"{self._problem.about.work.lead:g}")
+            ended = await self._run_planned(key, self._with_source(self._more_work, source), seen)
+            scores.append(ended.score)
+        before, after = scores
+        words = f"at {self._problem.about.work.lead:g} times the work"
+        if after is None:
+            return _reject_leader(candidate, f"it fails {words}: {ended.status}: {ended.message}")
+        if before is not None and self._problem.about.direction.better(before, after):
+            return _reject_leader(candidate, f"{words} it gets {after:.6g}, and the best program so far {before:.6g}")
+        return None
+
+    def _with_source(self, job: Job, source: str) -> Job:
+        return replace(job, source=self._with_arrays(source))
+
+    async def _run_planned(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:
         if (stored := self._store.evaluation(key)) is not None:
             return stored
         if key not in self._flying:
-            work = self._evaluate_job(key, job, seen, f"{seen.what}, on {name}")
+            work = self._evaluate_job(key, job, seen, f"{seen.what}, on {job.mode or 'val'}")
             self._flying[key] = asyncio.create_task(work)
         return await asyncio.shield(self._flying[key])
 
