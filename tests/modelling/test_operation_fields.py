@@ -510,3 +510,68 @@ def test_small_figures_differ_as_large_ones_do(tmp_path: Path) -> None:
     largest = {(entry.of, entry.name): entry.largest for entry in entries}
     assert largest["data", "stock"] == (("stock[p]", 2e-9, 1e-9),)
     assert largest["data", "margin"] == (("margin[a]", 1e9 + 1, 1e9),)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("within", "share"), [("50 %", 0.5), ("5 %", 0.05), ("0 %", 0.0)])
+def test_a_share_of_the_optimum_is_counted_from_its_size(sign: int, within: str, share: float) -> None:
+    shop = fixed_shop(sign, gains=False)
+    plain = Plain(**{name: getattr(shop, name) for name in Plain.__dataclass_fields__})
+    free = replace(plain, integer=np.zeros(5, dtype=bool))
+    session = ModelSession(replace(shop.model(), integer=np.zeros(5, dtype=bool)))
+    best = free.optimum()
+    for word, direction in (("most", -1), ("least", 1)):
+        result = session.ask(f"{word} make[a] within {within}")
+        near = free.with_row(free.cost, -sign, best + sign * share * abs(best) - free.constant)
+        assert result.figure.value == pytest.approx(near.best_with([1, 0, 0, 0, 0], direction).optimum(), abs=1e-6)
+    with pytest.raises(ModellingError):
+        session.ask(f"most make[a] within -{within}") if share else session.ask("most make[a] within -1")
+
+
+def test_requests_end_at_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = fixed_shop(1).session()
+    for line in (
+        "alternatives 101",
+        "frontier profit waste 101",
+        "alternatives 0",
+        "frontier profit waste 1",
+        "undo 0",
+    ):
+        with pytest.raises(ModellingError):
+            session.ask(line)
+    assert session.ask("alternatives 100").complete
+    assert len(session.ask("frontier profit waste 100").points) >= 2
+    assert len(session.ask("frontier profit waste 2").points) == 2
+    monkeypatch.setattr("oragent.modelling.operations.asking.MAX_FIGURES", 2)
+    assert len(session.ask("sweep need = 1, 2").points) == 2
+    with pytest.raises(ModellingError):
+        session.ask("sweep need = 1, 2, 3")
+
+
+def test_the_rows_that_were_changed_last_lead_a_conflict() -> None:
+    session = fixed_shop(1, gains=False).session()
+    session.run(["room[p] -= 1", "room[q] += 1", "need = 30"])
+    result = session.ask("conflict")
+    assert (result.families[0].family, result.families[0].changed) == ("need", True)
+    order = [entry.family for entry in result.families]
+    # What was never changed comes after what was.
+    changed = [entry.changed for entry in result.families]
+    assert changed == sorted(changed, reverse=True)
+    session = fixed_shop(1, gains=False).session()
+    session.run(["need = 30", "upper(make) -= 1"])
+    result = session.ask("conflict")
+    assert {"need", "make"} <= set(order) | {entry.family for entry in result.families}
+    assert result.families[0].family == "make"
+
+
+def test_exceptions_and_ranges_are_separate_indices() -> None:
+    session = ModelSession(models.transport())
+    others = session.ask("total demand[* except Paris, wk2..wk3]").total.value
+    data = models.transport_data()["demand"]
+    assert others == sum(value for (c, w), value in data.items() if c != "Paris" and w in ("wk2", "wk3"))
+    two = session.ask("total demand[* except Paris, Nice, wk2]").total.value
+    assert two == sum(value for (c, w), value in data.items() if c not in ("Paris", "Nice") and w == "wk2")
+    braces = session.ask("total demand[* except {Paris, Nice}, *]").total.value
+    assert braces == sum(value for (c, _), value in data.items() if c not in ("Paris", "Nice"))
+    last = session.ask("total demand[Paris, * except wk1, wk5]").total.value
+    assert last == sum(value for (c, w), value in data.items() if c == "Paris" and w not in ("wk1", "wk5"))

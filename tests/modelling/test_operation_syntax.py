@@ -1,5 +1,8 @@
 """The text syntax of operations: every line parses to one request, which is written as a line that parses equal."""
 
+import re
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -183,3 +186,22 @@ def test_every_operation_has_schemas() -> None:
     every = schemas()
     assert set(every) == {*QUERIES, *CHANGES, *STATES}
     assert all(entry["request"]["properties"] and entry["result"]["properties"] for entry in every.values())
+
+
+@pytest.mark.parametrize("line", ["show capacity", "maximise profit", "demand", "explain why", "Price2 need"])
+def test_an_unknown_first_word_is_answered_by_the_operations(line: str) -> None:
+    operations = {
+        *(model.model_fields["operation"].default for model in get_args(ops.AnyQuery)),
+        *("forbid", "free", "drop", "relax", "row", "objective"),
+    } - {"extreme"}
+    with pytest.raises(ModellingError) as raised:
+        parse_line(line)
+    assert {*operations, "most", "least"} <= set(re.findall(r"\w+", str(raised.value)))
+
+
+@pytest.mark.parametrize("line", ["alternatives 101", "alternatives 0", "frontier a b 101", "frontier a b 1", "undo 0"])
+def test_a_figure_beyond_the_limits_of_an_operation_is_refused_in_one_line(line: str) -> None:
+    with pytest.raises(ModellingError) as raised:
+        parse_line(line)
+    assert "\n" not in str(raised.value)
+    assert line.split()[0] in str(raised.value)

@@ -14,6 +14,7 @@ from oragent.modelling.capture.reading import ReadLinks, ReadModel
 from oragent.modelling.data.flat_model import MAX_FIGURE, NO_BOUND, Sense
 from oragent.modelling.data.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
 from oragent.modelling.data.links import LinkedVector, Links
+from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.files.lp_reader import UNNAMED
 
 AT_MOST, EQUAL, AT_LEAST = -1, 0, 1
@@ -246,7 +247,7 @@ def _apply_links(
         factors = links.factors[chosen]
         base = vector.base.copy()
         np.subtract.at(base, places, factors * cells[positions])
-        scale = np.maximum(1.0, np.abs(vector.base))
+        scale = scales_of(vector.base)
         base[np.abs(base) <= 1e-12 * scale] = 0.0
         vectors[target] = LinkedVector(base, Links(places, positions, factors))
 

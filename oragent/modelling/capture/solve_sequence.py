@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from oragent.modelling.capture.reading import ReadModel
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.files.lp_reader import UNNAMED
 
 # Relative difference up to which coefficients and limits are equal.
@@ -254,7 +255,7 @@ def _hold_at(stage: _Stage, limits: list[_Limit], bound: float) -> _Hold | None:
     if stage.claim is None:
         return _Hold(limits, bound, 0.0)
     slack = (stage.claim - bound) * (1 if stage.read.maximize else -1)
-    size = max(1.0, abs(stage.claim))
+    size = scale_of(stage.claim)
     if not -SLACK_NOISE * size <= slack <= MAX_SLACK_SHARE * size:
         return None
     return _Hold(limits, bound, slack if slack > SLACK_NOISE * size else 0.0)

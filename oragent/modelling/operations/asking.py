@@ -10,6 +10,7 @@ from oragent.modelling.data.display import number, quoted
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.tolerances import scale_of, scales_of
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.conflicting import conflict_of_trial
 from oragent.modelling.operations.expressions import evaluate_expression
@@ -89,7 +90,7 @@ def _gap(outcome: Outcome) -> float | None:
         return None
     if outcome.status is SolveStatus.OPTIMAL:
         return 0.0
-    return abs(outcome.objective - outcome.bound) / max(1.0, abs(outcome.objective))
+    return abs(outcome.objective - outcome.bound) / scale_of(outcome.objective)
 
 
 def _used_families(scenario: ModelScenario, point: Vector | None) -> tuple[GroupTotal, ...]:
@@ -364,7 +365,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
         optimum, _ = _solve_arrays(study, scenario, _with_objective(face, cost, 0.0, sense))
         if optimum.point is None or arrays.largest_violation(optimum.point) > FEASIBLE:
             continue
-        if all((np.abs(optimum.point - point) > APART * np.maximum(1.0, np.abs(point))).any() for point in points):
+        if all((np.abs(optimum.point - point) > APART * scales_of(point)).any() for point in points):
             return optimum.point
     return None
 
@@ -410,7 +411,7 @@ def _is_same(first: FrontierEntry, second: FrontierEntry) -> bool:
         (first.first.value or 0.0, second.first.value or 0.0),
         (first.second.value or 0.0, second.second.value or 0.0),
     )
-    return all(abs(a - b) <= 1e-6 * max(1.0, abs(a)) for a, b in pairs)
+    return all(abs(a - b) <= 1e-6 * scale_of(a) for a, b in pairs)
 
 
 def _with_objective(

@@ -11,6 +11,7 @@ from oragent.modelling.data.display import plain
 from oragent.modelling.data.flat_model import round_digits
 from oragent.modelling.data.indexed import Family, IndexedModel
 from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.outcomes import ScenarioModel
@@ -46,7 +47,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     if costs is None:
         raise ModellingError("not proven within the limit: allow a longer solve with --time")
     steps = np.abs(costs - arrays.cost)
-    changed = np.flatnonzero(steps > 1e-9 * np.maximum(1.0, np.abs(arrays.cost)))
+    changed = np.flatnonzero(steps > 1e-9 * scales_of(arrays.cost))
     return InverseResult(
         scenario=study.label(study.changes),
         change=Figure.exact(float(steps[changed].sum()), model.objective.unit),

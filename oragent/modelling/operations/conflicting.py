@@ -8,6 +8,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.rendering import number_text
@@ -193,12 +194,12 @@ def _aggregate(scenario: ModelScenario, subset: ArrayConflict) -> ConflictShorta
     ray = np.where(np.abs(ray) > NOISE * np.abs(ray).max(), ray, 0.0)
     for duals in (ray / np.abs(ray[ray != 0]).min(), -ray / np.abs(ray[ray != 0]).min()):
         direction = duals @ matrix
-        direction = np.where(np.abs(direction) > NOISE * np.maximum(1.0, np.abs(duals).max()), direction, 0.0)
+        direction = np.where(np.abs(direction) > NOISE * scale_of(np.abs(duals).max()), direction, 0.0)
         used, ends = direction != 0, np.where(direction > 0, arrays.high, arrays.low)
         needed = float((duals[duals > 0] * lows[duals > 0]).sum())
         possible = float((direction[used] * ends[used]).sum() - (duals[duals < 0] * highs[duals < 0]).sum())
         shortage = needed - possible
-        if np.isfinite(shortage) and shortage > 1e-7 * max(1.0, abs(needed)):
+        if np.isfinite(shortage) and shortage > 1e-7 * scale_of(needed):
             places = np.flatnonzero(duals)[:SHOWN].tolist()
             multipliers = tuple((model.row_names[rows[at]], float(duals[at])) for at in places)
             return ConflictShortage(needed=needed, possible=possible, shortage=shortage, multipliers=multipliers)
@@ -273,7 +274,7 @@ def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) ->
 def _snap(value: float) -> float:
     """Return a figure without the noise of the solver."""
     nearest_whole = round(value, 6)
-    return nearest_whole if abs(value - nearest_whole) <= 1e-8 * max(1.0, abs(value)) else value
+    return nearest_whole if abs(value - nearest_whole) <= 1e-8 * scale_of(value) else value
 
 
 def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[int]:

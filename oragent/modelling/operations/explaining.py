@@ -6,6 +6,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.pricing import price_members
 from oragent.modelling.operations.rendering import number_text
@@ -206,7 +207,7 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
     model, arrays = scenario.model, scenario.known.arrays
     column, position = int(chosen.positions[0]), int(chosen.members[0])
     value, low, high = float(point[column]), float(arrays.low[column]), float(arrays.high[column])
-    unit, near = chosen.family.unit, 1e-7 * max(1.0, abs(value))
+    unit, near = chosen.family.unit, 1e-7 * scale_of(value)
     cost = float(arrays.cost[column])
     name = model.member_name(chosen.family, position)
     at, forced = "between", ""

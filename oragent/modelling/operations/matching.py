@@ -10,6 +10,7 @@ from oragent.modelling.data.display import plain
 from oragent.modelling.data.indexed import Family, IndexedModel
 from oragent.modelling.data.links import Positions
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations.outcomes import CONFIRMED, Outcome, OutcomePool, ScenarioModel, SolveLimits
 from oragent.modelling.operations.results import Figure, MatchTrial
 from oragent.modelling.operations.slices import fold
@@ -155,7 +156,7 @@ def _agreement(first: Outcome, second: Outcome) -> str:
     if SolveStatus.INFEASIBLE in statuses or SolveStatus.UNBOUNDED in statuses:
         return "no"
     (low1, high1), (low2, high2) = first.span(), second.span()
-    size = max(1.0, abs(first.objective or 0.0), abs(second.objective or 0.0))
+    size = scale_of(first.objective or 0.0, second.objective or 0.0)
     if max(low1, low2) > min(high1, high2) + 2 * CONFIRMED * size:
         return "no"
     if set(statuses) == {SolveStatus.OPTIMAL}:

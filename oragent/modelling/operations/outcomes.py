@@ -14,6 +14,7 @@ from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.modelling.data.display import number, rounded
 from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.solution import Solution, SolveStatus, Source
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.back_ends import SolverOptions
 from oragent.modelling.solving.flat_solving import PROVEN
@@ -133,7 +134,7 @@ def compare_outcomes(first: Outcome, second: Outcome) -> str:
         raise ModellingError(f"{names} disagree: {first.status} and {second.status}; check the figures of the model")
     low1, high1 = first.span()
     low2, high2 = second.span()
-    if max(low1, low2) > min(high1, high2) + CONFIRMED * max(1.0, abs(first.objective or 0.0)):
+    if max(low1, low2) > min(high1, high2) + CONFIRMED * scale_of(first.objective or 0.0):
         raise ModellingError(
             f"{names} disagree: {number(first.objective or 0.0)} ({first.status}) and "
             f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
@@ -147,7 +148,7 @@ def close_gap(outcome: Outcome) -> Outcome:
     """Return the outcome as optimal if its point meets its bound."""
     if outcome.objective is None or outcome.bound is None or outcome.status is SolveStatus.OPTIMAL:
         return outcome
-    if abs(outcome.objective - outcome.bound) <= PROVEN * max(1.0, abs(outcome.objective)):
+    if abs(outcome.objective - outcome.bound) <= PROVEN * scale_of(outcome.objective):
         return replace(outcome, status=SolveStatus.OPTIMAL, ended_by="")
     return outcome
 

@@ -8,6 +8,7 @@ import numpy as np
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.indexed import Family
 from oragent.modelling.data.solution import TIGHT, SolveStatus
+from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.operations.pricing import optimum_change
 from oragent.modelling.operations.results import Figure, MemberFigures
 from oragent.modelling.operations.state import ModelScenario, ModelStudy
@@ -34,7 +35,7 @@ def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:
 def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
     """Return an ``(m,)`` mask of rows without slack at a point, including equations."""
     _, slack = row_slacks(scenario, point)
-    size = np.maximum(1.0, np.abs(scenario.model.rhs_values))
+    size = scales_of(scenario.model.rhs_values)
     return np.asarray(slack <= TIGHT * size)
 
 

@@ -37,8 +37,6 @@ class Slice:
     family: Family
     # ``(k,)`` increasing positions in the family.
     members: Positions
-    # Positions of index sets for which a single label was named.
-    fixed: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.members)
@@ -159,7 +157,6 @@ def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[
             f"not {len(indices)}"
         )
     chosen = np.ones(len(family), dtype=bool)
-    fixed = set()
     for position, (index, name) in enumerate(zip(indices, family.sets, strict=True)):
         if index.kind == "all":
             continue
@@ -167,12 +164,10 @@ def find_slice(model: IndexedModel, reference: MemberReference, kinds: Sequence[
         allowed = np.zeros(len(index_set.labels), dtype=bool)
         allowed[_label_places(index_set, index)] = True
         chosen &= allowed[family.keys[:, position]]
-        if index.kind == "labels" and len(index.labels) == 1:
-            fixed.add(position)
     members = np.flatnonzero(chosen)
     if not len(members):
         raise ModellingError(f"no member of {quoted(family.name)} has these indices: the slice is empty")
-    return Slice(model, family, members, frozenset(fixed))
+    return Slice(model, family, members)
 
 
 def find_one(model: IndexedModel, reference: MemberReference, kinds: Sequence[str] = ALL_KINDS) -> Slice:

@@ -11,6 +11,7 @@ from oragent.modelling.data.flat_model import Relation
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.objectives import IndexedObjective, effective_weights
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations.outcomes import OutcomePool, ScenarioModel, SolveLimits, with_row
 from oragent.modelling.operations.results import Figure, ObjectiveValue, StageOptimum
 
@@ -122,7 +123,7 @@ def objective_values(model: IndexedModel, point: Vector | None) -> tuple[Objecti
 
 def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
     """Return a model in which another objective is at least as good as a given value."""
-    room = ROOM * max(1.0, abs(limit))
+    room = ROOM * scale_of(limit)
     if by.features.soft_rows:
         raise ModellingError(SOFT)
     if by.features.quadratic:

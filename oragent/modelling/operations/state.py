@@ -13,6 +13,7 @@ from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.tolerances import scale_of, scales_of
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.changes import apply_changes
 from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel, SolveLimits, difference_span
@@ -245,7 +246,7 @@ def difference(before: ModelScenario, after: ModelScenario) -> Figure:
         return Figure(unit=unit)
     value = second.objective - first.objective
     if first.status is SolveStatus.OPTIMAL and second.status is SolveStatus.OPTIMAL:
-        size = max(1.0, abs(first.objective), abs(second.objective))
+        size = scale_of(first.objective, second.objective)
         return Figure.exact(0.0 if abs(value) <= 1e-9 * size else value, unit)
     low, high = difference_span(before.known, after.known)
     return Figure.between(min(max(value, low), high), low, high, unit)
@@ -261,7 +262,7 @@ def is_decided(figure: Figure) -> bool:
 def moved(model: IndexedModel, before: Vector, after: Vector) -> tuple[Moved, ...]:
     """Return the families of variables whose values differ between two points, the largest differences first."""
     steps = after - before
-    is_moved = np.abs(steps) > SAME * np.maximum(1.0, np.abs(before))
+    is_moved = np.abs(steps) > SAME * scales_of(before)
     entries = []
     for family in model.variables:
         members = np.flatnonzero(is_moved[family.positions])

@@ -6,8 +6,10 @@ The grammar is in ``docs/modelling.md``.
 from collections.abc import Callable
 from typing import Literal, NoReturn, TypeVar, cast
 
+from pydantic import ValidationError
+
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.display import plain
+from oragent.modelling.data.display import plain, quoted, validation_line
 from oragent.modelling.data.flat_model import Relation, Sense
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.tokens import Token, TokenKind, split_tokens
@@ -16,6 +18,8 @@ from oragent.modelling.references.reference_text import KEYWORDS, KINDS
 Item = TypeVar("Item")
 ASSIGNS = ("=", "+=", "-=", "*=")
 COMPARISONS = ("<=", ">=")
+# First words of changes that are not assignments.
+CHANGES = ("forbid", "free", "drop", "relax", "row", "objective")
 MAX_TRIALS = 1000
 
 
@@ -26,7 +30,10 @@ def parse_line(line: str) -> ops.AnyRequest:
         ModellingError: The line is malformed. The message names the position and the expected token.
     """
     parser = _Parser(line)
-    request = parser.line()
+    try:
+        request = parser.line()
+    except ValidationError as problem:
+        raise ModellingError(f"{validation_line(problem, parser.first_word)}; nothing was changed") from None
     parser.expect_end()
     return request
 
@@ -85,18 +92,30 @@ class _Parser:
 
     def line(self) -> ops.AnyRequest:
         """Parse a question or a change."""
-        token, after = self._tokens[self._at], self._tokens[min(self._at + 1, len(self._tokens) - 1)]
-        begins_change = after.is_sign("[", "(", ".", *ASSIGNS, *COMPARISONS)
-        word = token.text.casefold()
-        if token.kind is TokenKind.WORD and word in self._queries and not begins_change:
-            self._at += 1
-            return self._queries[word]()
+        word = self.first_word
+        if self._peek().kind is TokenKind.WORD and not self._names_target():
+            if word in self._queries:
+                self._at += 1
+                return self._queries[word]()
+            if word not in CHANGES:
+                raise ModellingError(
+                    f"unknown operation {quoted(word)}: expected one of {', '.join([*self._queries, *CHANGES])}, "
+                    "or a change such as demand *= 1.1"
+                )
         return self.change()
+
+    @property
+    def first_word(self) -> str:
+        """Return the first word of the line, in lower case."""
+        return self._tokens[0].text.casefold()
+
+    def _names_target(self) -> bool:
+        """Return True if the word here is the name of what an assignment changes."""
+        return self._peek(1).is_sign("[", "(", ".", *ASSIGNS, *COMPARISONS)
 
     def change(self) -> ops.AnyChange:
         """Parse a change of the model."""
-        token, after = self._tokens[self._at], self._tokens[min(self._at + 1, len(self._tokens) - 1)]
-        is_verb = not after.is_sign("[", "(", ".", *ASSIGNS, *COMPARISONS)
+        token, is_verb = self._peek(), not self._names_target()
         if is_verb and token.is_word("forbid", "free", "drop"):
             self._at += 1
             return _verb(token.text.casefold(), self.reference())
@@ -133,7 +152,7 @@ class _Parser:
         return ops.NewRow(name=name, left=left, relation=Relation(relation), right=self.expression())
 
     def _objective(self) -> ops.NewObjective | ops.UseObjectives:
-        name, after = "objective", self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+        name, after = "objective", self._peek(1)
         if not self._peek().is_word("minimize", "maximize"):
             if not after.is_sign(":"):
                 return self._use_objectives()
@@ -174,7 +193,7 @@ class _Parser:
 
     def target(self) -> ops.ChangeTarget:
         """Parse the target of a change: a value, a bound or a coefficient."""
-        token, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+        token, after = self._peek(), self._peek(1)
         if not after.is_sign("("):
             return ops.ChangeTarget(reference=self.reference())
         name = self._name("a name")
@@ -188,7 +207,7 @@ class _Parser:
     def reference(self) -> ops.MemberReference:
         """Parse a family or a slice of one."""
         kind: Literal["parameters", "variables", "rows"] | None = None
-        first, after = self._peek(), self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+        first, after = self._peek(), self._peek(1)
         if first.is_word(*KINDS) and after.is_sign("."):
             kind = cast(Literal["parameters", "variables", "rows"], first.text.casefold())
             self._at += 2
@@ -233,8 +252,8 @@ class _Parser:
         return tuple(labels)
 
     def _is_plain_label(self, at: int) -> bool:
-        token, after = self._tokens[at], self._tokens[min(at + 1, len(self._tokens) - 1)]
-        return token.kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING) and not after.is_sign("..")
+        is_label = self._tokens[at].kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING)
+        return is_label and not self._tokens[at + 1].is_sign("..")
 
     def _label(self) -> str:
         token = self._next()
@@ -405,8 +424,8 @@ class _Parser:
             self._fail(expected)
         return token.text
 
-    def _peek(self) -> Token:
-        return self._tokens[self._at]
+    def _peek(self, ahead: int = 0) -> Token:
+        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
 
     def _next(self) -> Token:
         token = self._tokens[self._at]

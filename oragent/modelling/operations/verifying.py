@@ -10,6 +10,7 @@ from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import plain, quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.files.flat_json import load_json
 from oragent.modelling.files.model_files import naming_file, read_bytes
 from oragent.modelling.opening import is_program, open_model
@@ -86,7 +87,7 @@ def _check_point(
     claimed = None if claim.objective is None else Figure.exact(claim.objective, unit)
     holds = None
     if claim.objective is not None:
-        holds = abs(claim.objective - worth) <= SAME * max(1.0, abs(worth))
+        holds = abs(claim.objective - worth) <= SAME * scale_of(worth)
     fields = {
         "feasible": not broken,
         "objective": Figure.exact(worth, unit),
