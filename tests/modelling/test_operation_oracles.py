@@ -259,6 +259,39 @@ def test_prices_are_differences_of_optima_for_whole_numbers_too(shop: Shop, step
 
 
 @settings(max_examples=10)
+@given(shops(), st.sampled_from([1.0, 0.5, 2.0]))
+def test_the_price_of_a_variable_is_that_of_its_bounds(shop: Shop, step: float) -> None:
+    session = shop.session()
+    base = shop.optimum()
+    for name, places in (("make", MAKE), ("batch", BATCH), ("open[b]", OPEN[1:])):
+        members = session.ask(f"price {name} by {step}").members
+        expected = [(f"{side}({COLUMNS[place]})", side, place) for place in places for side in ("lower", "upper")]
+        assert [member.name for member in members] == [entry[0] for entry in expected]
+        for member, (_, side, place) in zip(members, expected, strict=True):
+            of = "low" if side == "lower" else "high"
+            assert member.value.value == getattr(shop, of)[place]
+            for figure, sign in ((member.price_up, 1), (member.price_down, -1)):
+                truth = shop.moved(**{of: (place, sign * step)}).optimum()
+                assert close(figure.value, None if truth is None else truth - base)
+
+
+def test_only_finite_bounds_have_prices_and_rows_come_before_variables_of_their_name() -> None:
+    session = fixed_shop(1).session()
+    session.run(["upper(make[a]) = inf"])
+    assert [member.name for member in session.ask("price make").members] == [
+        "lower(make[a])",
+        "lower(make[b])",
+        "upper(make[b])",
+    ]
+    session.run(["lower(make[a]) = -inf"])
+    with pytest.raises(ModellingError):
+        session.ask("price make[a]")
+    session.ask("row make: sum open <= 2")
+    assert [member.name for member in session.ask("price make").members] == ["make"]
+    assert len(session.ask("price variables.make[b]").members) == 2
+
+
+@settings(max_examples=10)
 @given(shops(), st.integers(3, 5))
 def test_no_point_is_better_in_both_objectives_than_one_of_the_frontier(shop: Shop, count: int) -> None:
     session = shop.session()

@@ -388,7 +388,6 @@ def test_references_are_filled_in_with_units_and_intervals() -> None:
         "ship >= 1e18",
         "stock[Lyon, wk1] >= 41",
         "demand = inf",
-        "price ship",
         "price capacity by 0",
         "why ship",
         "top 3 demand by cost",

@@ -34,7 +34,7 @@ from oragent.modelling.operations.results import (
     SweepPoint,
 )
 from oragent.modelling.operations.rows import SHOWN_ROWS, binding_rows, row_members
-from oragent.modelling.operations.slices import find_objective, find_slice
+from oragent.modelling.operations.slices import ALL_KINDS, find_objective, find_slice, fold
 from oragent.modelling.operations.stages import SOFT, limit_objective, objective_values, stage_optima
 from oragent.modelling.operations.state import (
     SAME,
@@ -191,8 +191,12 @@ def _changed_rows(
 
 
 def price(study: ModelStudy, request: ops.PriceRequest) -> PriceResult:
-    """Solve again with each figure one step larger and one step smaller."""
-    chosen = find_slice(study.present.model, request.reference, ["rows", "parameters"])
+    """Solve again with each figure one step larger and one step smaller; for variables, with their bounds."""
+    model = study.present.model
+    # A name of rows or data that variables have too means the rows or data.
+    priced = {fold(family.name) for family in (*model.rows, *model.parameters)}
+    kinds = ["rows", "parameters"] if fold(request.reference.name) in priced else list(ALL_KINDS)
+    chosen = find_slice(model, request.reference, kinds if request.reference.kind is None else ALL_KINDS)
     # A price is a difference of optima, so an optimum must exist.
     study.point(study.present)
     members = price_members(study, chosen, request.step)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.display import number, quoted
@@ -11,6 +13,8 @@ from oragent.modelling.operations.results import Figure, MemberFigures
 from oragent.modelling.operations.slices import Slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference
 
+# Names of bounds of a variable, by field of the model.
+NAMES = {"low": "lower({})", "high": "upper({})"}
 # Maximum number of members that one operation prices.
 MAX_PRICED = 200
 
@@ -18,8 +22,10 @@ MAX_PRICED = 200
 def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[MemberFigures, ...]:
     """Return the members of a slice, each with the change of the optimum for one step more and one step less.
 
+    A variable has its finite bounds, such as ``upper(ship[Lyon])``.
+
     Raises:
-        ModellingError: The step is not above 0, or there are too many members.
+        ModellingError: The step is not above 0, there are too many members, or variables without bounds.
     """
     if not 0 < step < float("inf"):
         raise ModellingError(f"a step of {number(step)}: expected a number above 0")
@@ -30,16 +36,33 @@ def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[Member
         )
     scenario = study.present
     study.solve(scenario)
-    return tuple(_price_member(study, scenario, chosen, member, step) for member in chosen.members.tolist())
+    members = tuple(
+        _price_member(study, scenario, chosen, member, step, field)
+        for member in chosen.members.tolist()
+        for field in _figures(scenario.model, chosen.kind, int(chosen.family.positions[member]))
+    )
+    if not members:
+        raise ModellingError(f"{quoted(chosen.names[0])} has no bounds, so no price: use 'why', or price rows or data")
+    return members
 
 
-def _price_member(study: ModelStudy, scenario: ModelScenario, chosen: Slice, member: int, step: float) -> MemberFigures:
+def _figures(model: IndexedModel, kind: str, position: int) -> list[str]:
+    """Return the fields of the model in which a member has a finite figure."""
+    if kind == "variables":
+        bounds = {"low": model.low, "high": model.high}
+        return [field for field, vector in bounds.items() if np.isfinite(vector.evaluate(model.cells)[position])]
+    return ["cells" if kind == "parameters" else "rhs"]
+
+
+def _price_member(
+    study: ModelStudy, scenario: ModelScenario, chosen: Slice, member: int, step: float, field: str
+) -> MemberFigures:
     model, family = scenario.model, chosen.family
     position = int(family.positions[member])
-    present, moved = _stepped(model, chosen.kind, position, step)
-    _, back = _stepped(model, chosen.kind, position, -step)
+    present, moved = _stepped(model, field, position, step)
+    _, back = _stepped(model, field, position, -step)
     return MemberFigures(
-        name=model.member_name(family, member),
+        name=NAMES.get(field, "{}").format(model.member_name(family, member)),
         labels=model.labels_of(family, member),
         value=Figure.exact(present, family.unit),
         price_up=optimum_change(study, scenario, moved),
@@ -47,16 +70,18 @@ def _price_member(study: ModelStudy, scenario: ModelScenario, chosen: Slice, mem
     )
 
 
-def _stepped(model: IndexedModel, kind: str, position: int, step: float) -> tuple[float, IndexedModel]:
-    """Return the present figure of a row or cell, and the model with this figure one step larger."""
-    if kind == "parameters":
+def _stepped(model: IndexedModel, field: str, position: int, step: float) -> tuple[float, IndexedModel]:
+    """Return a present figure, and the model with this figure one step larger."""
+    if field == "cells":
         cells = model.cells.copy()
         cells[position] += step
         return float(model.cells[position]), replace(model, cells=cells)
-    if kind == "rows":
-        present = float(model.rhs_values[position])
-        return present, replace(model, rhs=model.rhs.with_values(position, present + step))  # type: ignore[arg-type]
-    raise ModellingError("variables have no price: use 'why' for a variable, or price rows or data")
+    vector = {"rhs": model.rhs, "low": model.low, "high": model.high}[field]
+    present = float(vector.evaluate(model.cells)[position])
+    moved = vector.with_values(np.array([position]), present + step)
+    if field == "rhs":
+        return present, replace(model, rhs=moved)
+    return present, replace(model, low=moved) if field == "low" else replace(model, high=moved)
 
 
 def optimum_change(study: ModelStudy, scenario: ModelScenario, changed: IndexedModel) -> Figure:
