@@ -41,7 +41,7 @@ def open_model(
         SandboxError: The sandbox failed.
     """
     if path.is_dir():
-        path = _model_of_run(path)
+        path = find_model_of_run(path)
     if is_program(path):
         return _capture(path, data_folder, tell)
     if is_schedule(path):
@@ -57,7 +57,7 @@ def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) ->
         SandboxError: The sandbox failed.
     """
     if path.is_dir():
-        path = _model_of_run(path)
+        path = find_model_of_run(path)
     if is_program(path):
         return to_milp(_capture(path, None, tell))
     if is_schedule(path):
@@ -75,7 +75,8 @@ def is_program(path: Path) -> bool:
     return path.suffix.lower() == PROGRAM and not path.is_dir()
 
 
-def _model_of_run(folder: Path) -> Path:
+def find_model_of_run(folder: Path) -> Path:
+    """Return the file of the model in a run's folder. Without one, raise ``ModellingError``."""
     for name in MODELS_OF_RUN:
         if (folder / name).is_file():
             return folder / name

@@ -15,20 +15,19 @@ from oragent.converse.conversation_request import (
 )
 from oragent.converse.models.model_conversation import MODEL_AGENTS, MODEL_FILE
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.indexed_files import read_indexed, write_indexed
+from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.opening import MODELS_OF_RUN, find_model_of_run, open_model, print_note
 
 # Name of the model that the package contains as an example.
 EXAMPLE = "workshop"
 # What can be explored.
-EXPECTED = f"a model's file, the folder of a formulation, or {EXAMPLE}, an example"
-# Names of model files in a folder.
-NAMES = ("model.json", "milp.json")
+EXPECTED = f"a model's file, a program that solves one, the folder of a formulation, or {EXAMPLE}, an example"
 # File with the replies of a formulation, its maximum size in bytes, and the maximum length of a unit.
 REPLIES, MAX_REPLIES, MAX_UNIT_LENGTH = "pool.jsonl", 16 << 20, 40
 
 
 def read_conversation_model(argument: str) -> IndexedModel:
-    """Read the model of a file or of a folder, or the example of the package.
+    """Read a model as ``oragent model`` does, or the example of the package. A program runs in the sandbox.
 
     Raises:
         OragentError: There is no model.
@@ -37,17 +36,14 @@ def read_conversation_model(argument: str) -> IndexedModel:
     if argument == EXAMPLE and not path.exists():
         path = Path(__file__).with_name(f"{EXAMPLE}.lp")
     if path.is_dir():
-        inside = next((path / name for name in NAMES if (path / name).is_file()), None)
-        if inside is None:
-            raise ProblemError(f"{argument[:200]}: no {' or '.join(NAMES)} in it; expected the folder of a formulation")
-        path = inside
+        path = find_model_of_run(path)
     elif not path.is_file():
         raise ProblemError(f"no model {argument[:80]!r}: expected {EXPECTED}")
-    model = read_indexed(path)
+    model = open_model(path, tell=print_note)
     goal = model.objectives[0]
     if len(model.objectives) == 1 and not goal.unit and (unit := _objective_unit(path.with_name(REPLIES))):
         model = replace(model, objectives=(replace(goal, unit=unit),))
-    stem = path.resolve().parent.name if path.name in NAMES else path.stem
+    stem = path.resolve().parent.name if path.name in MODELS_OF_RUN else path.stem
     return model if model.name else replace(model, name=stem)
 
 

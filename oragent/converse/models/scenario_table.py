@@ -10,6 +10,7 @@ from oragent._base.errors import ModellingError
 from oragent._base.files import replace_file
 from oragent.converse.models.workbench import Workbench
 from oragent.modelling.data.display import plain
+from oragent.modelling.data.flat_model import round_digits
 from oragent.modelling.operations.outcomes import Outcome
 from oragent.modelling.operations.results import Figure
 from oragent.modelling.operations.state import BASE, Changes, ModelScenario, ModelStudy, lines_of
@@ -18,6 +19,8 @@ from oragent.report.pages.html import make_environment
 
 # Maximum number of families with totals, the largest totals first.
 MAX_TOTALS = 6
+# Significant digits of figures in files: more are noise of the solver.
+FIGURE_DIGITS = 12
 ENDINGS = (".csv", ".xlsx", ".html")
 # Spreadsheets read cells with these first characters as formulas.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -66,15 +69,20 @@ def _gap(outcome: Outcome) -> float | None:
     return abs(outcome.objective - outcome.bound) / max(1e-9, abs(outcome.objective))
 
 
-def table_cells(rows: Sequence[ScenarioRow]) -> list[list[str]]:
-    """Return the table as texts, with its header first; totals of the families that differ most come first."""
+def _shown_families(rows: Sequence[ScenarioRow]) -> list[str]:
+    """Return the families with totals, those first whose totals differ most."""
     names = {name for row in rows for name in row.totals}
 
     def spread(name: str) -> float:
         values = [row.totals[name].value or 0.0 for row in rows if name in row.totals]
         return max(values) - min(values)
 
-    shown = sorted(names, key=lambda name: (-spread(name), name))[:MAX_TOTALS]
+    return sorted(names, key=lambda name: (-spread(name), name))[:MAX_TOTALS]
+
+
+def table_cells(rows: Sequence[ScenarioRow]) -> list[list[str]]:
+    """Return the table as texts, with its header first."""
+    shown = _shown_families(rows)
     header = ["scenario", "status", "objective", "gap", *(f"total {plain(name, 40)}" for name in shown), "changes"]
     cells = [header]
     for row in rows:
@@ -83,6 +91,30 @@ def table_cells(rows: Sequence[ScenarioRow]) -> list[list[str]]:
         totals = [format_figure(row.totals[name]) if name in row.totals else "" for name in shown]
         cells.append([row.name, row.status, objective, gap, *totals, "; ".join(row.changes)])
     return cells
+
+
+def table_values(rows: Sequence[ScenarioRow]) -> list[list[str | float | None]]:
+    """Return the table with numbers for spreadsheets, and its header first, which has the units.
+
+    The ends of an objective's interval have columns of their own if any objective has an open gap.
+    """
+    shown = _shown_families(rows)
+    is_open = any(not row.objective.is_exact for row in rows if row.objective.value is not None)
+    ends = ["low", "high"] if is_open else []
+    units = {name: row.totals[name].unit for row in rows for name in row.totals}
+    titles = [_title("objective", rows[0].objective.unit), *ends, "gap"]
+    titles += [_title(f"total {plain(name, 40)}", units[name]) for name in shown]
+    values: list[list[str | float | None]] = [["scenario", "status", *titles, "changes"]]
+    for row in rows:
+        figures = [row.objective.value, *(getattr(row.objective, end) for end in ends), row.gap]
+        figures += [row.totals[name].value if name in row.totals else None for name in shown]
+        numbers = [None if figure is None else round_digits(figure, FIGURE_DIGITS) for figure in figures]
+        values.append([row.name, row.status, *numbers, "; ".join(row.changes)])
+    return values
+
+
+def _title(text: str, unit: str) -> str:
+    return f"{text} ({plain(unit, 40)})" if unit else text
 
 
 def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
@@ -96,14 +128,15 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
         raise ModellingError(
             f"cannot export to {plain(name, 60)!r}: expected a file name that ends with {', '.join(ENDINGS)}"
         )
-    cells = table_cells(scenario_rows(workbench))
+    rows = scenario_rows(workbench)
     if path.suffix == ".csv":
         text = io.StringIO()
-        csv.writer(text).writerows([[_safe_cell(cell) for cell in row] for row in cells])
+        csv.writer(text).writerows([[_safe_cell(cell) for cell in row] for row in table_values(rows)])
         content: str | bytes = text.getvalue()
     elif path.suffix == ".xlsx":
-        content = _workbook(cells)
+        content = _workbook(table_values(rows))
     else:
+        cells = table_cells(rows)
         page = make_environment(Path(__file__).parent).get_template("summary.html")
         content = page.render(name=workbench.model.name or "model", header=cells[0], rows=cells[1:])
     try:
@@ -113,12 +146,12 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
     return path
 
 
-def _safe_cell(text: str) -> str:
+def _safe_cell(cell: str | float | None) -> str | float | None:
     """Escape a text that a spreadsheet would read as a formula."""
-    return f"'{text}" if text.startswith(FORMULAS) else text
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULAS) else cell
 
 
-def _workbook(cells: Sequence[Sequence[str]]) -> bytes:
+def _workbook(cells: Sequence[Sequence[str | float | None]]) -> bytes:
     try:
         from openpyxl import Workbook
     except ImportError:

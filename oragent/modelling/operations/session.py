@@ -29,8 +29,8 @@ from oragent.modelling.operations.syntax import is_comment, parse_line
 from oragent.modelling.references.reference_text import name_text
 
 CHANGES = get_args(ops.AnyChange)
-# Maximum number of figures that the result of a change lists.
-SHOWN = 20
+# Maximum number of figures that the result of a change lists, beside their count.
+SHOWN = 5
 
 
 class ModelSession:

@@ -7,6 +7,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,10 +234,16 @@ def test_scenarios_are_rows_with_their_optima(agent: LinesAgent, tmp_path: Path)
     assert text[0] == f"| {' | '.join(cells[0])} |"
     assert len(text) == len(cells) + 1
     written = list(csv.reader(io.StringIO(write_scenarios(agent.workbench, "t.csv", tmp_path).read_text())))
-    assert written == cells
+    numbers = scenario_table.table_values(scenario_rows(agent.workbench))
+    assert numbers[0] == ["scenario", "status", "objective", "gap", "total ship (t)", "total spare", "changes"]
+    assert numbers[1] == ["base", "optimal", BASE, 0.0, 7.0, 0.0, ""]
+    assert numbers[-1][2:6] == [None] * 4
+    assert written == [["" if cell is None else str(cell) for cell in line] for line in numbers]
     openpyxl = pytest.importorskip("openpyxl")
     sheet = openpyxl.load_workbook(write_scenarios(agent.workbench, "t.xlsx", tmp_path))["scenarios"]
-    assert [[cell or "" for cell in row] for row in sheet.iter_rows(values_only=True)] == cells
+    assert [[cell or None for cell in row] for row in sheet.iter_rows(values_only=True)] == [
+        [cell or None for cell in line] for line in numbers
+    ]
     page = write_scenarios(agent.workbench, "t.html", tmp_path).read_text()
     assert "plan" in page
     assert all(f">{cell}<" in page for row in cells for cell in row if cell and "=" not in cell)
@@ -269,6 +276,17 @@ def test_families_that_differ_most_come_first(monkeypatch: pytest.MonkeyPatch) -
     assert cells[2] == ["x", "optimal", "5", "12.34%", "4.5", "1", "3", "", "7", "=a; b"]
     monkeypatch.setattr(scenario_table, "MAX_TOTALS", 2)
     assert table_cells(rows)[0][4:] == ["total c", "total b", "changes"]
+
+
+def test_exported_figures_have_the_ends_of_open_intervals_and_no_noise() -> None:
+    rows = [row("base", 0.0, a=727.0000000000002), row("x", 0.1, a=-0.1 - 0.2)]
+    values = scenario_table.table_values(rows)
+    assert values[0][2:] == ["objective", "gap", "total a", "changes"]
+    assert [line[2:5] for line in values[1:]] == [[5.0, 0.0, 727.0], [5.0, 0.1, -0.3]]
+    rows[1] = replace(rows[1], objective=scenario_table.Figure.between(5.0, 4.5, 5.0, "EUR"))
+    values = scenario_table.table_values(rows[::-1])
+    assert values[0][2:] == ["objective (EUR)", "low", "high", "gap", "total a", "changes"]
+    assert [line[2:6] for line in values[1:]] == [[5.0, 4.5, 5.0, 0.1], [5.0, 5.0, 5.0, 0.0]]
 
 
 @pytest.mark.parametrize(
