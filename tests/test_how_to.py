@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 
+from oragent._base.statistics import ALPHA, pairs_needed
 from oragent.cli.app import app
 from oragent.search.config import build_config
 
@@ -84,3 +85,14 @@ def test_the_example_uses_a_heuristic_and_falls_back_where_it_fails(tmp_path: Pa
     process = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert process.stdout == "1\n"  # the room of 37 is the tightest for an item of 30
     assert ("using the fallback" in process.stderr) is logged
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_every_comparison_on_a_page_can_show_a_difference(page: Path) -> None:
+    for words in commands(page):
+        options = {word: words[at + 1] for at, word in enumerate(words[:-1]) if word.startswith("--")}
+        if words[0] != "compare" or not {"--strategies", "--variants"} & options.keys():
+            continue
+        named = [name for key in ("--strategies", "--variants") for name in options.get(key, "").split(",") if name]
+        pairs = len(named) - 1 if "--against" in options else len(named) * (len(named) - 1) // 2
+        assert int(options.get("--seeds", 3)) >= pairs_needed(ALPHA / pairs), words

@@ -15,6 +15,7 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
 from oragent._base.settings import STRICT, build_settings
+from oragent._base.statistics import PairedTest
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, CellEnd, Cost, Measure, ModeScore, ModeScores, compare_pairs
 from oragent.evals.bench.tables import TextTable
@@ -71,6 +72,12 @@ class MeasuredCases:
 M = TypeVar("M", bound=MeasuredCases)
 
 
+def _format_ends(test: PairedTest) -> str:
+    if test.low is None or test.high is None:
+        return "–"
+    return f"{test.low:+.1f} to {test.high:+.1f}"
+
+
 def difference_table(scores: Iterable[ModeScores], unit: str) -> TextTable:
     """Compare all pairs of contestants on their common cases: paired sign-flip test, adjusted by Holm.
 
@@ -81,10 +88,10 @@ def difference_table(scores: Iterable[ModeScores], unit: str) -> TextTable:
     rows = [
         (
             f"{difference.first} − {difference.second}",
-            str(difference.pairs),
-            f"{difference.gain.mean:+.1f}",
-            f"{difference.gain.low:+.1f} to {difference.gain.high:+.1f}",
-            format_share(difference.p),
+            str(difference.test.pairs),
+            f"{difference.test.mean:+.1f}",
+            _format_ends(difference.test),
+            format_share(difference.test.p),
             format_share(difference.adjusted),
         )
         for difference in compare_pairs(combinations(scores, 2), "score", Direction.MAXIMIZE)

@@ -107,6 +107,16 @@ def _find_interval(
     return ends[0], ends[1]
 
 
+def detectable_effect(pairs: int, level: float = ALPHA) -> float:
+    """Return the mean over standard deviation that a number of pairs shows with probability `POWER`, as `pairs_for`."""
+    return _quantile_sum(level) / math.sqrt(pairs)
+
+
+def _quantile_sum(level: float) -> float:
+    normal = NormalDist()
+    return normal.inv_cdf(1 - level / 2) + normal.inv_cdf(POWER)
+
+
 def pairs_for(difference: float, spread: float, level: float = ALPHA, factor: float = 1.0) -> int | None:
     """Return the number of pairs whose two-sided test shows a difference with probability `POWER`.
 
@@ -120,6 +130,5 @@ def pairs_for(difference: float, spread: float, level: float = ALPHA, factor: fl
     """
     if not difference:
         return None
-    normal = NormalDist()
-    needed = factor * ((normal.inv_cdf(1 - level / 2) + normal.inv_cdf(POWER)) * spread / difference) ** 2
+    needed = factor * (_quantile_sum(level) * spread / difference) ** 2
     return min(MAX_PAIRS, math.ceil(needed)) if math.isfinite(needed) else None

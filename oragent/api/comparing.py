@@ -28,6 +28,7 @@ def comparison(
     strategies: Sequence[str] | None = None,
     variants: Sequence[VariantChoice] = (),
     seeds: int | None = None,
+    against: str | None = None,
     model: ModelChoice | None = None,
     evaluations: int | None = None,
     seconds: float | None = None,
@@ -46,6 +47,7 @@ def comparison(
         variants: Strategies with separate settings: YAML files, or mappings with ``name``, ``strategy``, and
             optionally ``model`` and ``settings``.
         seeds: Number of seeds; None for three.
+        against: Strategy with which each other one is compared; None for all pairs.
         model: Name or settings of a model; functions are not allowed.
         evaluations: Budget of each run in scored candidates.
         seconds: Budget of each run in wall-clock seconds.
@@ -77,6 +79,7 @@ def comparison(
         overrides=[],
         config=Path(config) if config else None,
         outputs=folder,
+        against=against,
         variants=[problem if isinstance(problem, Mapping) else Path(problem) for problem in variants],
     )
     plan = read_request(request, base)

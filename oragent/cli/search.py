@@ -185,6 +185,9 @@ def compare_strategies(
         str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds, from 0 (default: 3).")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Compare each with this strategy alone, which needs fewer seeds.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,
@@ -209,7 +212,7 @@ def compare_strategies(
     base = find_project_root(root)
     folder = outputs or base / "outputs" / "comparison"
     files = list(map(Path, split_names(variants or "")))
-    request = CompareRequest(words or [], strategies, seeds, overrides, config, outputs=folder, variants=files)
+    request = CompareRequest(words or [], strategies, seeds, overrides, config, folder, files, against)
     estimate, limit = estimate_comparison(request, base)
     confirm_spending(estimate, limit, yes=yes)
     try:

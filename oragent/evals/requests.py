@@ -22,3 +22,5 @@ class CompareRequest:
     outputs: Path
     # Files or mappings of variants: strategies with their own settings.
     variants: Sequence[Path | Mapping[str, Any]] = ()
+    # Strategy with which each other one is compared. None means all pairs.
+    against: str | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,8 @@ class BenchPlan:
     seeds: tuple[int, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     root: Path = Path()
+    # Contestant with which each other one is compared. None: all pairs are compared.
+    against: str | None = None
 
     def __post_init__(self) -> None:
         words = self.terms
@@ -81,6 +84,18 @@ class BenchPlan:
             if not items:
                 raise ConfigError(f"a {words.benchmark} needs at least one {word}")
         expect_distinct("seed", self.seeds)
+        if self.against is not None and self.against not in self.contestants:
+            raise ConfigError(
+                f"{self.against!r} is no {words.contestant} of this {words.benchmark}: expected one of "
+                f"{', '.join(self.contestants)}"
+            )
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of contestants that are compared."""
+        if self.against is None:
+            return tuple(combinations(self.contestants, 2))
+        return tuple((name, self.against) for name in self.contestants if name != self.against)
 
     @property
     def cells(self) -> tuple[BenchCell, ...]:
@@ -166,7 +181,13 @@ class Manifest:
                 f"{path} was not written by a {words.benchmark}: {type(problem).__name__} {problem}"
             ) from None
         return BenchPlan(
-            words, subjects, contestant_settings, tuple(seeds), self.complete_settings(settings, str(path)), root
+            words,
+            subjects,
+            contestant_settings,
+            tuple(seeds),
+            self.complete_settings(settings, str(path)),
+            root,
+            None if tree.get("against") is None else str(tree["against"]),
         )
 
     def _load_tree(self, path: Path) -> dict[str, Any]:
@@ -185,6 +206,7 @@ class Manifest:
             self.terms.subjects: _list_or_mapping(plan.subjects),
             self.terms.contestants: _list_or_mapping(plan.contestants),
             "seeds": list(plan.seeds),
+            **({} if plan.against is None else {"against": plan.against}),
             "settings": dict(plan.settings),
         }
 

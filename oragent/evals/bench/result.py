@@ -3,12 +3,12 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Protocol
 
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
-from oragent._base.statistics import Alternative, MeanInterval, adjust_holm, bootstrap_mean, sign_flip_test
+from oragent._base.statistics import Alternative, PairedTest, adjust_holm, compare_paired
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 
 
@@ -135,18 +135,10 @@ class ContestantDifference:
     first: str
     second: str
     mode: str
-    # Number of common seeds.
-    pairs: int
-    # Mean advantage of the first contestant in natural units, with its interval over seeds. Positive is better.
-    gain: MeanInterval
-    # The p-value of the paired test. None for fewer than two pairs.
-    p: float | None
-    # The p-value adjusted for all pairs of contestants in this mode.
+    # Advantage of the first contestant in natural units, paired by seed. Positive is better.
+    test: PairedTest
+    # The p-value adjusted for all pairs of contestants in this mode. None for fewer than two seeds.
     adjusted: float | None
-    # Standard deviation of the difference between seeds. None for one pair.
-    spread: float | None
-    # Mean half-width of the intervals of the scores. None if one is unknown.
-    noise: float | None
 
 
 def compare_pairs(
@@ -161,7 +153,7 @@ def compare_pairs(
         for first, second in pairs
         if (difference := _compare_pair(first, second, mode, direction, alternative))
     ]
-    adjusted = adjust_holm([difference.p for difference in compared])
+    adjusted = adjust_holm([difference.test.p for difference in compared])
     return tuple(replace(difference, adjusted=p) for difference, p in zip(compared, adjusted, strict=True))
 
 
@@ -183,15 +175,7 @@ def _compare_pair(
         return None
     gains = [direction.sign * (mine[key].value - theirs[key].value) for key in shared]
     return ContestantDifference(
-        first=first.name,
-        second=second.name,
-        mode=mode,
-        pairs=len(shared),
-        gain=bootstrap_mean(gains),
-        p=sign_flip_test(gains, alternative),
-        adjusted=None,
-        spread=stdev(gains) if len(gains) > 1 else None,
-        noise=mean_known(side[key].noise for side in (mine, theirs) for key in shared),
+        first.name, second.name, mode, compare_paired(gains, alternative=alternative), adjusted=None
     )
 
 

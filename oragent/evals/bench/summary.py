@@ -89,14 +89,12 @@ class BenchSummary:
 def summarise_results(plan: BenchPlan, results: Sequence[BenchResult]) -> BenchSummary:
     """Summarise the complete runs of a plan, of which there must be at least one."""
     names = dict.fromkeys(result.cell.subject for result in results)
-    subjects = tuple(
-        _summarise_subject(plan.terms, [run for run in results if run.cell.subject == name]) for name in names
-    )
+    subjects = tuple(_summarise_subject(plan, [run for run in results if run.cell.subject == name]) for name in names)
     return BenchSummary(plan.terms, tuple(plan.contestants), subjects, _overall_scores(plan.terms, subjects))
 
 
-def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> SubjectSummary:
-    measure = results[0].measure
+def _summarise_subject(plan: BenchPlan, results: Sequence[BenchResult]) -> SubjectSummary:
+    measure, terms = results[0].measure, plan.terms
     direction = measure.direction
     scales = {mode: scale_of_mode for mode in terms.modes if (scale_of_mode := make_scale(results, mode, terms))}
     baseline = next((run.baselines[terms.main].value for run in results if terms.main in run.baselines), None)
@@ -114,7 +112,9 @@ def _summarise_subject(terms: BenchTerms, results: Sequence[BenchResult]) -> Sub
             ModeScores(row.contestant, {run.cell.seed: run.scores[mode] for run in row.results if mode in run.scores})
             for row in rows
         ]
-        pairs += compare_pairs(combinations(scores, 2), mode, direction)
+        compared = set(map(frozenset, plan.pairs))
+        both = (pair for pair in combinations(scores, 2) if {side.name for side in pair} in compared)
+        pairs += compare_pairs(both, mode, direction)
     name = results[0].cell.subject
     return SubjectSummary(name, measure.title, direction, tuple(rows), tuple(pairs), scales, target)
 

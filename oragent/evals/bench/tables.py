@@ -12,6 +12,8 @@ from oragent.report.pages import text as in_words
 
 # Column head of the interval of a difference.
 GAIN = "95 %"
+# Column head of half the width of this interval.
+HALF_WIDTH = "± 95 %"
 # Column head of the verdict on a difference.
 VERDICT = "verdict"
 
@@ -56,20 +58,18 @@ def finals_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
     return TextTable((*heads, *more, "failed"), tuple(_finals_row(row, terms) for row in subject.rows))
 
 
-def differences_table(subject: SubjectSummary, terms: BenchTerms) -> TextTable:
+def differences_table(subject: SubjectSummary) -> TextTable:
     """Tabulate all pairs of contestants: difference of their scores, first minus second, with its noise."""
-    heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
-    return TextTable(
-        heads, tuple(_difference_row(difference, subject.direction, terms) for difference in subject.differences)
-    )
+    heads = ("pair", "mode", "difference", GAIN, HALF_WIDTH, "± seeds", "p", "p, all pairs", VERDICT)
+    return TextTable(heads, tuple(_difference_row(difference, subject.direction) for difference in subject.differences))
 
 
 def explain_widths(terms: BenchTerms) -> str:
     """Explain the columns of interval widths in `finals_table` and `differences_table`."""
     return (
         f"± seeds: standard deviation of the final score, or of the difference, between runs that differ in their seed "
-        f"alone; a dash for one run. ± {terms.noise}: half the width of the 95 % interval of one score over its "
-        f"{terms.noise}."
+        f"alone; a dash for one run. {HALF_WIDTH}: half the width of the interval of the paired difference; a dash for "
+        f"too few seeds. ± {terms.noise}: the same of one score over its {terms.noise}, which pairs have in common."
     )
 
 
@@ -96,13 +96,16 @@ def _finals_row(row: SummaryRow, terms: BenchTerms) -> tuple[str, ...]:
     return row.contestant, str(len(row.results)), *main, *widths, *(text for mean in others for text in mean), failed
 
 
-def _difference_row(difference: ContestantDifference, direction: Direction, terms: BenchTerms) -> tuple[str, ...]:
-    low, high = sorted(direction.sign * end for end in (difference.gain.low, difference.gain.high))
-    pair, gain = f"{difference.first} − {difference.second}", _signed_gain(difference.gain.mean, direction)
-    interval = f"{low:+.3g} to {high:+.3g}" if difference.pairs > 1 else "–"
-    widths = map(_format_width, (difference.spread, difference.noise))
-    p_values = map(in_words.format_share, (difference.p, difference.adjusted))
-    return pair, difference.mode, gain, interval, *widths, *p_values, _difference_verdict(difference, terms)
+def _difference_row(difference: ContestantDifference, direction: Direction) -> tuple[str, ...]:
+    test = difference.test
+    pair, interval = f"{difference.first} − {difference.second}", "–"
+    if test.low is not None and test.high is not None:
+        low, high = sorted(direction.sign * end for end in (test.low, test.high))
+        interval = f"{low:+.3g} to {high:+.3g}"
+    widths = map(_format_width, (test.half_width, test.spread))
+    p_values = map(in_words.format_share, (test.p, difference.adjusted))
+    gain, verdict = _signed_gain(test.mean, direction), _difference_verdict(difference)
+    return pair, difference.mode, gain, interval, *widths, *p_values, verdict
 
 
 def _signed_gain(gain: float, direction: Direction) -> str:
@@ -112,14 +115,12 @@ def _signed_gain(gain: float, direction: Direction) -> str:
     return f"{direction.sign * gain:+.3g} ({'better' if gain > 0 else 'worse'})"
 
 
-def _difference_verdict(difference: ContestantDifference, terms: BenchTerms) -> str:
-    if not difference.gain.mean:
+def _difference_verdict(difference: ContestantDifference) -> str:
+    if not difference.test.mean:
         return "equal"
     if difference.adjusted is None or difference.adjusted >= ALPHA:
         return "no difference shown"
-    better = difference.first if difference.gain.mean > 0 else difference.second
-    is_small = difference.noise and abs(difference.gain.mean) < difference.noise
-    return f"{better} is better{f', by less than ± {terms.noise}' if is_small else ''}"
+    return f"{difference.first if difference.test.mean > 0 else difference.second} is better"
 
 
 def _target_row(row: SummaryRow) -> tuple[str, ...]:

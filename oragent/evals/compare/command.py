@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
-from math import comb
 from pathlib import Path
 
 from rich.console import Console
@@ -12,8 +11,10 @@ from rich.markup import escape
 from rich.text import Text
 
 from oragent import __version__
-from oragent._base.publishing import publish_result
-from oragent._base.statistics import best_case
+from oragent._base.publishing import publish_progress, publish_result
+from oragent._base.sequential import POWER, detectable_effect
+from oragent._base.statistics import ALPHA, best_case, pairs_needed
+from oragent._base.text_format import format_count
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import draw_benchmark
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, page_template, rich_table, run_cells
@@ -75,7 +76,26 @@ def describe_verdict(summary: BenchSummary) -> str:
 
 def describe_test_limits(plan: BenchPlan) -> str:
     """Describe the smallest p-value of tests of all pairs with this number of seeds; empty if it is small enough."""
-    return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
+    return best_case(len(plan.seeds), "seed", max(1, len(plan.pairs)))
+
+
+def describe_power(plan: BenchPlan) -> str:
+    """Say before any run what the tests of a plan can show on one problem, and what would show more."""
+    pairs, seeds = len(plan.pairs), len(plan.seeds)
+    if not pairs:
+        return "one strategy: nothing is compared"
+    compared = f"{pairs} pair{'s' if pairs > 1 else ''} of strategies"
+    if limits := describe_test_limits(plan):
+        text = f"no difference of {compared} can be shown on one problem: {limits} (--seeds)"
+        fewer = len(plan.contestants) - 1
+        if pairs_needed(ALPHA / fewer) < pairs_needed(ALPHA / pairs):
+            text += f", {pairs_needed(ALPHA / fewer)} with --against {next(iter(plan.contestants))} ({fewer} pairs)"
+        return text
+    effect = detectable_effect(seeds, ALPHA / pairs)
+    return (
+        f"with {format_count(seeds, 'seed')} and {compared} a difference of {effect:.2g} times its standard deviation "
+        f"between seeds is shown on one problem with probability {POWER:.0%}"
+    )
 
 
 def show_comparison(comparison: Comparison, console: Console) -> None:
@@ -87,7 +107,7 @@ def show_comparison(comparison: Comparison, console: Console) -> None:
         console.print(rich_table(tables.finals_table(problem, terms).drop_columns(*tables.interval_heads(terms))))
         if problem.differences:
             console.print(Text(f"\n{problem.name}: differences in score, {hint}", style="bold cyan"))
-            console.print(rich_table(tables.differences_table(problem, terms).drop_columns(tables.GAIN, "p")))
+            console.print(rich_table(tables.differences_table(problem).drop_columns(tables.GAIN, "p")))
     console.print(Text(f"\n{tables.explain_widths(terms)}", style="dim"))
     console.print(Text(f"\nNormalised: {NORMALISED}", style="bold cyan"))
     console.print(rich_table(tables.overall_table(summary)))
@@ -126,7 +146,7 @@ def render_page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
                 "summary": problem,
                 "scales": tables.describe_scales(problem, terms),
                 "finals": tables.finals_table(problem, terms),
-                "differences": tables.differences_table(problem, terms),
+                "differences": tables.differences_table(problem),
                 "target": tables.target_table(problem, terms),
             }
             for problem in summary.subjects
@@ -144,6 +164,9 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
+    power = describe_power(plan)
+    publish_progress("power", {"text": power, "pairs": len(plan.pairs), "seeds": len(plan.seeds)})
+    console.print(Text(f"before any run: {power}", style="yellow" if describe_test_limits(plan) else ""))
     announce_settings(plan, console)
     if run_searches(plan, SearchRunner, on_event, folder):
         console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
@@ -198,6 +221,7 @@ def describe_comparison(comparison: Comparison) -> dict[str, object]:
         "problems": problems,
         "normalised": summary.overall,
         "verdict": describe_verdict(summary),
+        "power": describe_power(comparison.plan),
         "unfinished": [str(cell) for cell in comparison.unfinished],
     }
 

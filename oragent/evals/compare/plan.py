@@ -174,7 +174,8 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
     settings = [word for word in request.words if "=" in word]
     arguments = [*request.words, *request.overrides, *request.variants]
     if not arguments and request.strategies is None and request.seeds is None and request.config is None:
-        return reopen_plan(request.outputs)
+        plan = reopen_plan(request.outputs)
+        return plan if request.against is None else replace(plan, against=request.against)
     if not problems:
         raise ConfigError("name the problems to compare on; to continue a comparison, name only --outputs")
     for setting in settings:
@@ -189,7 +190,8 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
     usual = "" if request.variants else USUAL
     strategies = (request.strategies or usual).split(",")
     varied = [read_variant(variant, common) for variant in request.variants]
-    return make_plan(problems, strategies, request.seeds or 3, common, root, varied)
+    plan = make_plan(problems, strategies, request.seeds or 3, common, root, varied)
+    return replace(plan, against=request.against)
 
 
 def reopen_plan(folder: Path) -> BenchPlan:
@@ -205,7 +207,7 @@ def reopen_plan(folder: Path) -> BenchPlan:
         for name, settings in plan.contestants.items()
         if STRATEGY in settings
     ]
-    return make_plan(problems, strategies, len(plan.seeds), common, plan.root, varied)
+    return replace(make_plan(problems, strategies, len(plan.seeds), common, plan.root, varied), against=plan.against)
 
 
 def make_plan(

@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from oragent._base.direction import Direction
-from oragent._base.errors import StoreError
-from oragent._base.statistics import MeanInterval
+from oragent._base.errors import ConfigError, StoreError
+from oragent._base.statistics import adjust_holm, sign_flip_interval, sign_flip_test
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import best_so_far, draw_benchmark
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import BenchResult, ModeScore
 from oragent.evals.bench.summary import BenchSummary, SubjectSummary, find_leader
 from oragent.evals.bench.summary import summarise_results as summed
-from oragent.evals.compare.command import describe_verdict
+from oragent.evals.compare.command import describe_power, describe_test_limits, describe_verdict
 from oragent.evals.compare.plan import TERMS
 from oragent.evals.compare.runner import read_run
 from oragent.search.store import Store
@@ -96,60 +96,85 @@ def test_a_published_best_that_is_no_number_or_worse_than_the_seed_is_no_scale(
 
 def test_a_difference_is_above_zero_when_the_first_is_better_whatever_the_direction(tmp_path: Path) -> None:
     low = compared(tmp_path / "low").differences[0]
-    assert (low.first, low.second, low.mode, low.pairs) == ("gp", "random", "val", 2)
-    assert low.gain.mean == pytest.approx((2 + 1) / 2)
-    assert low.p == 0.5
+    assert (low.first, low.second, low.mode, low.test.pairs) == ("gp", "random", "val", 2)
+    assert low.test.mean == pytest.approx((2 + 1) / 2)
+    assert low.test.p == 0.5
     high = compared(tmp_path / "high", direction="maximize").differences[0]  # all candidates are worse than the seed
-    assert high.gain.mean == 0
+    assert high.test.mean == 0
 
 
 def test_a_difference_is_printed_as_first_minus_second_and_says_which_way_is_good(tmp_path: Path) -> None:
     low = compared(tmp_path / "low")
     ends = {row.contestant: row.means["val"].mean for row in low.rows}
     raw = ends["gp"] - ends["random"]
-    assert tables.differences_table(low, TERMS).rows[0][2] == f"{raw:+.3g} (better)"
-    assert tables.differences_table(replace(low, direction=Direction.MAXIMIZE), TERMS).rows[0][2] == "+1.5 (better)"
-    lost = replace(low.differences[0], gain=MeanInterval(-2.0, -3.0, 1.0))
-    row = tables.differences_table(replace(low, differences=(lost,)), TERMS).rows[0]
-    assert row[2:4] == ("+2 (worse)", "-1 to +3")
+    assert tables.differences_table(low).rows[0][2] == f"{raw:+.3g} (better)"
+    assert tables.differences_table(replace(low, direction=Direction.MAXIMIZE)).rows[0][2] == "+1.5 (better)"
+    lost = replace(low.differences[0], test=replace(low.differences[0].test, mean=-2.0, low=-3.0, high=1.0))
+    row = tables.differences_table(replace(low, differences=(lost,))).rows[0]
+    assert row[2:5] == ("+2 (worse)", "-1 to +3", "2")
 
 
 def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path) -> None:
     made = [a_run(tmp_path, "gp", seed, [8.0 - seed]) for seed in range(3)]
     made += [a_run(tmp_path, "random", seed, [9.0]) for seed in (2, 0)]
     (found,) = summarise(made).subjects
-    assert (found.differences[0].pairs, found.differences[0].gain.mean) == (2, 2.0)
+    assert (found.differences[0].test.pairs, found.differences[0].test.mean) == (2, 2.0)
     assert [one.mode for one in found.differences] == ["val"]  # none of them was scored on the held-out set
 
 
-def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) -> None:
-    found = compared(tmp_path)
-    assert [one.noise for one in found.differences] == [None, 1.5]
-    assert tables.differences_table(found, TERMS).rows[1][5] == "1.5"
-    known = [
-        replace(result, scores=result.scores | {"val": ModeScore(result.scores["val"].value, 0.25)})
-        for row in found.rows
-        for result in row.results
-    ]
-    (again,) = summarise(known).subjects
-    assert tables.differences_table(again, TERMS).rows[0] == (
-        "gp − random", "val", "-1.5 (better)", "-2 to -1", "0.707", "0.25", "0.500", "0.500", "no difference shown",
-    )  # fmt: skip
-    assert tables.finals_table(again, TERMS).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
-
-
-def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_noise_of_instances(
-    tmp_path: Path,
-) -> None:
-    made = [a_run(tmp_path, "gp", seed, [8.0 - 0.1 * seed]) for seed in range(6)]
+def test_beside_each_difference_stands_its_own_half_width_whatever_the_noise_of_one_score(tmp_path: Path) -> None:
+    ends = [8.0, 7.9, 7.4, 7.9, 7.8, 7.7]
+    made = [a_run(tmp_path, "gp", seed, [end]) for seed, end in enumerate(ends)]
     made += [a_run(tmp_path, "random", seed, [9.0]) for seed in range(6)]
-    verdicts = []
+    low, high = sign_flip_interval([9.0 - end for end in ends])
     for noise in (0.1, 5.0):
-        (found,) = summarise(
-            [replace(one, scores={"val": ModeScore(one.scores["val"].value, noise)}) for one in made]
-        ).subjects
-        verdicts.append(tables.differences_table(found, TERMS).rows[0][-2:])
-    assert verdicts == [("0.031", "gp is better"), ("0.031", "gp is better, by less than ± instances")]
+        results = [replace(one, scores={"val": ModeScore(one.scores["val"].value, noise)}) for one in made]
+        (found,) = summarise(results).subjects
+        row = tables.differences_table(found).rows[0]
+        assert row[3:5] == (f"{-high:+.3g} to {-low:+.3g}", f"{(high - low) / 2:.3g}")
+        assert row[-2:] == ("0.031", "gp is better")
+        assert tables.finals_table(found, TERMS).rows[0][5] == f"{noise:g}"
+
+
+def test_too_few_seeds_have_no_half_width(tmp_path: Path) -> None:
+    row = tables.differences_table(compared(tmp_path)).rows[0]
+    assert row == ("gp − random", "val", "-1.5 (better)", "–", "–", "0.707", "0.500", "0.500", "no difference shown")
+
+
+def make_plan(strategies: int, seeds: int, against: str | None = None) -> BenchPlan:
+    names = {f"s{number}": {} for number in range(strategies)}
+    return BenchPlan(TERMS, {"toy": None}, names, tuple(range(seeds)), against=against)
+
+
+@pytest.mark.parametrize("against", [None, "s1"])
+@pytest.mark.parametrize("strategies", [2, 3, 6])
+def test_the_power_of_a_plan_is_that_of_its_tests(strategies: int, against: str | None) -> None:
+    """With the named number of seeds, and no smaller one, all differences may be significant after Holm's correction."""
+    pairs = len(make_plan(strategies, 1, against).pairs)
+    assert pairs == (strategies - 1 if against else strategies * (strategies - 1) // 2)
+    for seeds in range(2, 14):
+        best = sign_flip_test([1.0] * seeds)
+        is_enough = adjust_holm([best] * pairs)[0] < 0.05
+        assert (describe_test_limits(make_plan(strategies, seeds, against)) == "") == is_enough
+        assert ("no difference" in describe_power(make_plan(strategies, seeds, against))) != is_enough
+
+
+def test_three_strategies_and_six_seeds_can_show_nothing() -> None:
+    text = describe_power(make_plan(3, 6))
+    assert "0.0938" in text
+    assert " 7 seeds" in text
+    # Against one strategy, 15 pairs are 5.
+    assert " 8 with --against s0" in describe_power(make_plan(6, 6))
+    assert " 10 seeds" in describe_power(make_plan(6, 6))
+
+
+def test_only_pairs_with_the_strategy_of_the_plan_are_compared(tmp_path: Path) -> None:
+    made = [a_run(tmp_path, name, 0, [end]) for name, end in (("gp", 8.0), ("random", 9.0), ("eoh", 7.0))]
+    plan = BenchPlan(TERMS, {"tsp_aco": 0}, {name: {} for name in ("gp", "random", "eoh")}, (0,), against="random")
+    (found,) = summed(plan, made).subjects
+    assert [(one.first, one.second) for one in found.differences] == [("eoh", "random"), ("gp", "random")]
+    with pytest.raises(ConfigError, match="nobody"):
+        replace(plan, against="nobody")
 
 
 def test_the_target_lies_half_way_and_its_cost_is_what_was_paid_until_then(tmp_path: Path) -> None:
