@@ -1,40 +1,14 @@
-"""The travelling salesman problem: find the shortest closed tour through all cities.
+"""The travelling salesman problem: find the shortest closed tour through all cities."""
 
-`read_tsplib` reads TSPLIB files of the symmetric problem in the plane (Reinelt 1991, TSPLIB, a traveling salesman
-problem library, DOI 10.1287/ijoc.3.4.376).
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError
 from oragent.domains import streams
-
-
-class Rounding(Enum):
-    """Rounding of a Euclidean distance to a length."""
-
-    NONE = "none"
-    # TSPLIB: int(d + 0.5).
-    NEAREST = "EUC_2D"
-    UP = "CEIL_2D"
-
-    @property
-    def apply(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Return the function from distances to lengths."""
-        rules: dict[Rounding, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
-            Rounding.NONE: lambda distances: distances,
-            Rounding.NEAREST: lambda distances: np.floor(distances + 0.5),
-            Rounding.UP: np.ceil,
-        }
-        return rules[self]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +17,6 @@ class TspInstance:
 
     # Coordinates, ``(n, 2)`` float array.
     coordinates: NDArray[np.float64]
-    # Rule that converts a distance to a length.
-    rounding: Rounding = Rounding.NONE
 
     def __post_init__(self) -> None:
         shape = self.coordinates.shape
@@ -60,7 +32,7 @@ class TspInstance:
     def distances(self) -> NDArray[np.float64]:
         """Return ``(n, n)`` symmetric lengths with a zero diagonal, in the unit of the coordinates; read-only."""
         x, y = self.coordinates.T
-        lengths = self.rounding.apply(np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2))
+        lengths = np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2)
         lengths.flags.writeable = False
         return lengths
 
@@ -100,7 +72,6 @@ CONSTRUCTIVE_STREAM: streams.Stream = (
 GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 # Seeds of streams in which each mode has its own generator.
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}
-KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
 
 
 def generate(rng: np.random.Generator, size: int) -> TspInstance:
@@ -161,7 +132,7 @@ def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
 def objective(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Return the length of a tour that `check` returned, including the closing edge; to be minimised."""
     steps = _step_lengths(instance, tour)
-    return float(instance.rounding.apply(np.sqrt((steps**2).sum(axis=1))).sum())
+    return float(np.sqrt((steps**2).sum(axis=1)).sum())
 
 
 def mean_turn(instance: TspInstance, tour: NDArray[np.int64]) -> float:
@@ -202,29 +173,3 @@ def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
 def _step_lengths(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
     points = instance.coordinates[tour]
     return np.roll(points, -1, axis=0) - points
-
-
-def read_tsplib(path: Path) -> TspInstance:
-    """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D.
-
-    Raises:
-        ProblemError: if the file is missing, has a wrong format, or has lengths of another type.
-    """
-    try:
-        lines = [row.strip() for row in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ProblemError(f"{path}: cannot be read ({problem}); expected a TSPLIB file") from None
-    header = {key.strip(): value.strip() for key, colon, value in (row.partition(":") for row in lines) if colon}
-    kind = header.get("EDGE_WEIGHT_TYPE", "nothing")
-    if kind not in KNOWN:
-        raise ProblemError(f"{path}: EDGE_WEIGHT_TYPE is {kind}; expected one of {', '.join(KNOWN)}")
-    try:
-        count = int(header["DIMENSION"])
-        first = lines.index("NODE_COORD_SECTION") + 1
-        rows = [row.split() for row in lines[first : first + count]]
-        coordinates = np.array([[float(x), float(y)] for _, x, y in rows])
-        if len(rows) != count:
-            raise ValueError(f"{len(rows)} cities, but DIMENSION is {count}")
-        return TspInstance(coordinates, KNOWN[kind])
-    except (KeyError, ValueError) as problem:
-        raise ProblemError(f"{path}: broken ({problem}); expected DIMENSION and as many lines of city, x, y") from None

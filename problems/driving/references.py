@@ -17,10 +17,10 @@ from oragent.harness import figures
 # The harness pins numerical libraries to one thread, so it comes before them.
 
 import numpy as np
+from controllers import Cooperative, IdmMobil, Wanderer, stand_still
 
 from oragent.domains.driving import protocol, trials
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.controllers import Cooperative, IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.evaluation import DrivingBaseline, RoadBench, write_baseline
 from oragent.domains.driving.scenario import LONG, WEAVING, Course, Scenario
 from oragent.domains.driving.trials import Trial

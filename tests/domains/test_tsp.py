@@ -75,25 +75,14 @@ def test_the_shortest_tour_around_a_square_has_length_four() -> None:
     assert max(lengths) == pytest.approx(2 + 2 * math.sqrt(2))
 
 
-@given(st.integers(1, 12), st.integers(0, 2**32 - 1), st.sampled_from(tsp.Rounding))
-def test_the_objective_is_the_sum_of_the_matrix_entries_along_the_tour(
-    size: int, seed: int, rounding: tsp.Rounding
-) -> None:
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_the_objective_is_the_sum_of_the_matrix_entries_along_the_tour(size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    instance = tsp.TspInstance(100 * rng.random((size, 2)), rounding)
+    instance = tsp.TspInstance(100 * rng.random((size, 2)))
     tour = rng.permutation(size)
     expected = sum(instance.distances[tour[i - 1], tour[i]] for i in range(size))
     assert tsp.objective(instance, tour) == pytest.approx(expected)
     assert tsp.objective(instance, np.roll(tour[::-1], 3)) == pytest.approx(expected)
-
-
-def test_distances_are_rounded_as_tsplib_does() -> None:
-    points = np.array([[0.0, 0.0], [1.0, 1.0], [2.5, 0.0]])
-    nearest, up = (
-        tsp.TspInstance(points, rounding).distances[0] for rounding in (tsp.Rounding.NEAREST, tsp.Rounding.UP)
-    )
-    assert nearest.tolist() == [0, 1, 3]  # 1.41 and, half up, 2.5
-    assert up.tolist() == [0, 2, 3]
 
 
 @given(st.permutations(range(6)))

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.domains.driving.controllers import Cooperative
 from oragent.domains.driving.metrics import score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import drive, throughput
+from problems.driving.controllers import Cooperative
 
 EDGE = {"length": 172.8, "lanes": 3, "speed_limit": 13.89}
 

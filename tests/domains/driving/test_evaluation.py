@@ -16,7 +16,6 @@ from oragent._base.protocol import Result, parse
 from oragent.authoring.bench import Level, ScoringBench, Seed
 from oragent.authoring.seed_checks import check_function
 from oragent.domains.driving import evaluation, network
-from oragent.domains.driving.controllers import Cooperative
 from oragent.domains.driving.evaluation import DrivingBaseline
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import LONG, WEAVING, Course, Scenario
@@ -24,6 +23,7 @@ from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
 from oragent.report.solution_pictures import is_plain_svg
 from oragent.search.genetics.variation import child_of_seed
+from problems.driving.controllers import Cooperative
 from tests.extras import need
 
 ROOT = Path(__file__).parents[3]

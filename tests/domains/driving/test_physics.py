@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.domains.driving.controllers import Wanderer
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import VehicleState
 from oragent.domains.driving.trials import Drive, drive
+from problems.driving.controllers import Wanderer
 
 SCENARIO = Scenario(3, 42, horizon=120)
 

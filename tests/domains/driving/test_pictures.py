@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from oragent.domains.driving import pictures
-from oragent.domains.driving.controllers import IdmMobil
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Drive, drive
+from problems.driving.controllers import IdmMobil
 
 
 @pytest.fixture(scope="module")

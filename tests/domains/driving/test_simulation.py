@@ -15,12 +15,12 @@ import pytest
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.domains.driving import network, rules, simulation
-from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.metrics import paper_score, score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Connected, Hosted, VehicleCommand
 from oragent.domains.driving.trials import drive, throughput
+from problems.driving.controllers import IdmMobil, Wanderer, stand_still
 from tests.extras import need
 
 SHORT = Scenario(3, 42, horizon=90)
