@@ -6,6 +6,7 @@ finalizer parses in the meantime, it raises ``SystemError`` although the text is
 """
 
 import ast
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, overload
 
 ATTEMPTS = 5
@@ -66,3 +67,37 @@ def all_nodes(root: ast.AST) -> list[ast.AST]:
     for node in ordered:
         ordered += child_nodes(node)
     return ordered
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that nodes bind, in any scope, in the order of the nodes."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)):
+                yield name
+            case ast.alias(name=name, asname=alias):
+                yield (alias or name).partition(".")[0]
+
+
+def names_of_statement(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement defines at the top level of a program."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    return set(bound_names(node for node in all_nodes(statement) if isinstance(node, ast.Name | ast.alias)))
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Return the first line of a statement, including decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def statement_text(lines: Sequence[str], statement: ast.stmt) -> str:
+    """Return the text of a statement of a program, given its lines."""
+    return "\n".join(lines[first_line(statement) - 1 : statement.end_lineno])

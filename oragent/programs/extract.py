@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from oragent._base.ast_utils import all_nodes
+from oragent._base.ast_utils import all_nodes, bound_names, first_line, names_of_statement, statement_text
 from oragent._base.errors import ReplyError
 from oragent.programs import native, size_limits
 from oragent.programs.blocks import (
@@ -39,7 +39,6 @@ FAMILIAR = {
     **{name: f"from typing import {name}" for name in TYPING.split()},
 }
 DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.If, ast.Try)
-NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 
@@ -90,8 +89,8 @@ def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str]
     statements = [statement for helper in helpers for statement in _list_statements(helper)]
     home = {name: index for index, statement in enumerate(statements) for name in statement.names}
     inner = all_nodes(tree)
-    bound_names = _bound_names(inner)
-    missing_names, chosen, familiar = (_used_names(inner) | needed) - bound_names, set[int](), set[str]()
+    bound = set(bound_names(inner))
+    missing_names, chosen, familiar = (_used_names(inner) | needed) - bound, set[int](), set[str]()
     while missing_names:
         name = missing_names.pop()
         if name not in home:
@@ -99,7 +98,7 @@ def complete_program(source: str, helpers: Sequence[str], needed: frozenset[str]
                 familiar |= {FAMILIAR[name]}
         elif home[name] not in chosen:
             chosen.add(home[name])
-            missing_names |= statements[home[name]].needs - bound_names
+            missing_names |= statements[home[name]].needs - bound
     picked = [statements[index] for index in sorted(chosen)]
     imports = sorted(familiar) + [statement.text for statement in picked if statement.is_import]
     return insert_statements(source, tree, imports, [statement.text for statement in picked if not statement.is_import])
@@ -122,43 +121,18 @@ def _list_statements(helper: str) -> list[_Statement]:
         if not isinstance(node, DEFINING) or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             continue
         inner = all_nodes(node)
-        bound = _bound_names(inner)
-        names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
+        bound = set(bound_names(inner))
         text = statement_text(lines, node)
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
-        statements.append(_Statement(text, frozenset(names), frozenset(_used_names(inner) - bound), is_import))
+        statements.append(
+            _Statement(text, frozenset(names_of_statement(node)), frozenset(_used_names(inner) - bound), is_import)
+        )
     return statements
-
-
-def first_line(node: ast.stmt) -> int:
-    """Return the first line of a statement, including decorators."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def statement_text(lines: Sequence[str], node: ast.stmt) -> str:
-    """Return the text of a statement of a program, given its lines."""
-    return "\n".join(lines[first_line(node) - 1 : node.end_lineno])
 
 
 def _used_names(nodes: list[ast.AST]) -> set[str]:
     read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return read - BUILTINS
-
-
-def _bound_names(nodes: list[ast.AST]) -> set[str]:
-    """Return the names that are bound anywhere, in any scope."""
-    names: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, NAMED) and node.name:
-            names.add(node.name)
-    return names
 
 
 def insert_statements(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:

@@ -4,8 +4,9 @@ They are copied as text, with the functions, constants and imports that they use
 """
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
+from oragent._base.ast_utils import names_of_statement, statement_text
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import parse_tree
 
@@ -35,7 +36,7 @@ def copy_helpers(source: str, names: Iterable[str], libraries: Mapping[str, str]
         CandidateError: With status ``rejected``: a name is in no library, or a program cannot be parsed.
     """
     tree = parse_tree(source)
-    own_names = {name for node in tree.body for name in _bound_names(node)}
+    own_names = {name for node in tree.body for name in names_of_statement(node)}
     parts: dict[str, None] = {}
     for name in names:
         if name in own_names:
@@ -58,7 +59,7 @@ def _collect_parts(library: str, name: str, own_names: Collection[str]) -> list[
     """Return the texts of a function and of all that it uses, in the order of its program."""
     tree = parse_tree(library)
     lines = library.split("\n")
-    bound = {bound_name: node for node in tree.body for bound_name in _bound_names(node)}
+    bound = {bound_name: node for node in tree.body for bound_name in names_of_statement(node)}
     needed, seen = [name], set[str]()
     nodes: set[ast.stmt] = set()
     while needed:
@@ -68,26 +69,7 @@ def _collect_parts(library: str, name: str, own_names: Collection[str]) -> list[
         seen.add(current)
         nodes.add(bound[current])
         needed += [node.id for node in ast.walk(bound[current]) if isinstance(node, ast.Name)]
-    return [_text_of(node, lines) for node in tree.body if node in nodes]
-
-
-def _bound_names(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that a top-level statement binds."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    else:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
-
-
-def _text_of(node: ast.stmt, lines: list[str]) -> str:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return "\n".join(lines[first - 1 : node.end_lineno])
+    return [statement_text(lines, node) for node in tree.body if node in nodes]
 
 
 def _split_head(tree: ast.Module, source: str) -> tuple[str, str]:

@@ -5,8 +5,9 @@ such a function gets the constant as an argument instead. The result is meant fo
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
+from oragent._base.ast_utils import all_nodes, bound_names
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import parse_tree
 
@@ -45,26 +46,14 @@ def pass_numbers(source: str, names: Collection[str]) -> str:
 
 def _is_constant(tree: ast.Module, name: str) -> bool:
     """Return True if a name is bound once in the whole program, by an assignment at its top level."""
-    is_assigned = any(
-        isinstance(node, ast.Assign | ast.AnnAssign) and name in {*_bound_names(node)} for node in tree.body
-    )
-    return is_assigned and [*_bound_names(tree)].count(name) == 1
+    is_assigned = any(isinstance(node, ast.Assign | ast.AnnAssign) and name in _bound_names(node) for node in tree.body)
+    return is_assigned and _bound_names(tree).count(name) == 1
 
 
-def _bound_names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            yield from node.names
-        elif isinstance(node, ast.alias):
-            yield node.asname or node.name.partition(".")[0]
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            yield node.name
+def _bound_names(tree: ast.AST) -> list[str]:
+    nodes = all_nodes(tree)
+    declared = (name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
+    return [*bound_names(nodes), *declared]
 
 
 def _is_compiled(node: ast.FunctionDef) -> bool:
@@ -110,4 +99,4 @@ def _may_change(tree: ast.Module, function: ast.FunctionDef, constants: Collecti
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     ]
-    return mentions == len(calls) and [*_bound_names(tree)].count(name) == 1
+    return mentions == len(calls) and _bound_names(tree).count(name) == 1

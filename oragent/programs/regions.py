@@ -10,9 +10,9 @@ import ast
 import re
 from collections.abc import Sequence
 
+from oragent._base.ast_utils import statement_text
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import syntax
-from oragent.programs.extract import statement_text
 
 MARK = re.compile(r"^[ \t]*(?:#|//)[ \t]*EVOLVE-BLOCK-(?P<end>START|END)\b[^\n]*\n?", re.MULTILINE)
 KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and change only what stands between them"

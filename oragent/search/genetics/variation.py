@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from oragent._base.ast_utils import all_nodes, tree_of
+from oragent._base.ast_utils import all_nodes, bound_names, tree_of
 from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import fit_to_frame, mark_safe, parse_expression, program_length
@@ -272,20 +272,7 @@ def _unbound_names(tree: ast.Module) -> bool:
 
 
 def _all_bound_names(tree: ast.Module) -> set[str]:
-    bound = {"__name__", "__file__"}
-    for node in all_nodes(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                bound.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                bound.add(name)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                bound.add(name)
-            case ast.MatchMapping(rest=str(name)):
-                bound.add(name)
-            case ast.alias(name=name, asname=asname):
-                bound.add(asname or name.split(".")[0])
-    return bound
+    return {"__name__", "__file__", *bound_names(all_nodes(tree))}
 
 
 def vary_unit(
