@@ -14,27 +14,32 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from oragent._base.errors import ConfigError, OragentError
+from oragent._base.errors import ConfigError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_elites, read_ideas
 from oragent.report.live.offline import make_page, write_parquet
 from oragent.report.live.snapshot import RunReader
 from oragent.report.live.watched import POLL_S, Watched, current_tick, rank_runs
-from oragent.report.pages.loopback import HEADERS, find_fault, open_server, refuse_without_extra
+from oragent.report.pages.loopback import (
+    HEADERS,
+    Handler,
+    RefusedRequest,
+    make_application,
+    open_server,
+    read_body,
+    require_server,
+    send_page,
+)
 from oragent.sandbox.limits import server_environment
 
 KEEP_ALIVE_S = 15.0
 MAX_BODY = 500_000
-POLICY = (
-    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data: blob:; "
-    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 REPORT_POLICY = (
     "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
@@ -46,61 +51,36 @@ WATCHED = "ORAGENT_WATCHED"
 START_S = 30.0
 
 
-def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None) -> Any:
-    """Create the ASGI application."""
-    try:
-        from starlette.applications import Starlette
-        from starlette.requests import ClientDisconnect, Request
-        from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
-        from starlette.routing import Route
-    except ImportError as problem:
-        raise refuse_without_extra(problem) from None
-    Handler = Callable[[Request], Awaitable[Response]]
+def make_live_application(
+    watched: Watched, token: str, steer: Callable[[Path, dict[str, Any]], str] | None = None
+) -> Any:
+    """Create the ASGI application.
 
-    def guard(handler: Handler) -> Handler:
-        async def checked(request: Request) -> Response:
-            token_text = request.query_params.get("token", "") or request.path_params.get("token", "")
-            if reason := find_fault(request.headers, token_text, token):
-                return JSONResponse({"error": reason}, 403, HEADERS)
-            try:
-                return await handler(request)
-            except OragentError as problem:
-                return JSONResponse({"error": escape_text(str(problem))}, 404, HEADERS)
-            except (OSError, ValueError, RecursionError) as problem:
-                # Causes are for example NUL in a path, or deeply nested JSON.
-                return JSONResponse({"error": f"the request cannot be read ({type(problem).__name__})"}, 400, HEADERS)
-            except ClientDisconnect:
-                # The client has disconnected, so the answer is not read.
-                return JSONResponse({"error": "the request did not come to its end"}, 400, HEADERS)
+    Raises:
+        ConfigError: Starlette is not installed.
+    """
+    require_server()
+    from starlette.responses import Response, StreamingResponse
 
-        return checked
+    async def get_page(request: Any) -> Any:
+        return send_page(make_page, "img-src data: blob:; frame-src 'self'")
 
-    async def get_page(request: Request) -> Response:
-        nonce = secrets.token_urlsafe(16)
-        headers = {**HEADERS, "Content-Security-Policy": POLICY.format(nonce=nonce)}
-        return HTMLResponse(make_page(nonce), headers=headers)
+    def answer(read: Callable[[Any], Any]) -> Handler:
+        return lambda request: asyncio.to_thread(read, request)
 
-    def answer(read: Callable[[Request], Any]) -> Handler:
-        async def respond(request: Request) -> Response:
-            value = await asyncio.to_thread(read, request)
-            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-            return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=HEADERS)
-
-        return respond
-
-    def run_of(request: Request) -> RunReader:
+    def run_of(request: Any) -> RunReader:
         return watched.reader(request.query_params.get("run", ""))
 
-    def number(request: Request, name: str) -> int:
+    def number(request: Any, name: str) -> int:
         text = request.query_params.get(name, "0")
         if text.isascii() and text.isdecimal() and len(text) < 16:
             return int(text)
         return 0
 
-    def get_candidates(request: Request) -> dict[str, Any]:
+    def get_candidates(request: Any) -> dict[str, Any]:
         return watched.candidates(request.query_params.get("run", ""), number(request, "after"))
 
-    async def get_events(request: Request) -> Response:
+    async def get_events(request: Any) -> Response:
         name = request.query_params.get("run", "")
         reader = run_of(request)
 
@@ -120,7 +100,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
 
         return StreamingResponse(follow(), media_type="text/event-stream", headers=HEADERS)
 
-    async def get_written_page(request: Request) -> Response:
+    async def get_written_page(request: Any) -> Response:
         theme = request.query_params.get("theme", "")
         text = await asyncio.to_thread(watched.read_page, request.path_params["path"])
         if theme in ("light", "dark"):
@@ -128,28 +108,20 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         headers = {**HEADERS, "X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": REPORT_POLICY}
         return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
-    async def get_parquet(request: Request) -> Response:
+    async def get_parquet(request: Any) -> Response:
         data = await asyncio.to_thread(write_parquet, run_of(request))
         return Response(data, media_type="application/vnd.apache.parquet", headers=HEADERS)
 
-    async def post_steer(request: Request) -> Response:
+    async def post_steer(request: Any) -> object:
         if steer is None or request.headers.get("origin") is None:
-            return JSONResponse({"error": "this page only shows runs"}, 403, HEADERS)
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_BODY:
-                return JSONResponse({"error": "the request is too long"}, 413, HEADERS)
-        try:
-            act = parse_json(body.decode())
-        except ValueError:
-            act = None
+            raise RefusedRequest("this page only shows runs", 403)
+        act = parse_json((await read_body(request, MAX_BODY)).decode())
         if not isinstance(act, dict):
-            return JSONResponse({"error": "expected a JSON object"}, 400, HEADERS)
+            raise RefusedRequest("expected a JSON object", 400)
         line = await asyncio.to_thread(steer, run_of(request).folder, act)
-        return JSONResponse({"line": escape_text(line)}, headers=HEADERS)
+        return {"line": escape_text(line)}
 
-    routes = {
+    pages: dict[str, Handler] = {
         "/": get_page,
         "/api/runs": answer(
             lambda request: {
@@ -172,12 +144,7 @@ def make_application(watched: Watched, token: str, steer: Callable[[Path, dict[s
         # The token is in the path, so that relative links contain it.
         "/pages/{token}/{path:path}": get_written_page,
     }
-    return Starlette(
-        routes=[
-            *(Route(path, guard(handler)) for path, handler in routes.items()),
-            Route("/api/steer", guard(post_steer), methods=["POST"]),
-        ]
-    )
+    return make_application(pages, {"/api/steer": post_steer}, token, failure=404)
 
 
 def serve(
@@ -196,7 +163,7 @@ def serve(
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
     token = secrets.token_urlsafe(24)
-    application = make_application(Watched(root, isolation), token, steer)
+    application = make_live_application(Watched(root, isolation), token, steer)
     with open_server(application, port, timeout_graceful_shutdown=1) as (server, listening, address):
         tell(f"open {address}?token={token}{f'#/{view}' if view else ''} (Ctrl-C ends)")
         with suppress(KeyboardInterrupt):

@@ -25,7 +25,7 @@ from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import begin_conversation
 from oragent.converse.models.model_prompt import describe_family, describe_model, find_names
 from oragent.converse.models.page import write_model_page
-from oragent.converse.models.page_server import make_application
+from oragent.converse.models.page_server import make_page_application
 from oragent.converse.models.result_text import headline, markdown_result, view_result
 from oragent.converse.models.scenario_table import PRESENT, scenario_rows, table_cells, write_scenarios
 from oragent.converse.models.terminal import complete, hold_conversation, show_record
@@ -689,7 +689,7 @@ def test_requests_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     async def start() -> ModelConversation:
         return ModelConversation(opened.folder, read_request(opened.folder))
 
-    app = make_application(asyncio.run(start()), TOKEN)
+    app = make_page_application(asyncio.run(start()), TOKEN)
     page = get(app, "/", f"token={TOKEN}", x_token="")
     policy = page.headers["content-security-policy"]
     nonce = policy.split("'nonce-")[1].split("'")[0]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from oragent.converse.conversation_request import ConversationRequest, read_request
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import begin_conversation
-from oragent.converse.models.page_server import make_application
+from oragent.converse.models.page_server import make_page_application
 from oragent.report.pages.loopback import open_server
 
 TOKEN = "a-token-of-the-test"
@@ -63,7 +63,7 @@ def serve(folder: Path, problem: str) -> Iterator[Client]:
     failed: list[BaseException] = []
 
     async def run() -> None:
-        application = make_application(conversation, TOKEN)
+        application = make_page_application(conversation, TOKEN)
         async with conversation.open():
             with open_server(application, 0) as (server, listening, _):
                 server.install_signal_handlers = lambda: None

@@ -13,7 +13,7 @@ from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError
 from oragent.report.live import watched as watching
 from oragent.report.live.offline import write_offline
-from oragent.report.live.server import make_application, serve
+from oragent.report.live.server import make_live_application, serve
 from oragent.report.live.watched import Watched, list_folders
 from oragent.search.store import ISOLATION, Store
 from tests.extras import need
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def app(root: Path) -> Any:
-    return make_application(Watched(root), TOKEN)
+    return make_live_application(Watched(root), TOKEN)
 
 
 def test_runs_of_every_kind_are_listed(app: Any) -> None:
@@ -242,7 +242,7 @@ def test_every_answer_is_of_its_kind_and_is_stored_nowhere(app: Any, path: str, 
 
 def test_runs_tell_their_root_and_whether_they_can_be_steered(root: Path) -> None:
     for steer, expected in ((None, False), (lambda folder, act: "", True)):
-        runs = get(make_application(Watched(root), TOKEN, steer), "/api/runs")
+        runs = get(make_live_application(Watched(root), TOKEN, steer), "/api/runs")
         assert (runs.json["root"], runs.json["steering"]) == (str(root), expected)
         assert ", " not in runs.text
         assert ": " not in runs.text
@@ -251,7 +251,7 @@ def test_runs_tell_their_root_and_whether_they_can_be_steered(root: Path) -> Non
 def test_names_of_any_script_are_sent_as_they_are(root: Path) -> None:
     (root / "é").mkdir()
     (root / "é/converse.json").write_text("{}")
-    assert "é" in get(make_application(Watched(root), TOKEN), "/api/runs").text
+    assert "é" in get(make_live_application(Watched(root), TOKEN), "/api/runs").text
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_rows_begin_after_a_number(app: Any, after: str, rows: int) -> None:
 
 def test_an_act_has_a_largest_size(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[dict[str, Any]] = []
-    app = make_application(Watched(root), TOKEN, lambda folder, act: taken.append(act) or f"{folder.name}\x1b")
+    app = make_live_application(Watched(root), TOKEN, lambda folder, act: taken.append(act) or f"{folder.name}\x1b")
     body = b'{"act": "stop"}'
     monkeypatch.setattr("oragent.report.live.server.MAX_BODY", len(body))
     answer = get(app, "/api/steer", "run=tsp/a", body=body, origin="http://127.0.0.1:80")
@@ -293,7 +293,7 @@ def test_numbers_of_other_scripts_are_none(app: Any) -> None:
 def test_an_act_may_be_deep_or_broken_and_is_stored_as_text(root: Path) -> None:
     from oragent.cli.runs import _steer_from_page
 
-    app, here = make_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
+    app, here = make_live_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
     assert get(app, "/api/steer", "run=tsp/a", body=b"[" * 100_000, origin=here).status == 400
     half = b'{"act": "hint", "value": "a \\ud800 b"}'
     assert get(app, "/api/steer", "run=tsp/a", body=half, origin=here).status == 200
@@ -304,7 +304,7 @@ def test_an_act_may_be_deep_or_broken_and_is_stored_as_text(root: Path) -> None:
 def test_a_request_that_breaks_off_is_no_error_of_the_server(root: Path) -> None:
     import asyncio
 
-    app, sent = make_application(Watched(root), TOKEN, lambda folder, act: ""), []
+    app, sent = make_live_application(Watched(root), TOKEN, lambda folder, act: ""), []
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.disconnect"}
@@ -325,7 +325,7 @@ def test_a_request_that_breaks_off_is_no_error_of_the_server(root: Path) -> None
 def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:
     from oragent.cli.runs import _steer_from_page
 
-    app, here = make_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
+    app, here = make_live_application(Watched(root), TOKEN, _steer_from_page), "http://127.0.0.1:80"
     answer = get(app, "/api/steer", "run=tsp/a", body=b'{"act": "hint", "value": "short edges"}', origin=here)
     assert answer.status == 200
     (file,) = (root / "tsp/a/steering").iterdir()
@@ -342,7 +342,7 @@ def test_the_page_steers_a_run_and_bad_acts_are_one_line(root: Path) -> None:
 def test_evidence_tells_what_this_machine_isolates(root: Path) -> None:
     held = {"held": ["open a network connection"], "missing": []}
     for isolation in (held, None):
-        app = make_application(Watched(root, isolation), TOKEN)
+        app = make_live_application(Watched(root, isolation), TOKEN)
         assert get(app, "/api/trust", "run=tsp/a").json["isolation"] == isolation
 
 
@@ -350,7 +350,7 @@ def test_evidence_tells_what_this_machine_isolates(root: Path) -> None:
 def test_a_broken_record_of_isolation_is_none(root: Path, recorded: str) -> None:
     with Store(root / "tsp/a/run.db") as store:
         store.note(ISOLATION, recorded)
-    assert get(make_application(Watched(root), TOKEN), "/api/trust", "run=tsp/a").json["isolation"] is None
+    assert get(make_live_application(Watched(root), TOKEN), "/api/trust", "run=tsp/a").json["isolation"] is None
 
 
 def test_what_the_machine_of_a_run_isolates_is_told_on_any_machine_and_in_the_file(root: Path, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_what_the_machine_of_a_run_isolates_is_told_on_any_machine_and_in_the_fi
     with Store(root / "tsp/a/run.db") as store:
         store.note(ISOLATION, json.dumps(recorded))
     here = {"held": [], "missing": ["everything"]}
-    live = get(make_application(Watched(root, here), TOKEN), "/api/trust", "run=tsp/a").json["isolation"]
+    live = get(make_live_application(Watched(root, here), TOKEN), "/api/trust", "run=tsp/a").json["isolation"]
     assert (live["held"], live["where"]) == (recorded["held"], "the machine of this run")
     assert len(live["missing"][0]) < 300
     page = write_offline(root / "tsp/a", tmp_path / "page.html").read_text(encoding="utf-8")
