@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.protocol import FIRST_S
 from oragent._base.publishing import publish_result
+from oragent._base.terminal import text_table
 from oragent._base.text_format import escape_text
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import (
@@ -152,13 +152,9 @@ def _format_cell(value: float | None) -> str:
 
 
 def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for head in ("size", "score", "instances", "calls", "seconds", "CPU s"):
-        table.add_column(head, justify="right")
-    for row in result.sizes:
-        cells = (row.size, row.score, row.instances, row.calls, row.seconds, row.cpu_s)
-        table.add_row(*map(_format_cell, cells))
-    console.print(table, highlight=False)
+    cells = ((row.size, row.score, row.instances, row.calls, row.seconds, row.cpu_s) for row in result.sizes)
+    heads = ("size", "score", "instances", "calls", "seconds", "CPU s")
+    console.print(text_table(heads, [list(map(_format_cell, row)) for row in cells], "rrrrrr"))
     for row in result.sizes:
         times = read_places(row.metrics) if mode == PRACTICE else {}
         spent = [f"{name} {seconds:.3g} s" for name, seconds in times.items()]
@@ -184,12 +180,8 @@ def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
 
 def _show_sweep(result: SweepResult, write: Path | None) -> None:
     names = list(result.rows[0].values)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for head in (*names, "score", "seconds", "CPU s", ""):
-        table.add_column(head, justify="left" if not head else "right", overflow="fold")
-    for row in result.ranked[:SHOWN]:
-        table.add_row(*_sweep_cells(row, names, is_present=row is result.rows[0]))
-    console.print(table, highlight=False)
+    rows = (_sweep_cells(row, names, is_present=row is result.rows[0]) for row in result.ranked[:SHOWN])
+    console.print(text_table((*names, "score", "seconds", "CPU s", ""), rows, "r" * (len(names) + 3)))
     if len(result.rows) > SHOWN:
         console.print(f"{len(result.rows) - SHOWN} more settings are not shown: --json has all", highlight=False)
     console.print(

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from oragent._base import package_data
 from oragent._base.distribution import describe_name_conflict, unsupported_versions
@@ -20,6 +20,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.prompt_templates import SUFFIX, split_style
 from oragent._base.publishing import publish_result
 from oragent._base.settings import dump_settings
+from oragent._base.terminal import text_table
 from oragent.cli.options import console, print_text
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
@@ -52,10 +53,9 @@ def examine_machine(console: Console) -> bool:
         }
     )
     console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
-    table = Table("mechanism", "", "details", box=None, header_style="bold")
-    for report in reports:
-        table.add_row(report.mechanism, "[green]yes[/]" if report.works else "[yellow]no[/]", escape(report.detail))
-    console.print(table)
+    marks = {True: Text("yes", style="green"), False: Text("no", style="yellow")}
+    rows = ((report.mechanism, marks[report.works], report.detail) for report in reports)
+    console.print(text_table(("mechanism", "", "details"), rows))
     if mixed := describe_name_conflict():
         console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
     for text in unsupported_versions():
@@ -121,13 +121,12 @@ def examine_cluster(word: str, console: Console) -> bool:
     Return True if none is missing and no worker was refused.
     """
     workers = asyncio.run(_connect_workers(word))
-    table = Table("worker", "places", "oragent", "Python", "room", "not held there", box=None, header_style="bold")
+    rows = []
     for address, (offer, places) in sorted(workers.workers.items()):
-        missing = "; ".join(offer.not_held) or "[green]nothing: all is held[/]"
+        missing = "; ".join(offer.not_held) or Text("nothing: all is held", style="green")
         room = f"{offer.room_mb / 1024:.1f} GiB"
-        who = escape(f"{offer.host} {address}")
-        table.add_row(who, str(places), escape(offer.version), escape(offer.python), room, missing)
-    console.print(table)
+        rows.append((f"{offer.host} {address}", str(places), offer.version, offer.python, room, missing))
+    console.print(text_table(("worker", "places", "oragent", "Python", "room", "not held there"), rows, "lr"))
     for address, (host, why) in sorted(workers.refused.items()):
         console.print(f"[bold yellow]not used:[/] {escape(f'{host} {address}: {why}')}", soft_wrap=True)
     return not workers.refused and not any(offer.not_held for offer, _ in workers.workers.values())
@@ -144,10 +143,8 @@ def print_solvers(console: Console) -> None:
     """Print the solvers of optimisation models, or how to install them."""
     from oragent.modelling.solving.back_ends import list_solvers
 
-    table = Table("solver", "version, or how to install it", box=None, header_style="bold")
-    for listing in list_solvers():
-        table.add_row(escape(listing.name), escape(listing.state))
-    console.print(table)
+    rows = ((listing.name, listing.state) for listing in list_solvers())
+    console.print(text_table(("solver", "version, or how to install it"), rows))
 
 
 def _describe_solvers() -> list[dict[str, object]]:

@@ -12,12 +12,14 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from oragent._base import package_data
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.protocol import Status
 from oragent._base.publishing import publish_result
 from oragent._base.racing import displayed_metrics
+from oragent._base.terminal import text_table
 from oragent._base.text_format import one_line
 from oragent.api.run_documents import describe_findings, describe_listed_problem
 from oragent.authoring import contract, exporting, scaffold
@@ -82,14 +84,17 @@ def problems(
 
 def _problem_table(listing: Sequence[Problem]) -> Table:
     """Return a table of problems, one row each, for terminals wide enough for all titles."""
-    table = Table("problem", "what evolves", "better", "sizes (val)", "title", box=None, header_style="bold")
-    for problem in listing:
-        about = problem.about
-        name = f"[bold]{escape(problem.name)}[/]"
-        table.add_row(
-            name, escape(about.function), about.direction.comparative, _format_sizes(problem), escape(about.title)
+    rows = (
+        (
+            Text(problem.name, style="bold"),
+            problem.about.function,
+            problem.about.direction.comparative,
+            _format_sizes(problem),
+            problem.about.title,
         )
-    return table
+        for problem in listing
+    )
+    return text_table(("problem", "what evolves", "better", "sizes (val)", "title"), rows)
 
 
 def _problem_entries(listing: Sequence[Problem]) -> Table:
@@ -195,10 +200,7 @@ def _show_result(result: Evaluation, check: bool) -> None:
         console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
         return
     figures = [*displayed_metrics(result.metrics).items(), ("features", result.features), ("score", result.score)]
-    table = Table(box=None, show_header=False)
-    for name, value in figures:
-        table.add_row(name, escape(one_line(repr(value), 400)))
-    console.print(table)
+    console.print(text_table(("", ""), ((name, one_line(repr(value), 400)) for name, value in figures)))
     if check:
         console.print(f"checked: {describe_check(result.metrics.get(CHECKED))}", highlight=False)
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
@@ -232,15 +234,15 @@ def discovered(
 
 
 def _discovered_table(evidence: Evidence) -> Table:
-    table = Table("set", "seed", "best", "95 % interval of the gain", box=None, header_style="dim")
+    rows = []
     for name, scores in (("val", evidence.val), ("test", evidence.test), ("fresh", evidence.fresh)):
         if scores is not None:
             interval = "-" if scores.interval is None else f"{scores.interval[0]:.4g} to {scores.interval[1]:.4g}"
-            table.add_row(name, f"{scores.seed:.6g}", f"{scores.best:.6g}", interval)
+            rows.append((name, f"{scores.seed:.6g}", f"{scores.best:.6g}", interval))
     origin = f"{evidence.origin}, {evidence.strategy}, {evidence.evaluations} evaluations, {evidence.calls} calls"
     versions = "".join(f"; {name} {version}" for name, version in evidence.packages.items())
-    table.caption, table.caption_justify = escape(f"{origin}; {evidence.harden}{versions}"), "left"
-    return table
+    heads = ("set", "seed", "best", "95 % interval of the gain")
+    return text_table(heads, rows, "lrr", caption=f"{origin}; {evidence.harden}{versions}")
 
 
 def new(

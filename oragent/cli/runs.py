@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from oragent import report as reports
 from oragent._base import files
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
 from oragent._base.publishing import publish_result
+from oragent._base.terminal import text_table
 from oragent._base.text_format import escape_text, one_line
 from oragent.api.run_documents import describe_run
 from oragent.cli.folders import report_folder, show_folder
@@ -138,10 +138,7 @@ def _print_figures(data: RunData) -> None:
     if data.sets:
         for name, figures in data.sets.figures.items():
             _print_table(f"{name} set", figures)
-        table = Table("set", "seed", "best", box=None, header_style="bold")
-        for name, (seed, best) in data.sets.scores.items():
-            table.add_row(name, str(seed), str(best))
-        console.print(table)
+        console.print(terminal.tabulate_sets(data.sets))
     if data.final:
         print_text(data.final.sentence)
 
@@ -179,11 +176,11 @@ def harden(
         else:
             hardened = runner.harden(read_program(program, resolved.signature), limit)
     publish_result({**asdict(hardened), "sentence": hardened.sentence})
-    table = Table("arguments", "outcome", "CPU s", "", box=None, header_style="bold")
-    for case in hardened.cases:
-        seconds = "" if case.seconds is None else f"{case.seconds:.3g}"
-        table.add_row(case.name, str(case.outcome), seconds, escape(escape_text(case.reason)))
-    console.print(table)
+    rows = (
+        (case.name, str(case.outcome), "" if case.seconds is None else f"{case.seconds:.3g}", case.reason)
+        for case in hardened.cases
+    )
+    console.print(text_table(("arguments", "outcome", "CPU s", ""), rows, "llrl"))
     print_text(escape_text(hardened.sentence))
     if hardened.failures:
         raise typer.Exit(1)
@@ -194,15 +191,14 @@ def rescore(
     most: Annotated[int, typer.Option(min=0, help="Number of best programs to score besides the seed.")] = 20,
 ) -> None:
     """Score a run's seed and best programs on the present problem; the run does not change."""
-    table = Table("candidate", "score then", "score now", box=None, header_style="bold")
     programs = rescored(run, most)
     publish_result({"programs": programs, "file": run / RESCORED_FILE})
+    rows = []
     for program in programs:
         now = f"{program.new_score:.6g}" if program.new_score is not None else f"{program.status}: {program.message}"
-        table.add_row(
-            "seed" if program.id == "0.0" else program.id, f"{program.recorded_score:.6g}", escape(one_line(now, 200))
-        )
-    console.print(table)
+        name = "seed" if program.id == "0.0" else program.id
+        rows.append((name, f"{program.recorded_score:.6g}", one_line(now, 200)))
+    console.print(text_table(("candidate", "score then", "score now"), rows, "lr"))
     console.print(f"kept in {run / RESCORED_FILE}", soft_wrap=True)
 
 
@@ -216,10 +212,8 @@ def _make_scorer(run: Path, device: str | None) -> HeldOutScorer:
 
 
 def _print_table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:
-    table = Table(title, "seed", "best", box=None, header_style="bold")
-    for name, seed, best in figures:
-        table.add_row(escape(one_line(name, 60)), format_score(seed), format_score(best))
-    console.print(table)
+    rows = ((one_line(name, 60), format_score(seed), format_score(best)) for name, seed, best in figures)
+    console.print(text_table((title, "seed", "best"), rows, "lrr"))
 
 
 def watch(

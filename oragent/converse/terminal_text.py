@@ -3,12 +3,9 @@
 import re
 import textwrap
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from oragent._base.text_format import escape_text
+from oragent._base.terminal import text_table
 
 # Value of a name; it is not split across lines.
 RELATION = re.compile(r"\S+ (?:\S+ →|<=|>=|=) \S+")
@@ -39,10 +36,6 @@ def wrap_line(line: str, width: int) -> str:
 
 def show_table(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], console: Console) -> None:
     """Print a table without the columns that are empty in every row."""
-    rich = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     shown = [column for column in range(len(header)) if any(row[column].strip() for row in rows if column < len(row))]
-    for column in shown:
-        rich.add_column(Text(escape_text(header[column])))
-    for row in rows:
-        rich.add_row(*(Text(escape_text(row[column])) for column in shown if column < len(row)))
-    console.print(rich)
+    cells = ([row[column] for column in shown if column < len(row)] for row in rows)
+    console.print(text_table([header[column] for column in shown], cells))

@@ -32,7 +32,7 @@ class TspInstance:
     def distances(self) -> NDArray[np.float64]:
         """Return ``(n, n)`` symmetric lengths with a zero diagonal, in the unit of the coordinates; read-only."""
         x, y = self.coordinates.T
-        lengths = np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2)
+        lengths: NDArray[np.float64] = np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2)
         lengths.flags.writeable = False
         return lengths
 

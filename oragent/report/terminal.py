@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from oragent._base.protocol import Status
+from oragent._base.terminal import text_table
 from oragent._base.text_format import one_line
 from oragent.evaluation.hardening import HardenedProgram
 from oragent.report.fresh import Sets
@@ -217,20 +217,13 @@ def _show_research(research: Research, console: Console) -> None:
     if research.ideas or more:
         console.print(f"{tried}{more}")
     if research.actions:
-        table = _make_table(
-            ("action", "l"),
-            ("rounds", "r"),
-            ("programs", "r"),
-            ("tokens", "r"),
-            ("gain", "r"),
-            ("per 1000", "r"),
-            ("index", "r"),
-        )
+        rows = []
         for row in research.actions:
             gain, index = in_words.format_score(row.gain), "" if row.index is None else f"{row.index:.3g}"
             rounds, programs, tokens = str(row.rounds), str(row.programs), f"{row.tokens:,}"
-            table.add_row(row.action, rounds, programs, tokens, gain, row.gain_per_token, index)
-        console.print(table)
+            rows.append((row.action, rounds, programs, tokens, gain, row.gain_per_token, index))
+        heads = ("action", "rounds", "programs", "tokens", "gain", "per 1000", "index")
+        console.print(text_table(heads, rows, "lrrrrrr"))
     memory, left_out = clip_text(research.memory, MAX_MEMORY)
     if memory:
         console.print(Text(memory, style="dim"))
@@ -240,62 +233,61 @@ def _show_research(research: Research, console: Console) -> None:
 def _show_trust(data: RunData, console: Console) -> None:
     _show_heading(console, "What the score is worth")
     if data.sets:
-        table = _make_table(("set", "l"), ("seed", "r"), ("best", "r"))
-        for name, (seed, best) in data.sets.scores.items():
-            table.add_row(name, str(seed), str(best))
-        console.print(table)
+        console.print(tabulate_sets(data.sets))
     for sentence in describe_trust(data):
         console.print(Text(one_line(sentence, MAX_SENTENCE)))
 
 
+def tabulate_sets(sets: Sets) -> Table:
+    """Return a table of the scores of seed and best program on other sets than that of the search."""
+    rows = ((name, str(seed), str(best)) for name, (seed, best) in sets.scores.items())
+    return text_table(("set", "seed", "best"), rows, "lrr")
+
+
 def _tabulate_islands(data: RunData) -> Table:
-    table = _make_table(("island", "r"), ("elites", "r"), ("coverage", "r"), ("best", "r"), ("by", "l"))
+    rows = []
     for island, elites in enumerate(data.islands):
         covered = in_words.format_percent(len(elites) / data.about.cell_count) if data.about.cell_count else "–"
         best = (in_words.format_score(elites[0].candidate.evaluation.score), elites[0].id) if elites else ("–", "–")
-        table.add_row(str(island), str(len(elites)), covered, *best)
-    return table
+        rows.append((str(island), str(len(elites)), covered, *best))
+    return text_table(("island", "elites", "coverage", "best", "by"), rows, "rrrrl")
 
 
 def _tabulate_elites(data: RunData) -> Table:
     rows, left_out = list_elites(data, MAX_ELITES)
-    heads = [("elite", "l"), ("score", "r"), ("vs seed", "r"), ("islands", "l"), ("cell", "l"), ("size", "r")]
-    table = _make_table(*heads, ("made by", "l"))
-    for row in rows:
-        figures = (in_words.format_score(row.score), row.change, row.islands, row.cell, row.size)
-        table.add_row(row.id, *figures, Text(one_line(row.origin, MAX_ORIGIN)))
-    if left_out:
-        table.caption = f"{in_words.format_count(left_out, 'more elite')} in the archive"
-        table.caption_justify = "left"
-    return table
+    cells = (
+        (
+            row.id,
+            in_words.format_score(row.score),
+            row.change,
+            row.islands,
+            row.cell,
+            row.size,
+            one_line(row.origin, MAX_ORIGIN),
+        )
+        for row in rows
+    )
+    heads = ("elite", "score", "vs seed", "islands", "cell", "size", "made by")
+    caption = f"{in_words.format_count(left_out, 'more elite')} in the archive" if left_out else None
+    return text_table(heads, cells, "lrrllrl", caption=caption)
 
 
 def _tabulate_failures(data: RunData) -> Table:
-    table = _make_table(("status", "l"), ("number", "r"), ("share", "r"), ("most frequent message", "l"))
-    for row in list_failures(data):
-        message, share = Text(one_line(row.message, MAX_MESSAGE)), in_words.format_percent(row.share)
-        table.add_row(str(row.status), str(row.number), share, message)
-    return table
+    rows = (
+        (str(row.status), str(row.number), in_words.format_percent(row.share), one_line(row.message, MAX_MESSAGE))
+        for row in list_failures(data)
+    )
+    return text_table(("status", "number", "share", "most frequent message"), rows, "lrrl")
 
 
 def _tabulate_costs(data: RunData) -> Table:
-    table = _make_table(("", "l"), ("", "r"))
-    table.show_header = False
-    for name, value in list_costs(data):
-        table.add_row(name, value)
+    rows = list(list_costs(data))
     if len(data.spend.by_role) > 1:
         for role, calls in data.spend.by_role.items():
             count = in_words.format_count(calls.number, "call")
             money = in_words.format_money(calls.cost, calls.unpriced)
-            table.add_row(Text(f"  as {one_line(role, MAX_ORIGIN)}"), f"{count}, {money}")
-    return table
-
-
-def _make_table(*columns: tuple[str, str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False)
-    for name, side in columns:
-        table.add_column(name, justify="right" if side == "r" else "left", overflow="fold")
-    return table
+            rows.append((f"  as {one_line(role, MAX_ORIGIN)}", f"{count}, {money}"))
+    return text_table(("", ""), rows, "lr")
 
 
 def _show_heading(console: Console, text: str) -> None:

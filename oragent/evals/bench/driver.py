@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Self
 
 from jinja2 import Template
-from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
-from rich.text import Text
 from tqdm import tqdm
 
-from oragent._base.text_format import escape_text, one_line
+from oragent._base.terminal import text_table
+from oragent._base.text_format import one_line
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import CellReport, CellRunner, execute_plan
 from oragent.evals.bench.tables import VERDICT, TextTable
@@ -57,16 +56,9 @@ class Board:
 
 
 def rich_table(table: TextTable) -> RichTable:
-    """Return a table for a terminal. Its texts may be untrusted."""
-    rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for column, head in enumerate(table.heads):
-        wraps = " pairs" in head or head == VERDICT
-        # On narrow terminals, figures stay on one line and names wrap.
-        fixed = bool(column) and not wraps
-        rich.add_column(Text(escape_text(head)), justify="right" if column else "left", overflow="fold", no_wrap=fixed)
-    for row in table.rows:
-        rich.add_row(*(Text(escape_text(value)) for value in row))
-    return rich
+    """Return a table for a terminal: the first column and verdicts are texts, the others hold figures."""
+    sides = ("l" if " pairs" in head or head == VERDICT else "r" for head in table.heads[1:])
+    return text_table(table.heads, table.rows, f"l{''.join(sides)}")
 
 
 def describe_table(table: TextTable) -> dict[str, object]:

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.terminal import print_line
+from oragent._base.terminal import print_line, text_table
 from oragent.modelling.data.display import plain
 from oragent.modelling.operations.result_tables import HEADER, HIDDEN, make_table, value_text
 from oragent.modelling.operations.results import AnyResult, Figure
@@ -49,11 +48,5 @@ def _print_field(name: str, value: object, console: Console) -> None:
 
 def _table(title: str, parts: Sequence[BaseModel]) -> Table:
     shown = make_table(title, parts, SHOWN_ROWS)
-    table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, title=title, title_justify="left")
-    for position, head in enumerate(shown.header):
-        table.add_column(Text(head), justify="right" if position else "left", overflow="fold")
-    for row in shown.rows:
-        table.add_row(*map(Text, row))
-    if shown.hidden:
-        table.caption = f"{shown.hidden} more: see --json"
-    return table
+    caption = f"{shown.hidden} more: see --json" if shown.hidden else None
+    return text_table(shown.header, shown.rows, "l" + "r" * len(shown.header[1:]), title=title, caption=caption)

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent._base.terminal import print_line
+from oragent._base.terminal import print_line, text_table
 from oragent.modelling.data.display import plain, rounded
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations.outcomes import Outcome, compare_outcomes
@@ -92,9 +91,7 @@ def print_schedule(schedule: SchedulingModel, solution: SchedulingSolution, cons
 
 
 def _machine_table(schedule: SchedulingModel, solution: SchedulingSolution) -> Table:
-    table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, caption_justify="left")
-    table.add_column("machine", overflow="fold")
-    table.add_column("intervals with start and end", overflow="fold")
+    rows = []
     duration = {interval.name: interval.duration for interval in schedule.intervals}
     groups: list[tuple[str, Sequence[str]]] = [(machine.name, machine.intervals) for machine in schedule.machines]
     groups += [(resource.name, tuple(resource.demands)) for resource in schedule.resources]
@@ -106,7 +103,6 @@ def _machine_table(schedule: SchedulingModel, solution: SchedulingSolution) -> T
             f"{plain(member, 60)} {solution.starts[member]}-{solution.starts[member] + duration[member]}"
             for member in order
         )
-        table.add_row(Text(plain(name, 60)), Text(plain(shown, SHOWN_CHARACTERS)))
-    if len(groups) > SHOWN_ROWS:
-        table.caption = f"{len(groups) - SHOWN_ROWS} machines more"
-    return table
+        rows.append((plain(name, 60), plain(shown, SHOWN_CHARACTERS)))
+    caption = f"{len(groups) - SHOWN_ROWS} machines more" if len(groups) > SHOWN_ROWS else None
+    return text_table(("machine", "intervals with start and end"), rows, caption=caption)
