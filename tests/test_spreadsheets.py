@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oragent._base import spreadsheets
 from oragent._base.errors import TableError
-from oragent._base.spreadsheets import has_merged_cells, read_workbook, workbook_text
+from oragent._base.spreadsheets import has_merged_cells, read_workbook, safe_cell, workbook_text
 from oragent._base.table_files import parse
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -223,3 +223,11 @@ def test_an_unpacked_workbook_has_a_largest_size(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(spreadsheets, "MAX_XML_BYTES", 99)
     with pytest.raises(TableError):
         spreadsheets._require_bounded(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [("=1", "'=1"), ("-1", "'-1"), ("+a", "'+a"), ("@a", "'@a"), ("1-", "1-"), ("\t=1", "'=1"), ("", "")],
+)
+def test_cells_are_no_formulas(text: str, safe: str) -> None:
+    assert safe_cell(text) == safe

@@ -9,7 +9,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
@@ -17,12 +17,15 @@ from typing import Any
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import TableError
 from oragent._base.table_dialects import SHEET, STRONG_COMMA, RawRow, find_header, plain_number
+from oragent._base.table_values import Cell
 
 # Maximum unpacked size of all parts of a workbook.
 MAX_XML_BYTES = 128 << 20
 MAX_CELLS, MAX_ROWS, MAX_MERGED = 4_000_000, 1_100_000, 20_000
 # Start of a formula; some programs write names of XML elements with a prefix.
 FORMULA = re.compile(rb"<(?:\w+:)?f\b")
+# First characters of a text that a spreadsheet reads as a formula.
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 
 
@@ -203,6 +206,39 @@ def _read_typed_commas(grid: list[list[Any]], rows: list[list[str]]) -> None:
                 rows[at][column] = plain_number(rows[at][column], ",")
 
 
+def write_workbook(sheets: Mapping[str, Iterable[Sequence[Cell]]]) -> bytes:
+    """Return a workbook with the rows of each sheet. A text that looks like a formula is escaped.
+
+    Raises:
+        ImportError: openpyxl is not installed.
+    """
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append([safe_cell(cell) for cell in row])
+        sheet.freeze_panes = "A2"
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def write_csv(rows: Iterable[Sequence[Cell]]) -> str:
+    """Return rows as CSV. A text that a spreadsheet would read as a formula is escaped."""
+    return _csv_text([[safe_cell(cell) for cell in row] for row in rows])
+
+
+def safe_cell(value: Cell) -> Cell:
+    """Remove control characters from an untrusted text, and escape it if a spreadsheet would read it as a formula."""
+    if not isinstance(value, str):
+        return value
+    plain = "".join(letter for letter in value if letter.isprintable())
+    return f"'{plain}" if plain.startswith(FORMULA_SIGNS) else plain
+
+
 def column_number(letters: bytes) -> int:
     """Return the position, from 0, of a column that a workbook names by letters."""
     number = 0
@@ -231,7 +267,7 @@ def _cell_text(value: Any) -> str:
     return " ".join(str(value).split("\n")).strip()
 
 
-def _csv_text(rows: list[list[str]]) -> str:
+def _csv_text(rows: Iterable[Sequence[Cell]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

@@ -1,21 +1,19 @@
 """Tables of the plan in the order of the data, written as CSV and Excel files."""
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oragent._base.files import file_stem, replace_file
+from oragent._base.spreadsheets import write_csv, write_workbook
 from oragent.formulate.breakdown import find_periods
 from oragent.formulate.data import iterate_texts
 from oragent.report.pages.value_tables import DecisionFamily
 
 # Maximum length of a spreadsheet's sheet name.
 MAX_SHEET_NAME = 31
-# Spreadsheets read a cell that begins with one of these as a formula.
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -85,8 +83,8 @@ def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:
     """
     written = [folder / "plan.csv"]
     replace_file(written[0], _csv_text(tables))
-    workbook = _workbook(tables)
-    if workbook is not None:
+    with suppress(ImportError):
+        workbook = write_workbook(_list_sheets(tables))
         written.append(folder / "plan.xlsx")
         replace_file(written[1], workbook)
     return written
@@ -94,50 +92,31 @@ def write_plan(folder: Path, tables: Sequence[PlanTable]) -> list[Path]:
 
 def _csv_text(tables: Sequence[PlanTable]) -> str:
     """Return all tables in one CSV text: decision, one column for each index name, value, unit, and clock time."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     heads = list(dict.fromkeys(head for table in tables for head in table.heads[:-1]))
     has_clocks = any(table.clocks for table in tables)
-    writer.writerow(["decision", *map(_safe_cell, heads), "value", "unit", *(["time"] if has_clocks else [])])
+    rows: list[list[str | float]] = [["decision", *heads, "value", "unit", *(["time"] if has_clocks else [])]]
     for table in tables:
         unit = table.heads[-1].removeprefix("value").strip(" ()")
         for number, row in enumerate(table.rows):
             clock = [table.clocks[number] if table.clocks else ""] if has_clocks else []
             labels = dict(zip(table.heads[:-1], row[:-1], strict=True))
-            cells = [_safe_cell(labels.get(head, "")) for head in heads]
-            writer.writerow([_safe_cell(table.name), *cells, row[-1], unit, *clock])
-    return out.getvalue()
+            rows.append([table.name, *(labels.get(head, "") for head in heads), row[-1], unit, *clock])
+    return write_csv(rows)
 
 
-def _workbook(tables: Sequence[PlanTable]) -> bytes | None:
-    try:
-        import openpyxl
-    except ImportError:
-        return None
-    book = openpyxl.Workbook()
-    book.remove(book.active)
+def _list_sheets(tables: Sequence[PlanTable]) -> dict[str, list[tuple[str | float, ...]]]:
+    """Return the rows of each sheet of the workbook, the header first."""
+    sheets: dict[str, list[tuple[str | float, ...]]] = {}
     taken: set[str] = set()
     for table in tables or (PlanTable("plan", ("value",), (), 0),):
         title = file_stem(table.name, "plan")[: MAX_SHEET_NAME - 3]
         while title.lower() in taken:
             title = f"{title[: MAX_SHEET_NAME - 3]}_{len(taken)}"
         taken.add(title.lower())
-        sheet = book.create_sheet(title)
-        sheet.append([*map(_safe_cell, table.heads), *(["time"] if table.clocks else [])])
+        sheets[title] = [(*table.heads, *(["time"] if table.clocks else []))]
         for row, clock in zip(table.rows, table.clocks or [""] * len(table.rows), strict=True):
-            sheet.append([*map(_safe_cell, row), *([clock] if clock else [])])
-        sheet.freeze_panes = "A2"
-    out = io.BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
-def _safe_cell(value: str | float) -> str | float:
-    """Escape a label of untrusted data that a spreadsheet would read as a formula."""
-    if isinstance(value, str):
-        plain = "".join(letter for letter in value if letter.isprintable())
-        return f"'{plain}" if plain.startswith(FORMULA_SIGNS) else plain
-    return value
+            sheets[title].append((*row, *([clock] if clock else [])))
+    return sheets
 
 
 def _index_name(family: DecisionFamily, position: int, columns: Mapping[str, frozenset[str]]) -> str:

@@ -1,13 +1,12 @@
 """Table of scenarios: objective, gap, totals of families and changes; as text, CSV, a workbook or one page."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import ModellingError
 from oragent._base.files import replace_file
+from oragent._base.spreadsheets import write_csv, write_workbook
 from oragent.converse.models.workbench import Workbench
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.flat_model import round_digits
@@ -22,8 +21,6 @@ MAX_TOTALS = 6
 # Significant digits of figures in files: more are noise of the solver.
 FIGURE_DIGITS = 12
 ENDINGS = (".csv", ".xlsx", ".html")
-# Spreadsheets read cells with these first characters as formulas.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 PRESENT = "now"
 
 
@@ -130,11 +127,12 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
         )
     rows = scenario_rows(workbench)
     if path.suffix == ".csv":
-        text = io.StringIO()
-        csv.writer(text).writerows([[_safe_cell(cell) for cell in row] for row in table_values(rows)])
-        content: str | bytes = text.getvalue()
+        content: str | bytes = write_csv(table_values(rows))
     elif path.suffix == ".xlsx":
-        content = _workbook(table_values(rows))
+        try:
+            content = write_workbook({"scenarios": table_values(rows)})
+        except ImportError:
+            raise ModellingError("a workbook needs openpyxl: install it, or export to .csv") from None
     else:
         cells = table_cells(rows)
         page = make_environment(Path(__file__).parent).get_template("summary.html")
@@ -144,22 +142,3 @@ def write_scenarios(workbench: Workbench, name: str, folder: Path) -> Path:
     except OSError as problem:
         raise ModellingError(f"cannot write {path}: {problem.strerror}") from None
     return path
-
-
-def _safe_cell(cell: str | float | None) -> str | float | None:
-    """Escape a text that a spreadsheet would read as a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULAS) else cell
-
-
-def _workbook(cells: Sequence[Sequence[str | float | None]]) -> bytes:
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        raise ModellingError("a workbook needs openpyxl: install it, or export to .csv") from None
-    book, content = Workbook(), io.BytesIO()
-    sheet = book.active
-    sheet.title = "scenarios"
-    for row in cells:
-        sheet.append([_safe_cell(cell) for cell in row])
-    book.save(content)
-    return content.getvalue()

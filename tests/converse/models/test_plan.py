@@ -289,13 +289,6 @@ def test_exported_figures_have_the_ends_of_open_intervals_and_no_noise() -> None
     assert [line[2:6] for line in values[1:]] == [[5.0, 4.5, 5.0, 0.1], [5.0, 5.0, 5.0, 0.0]]
 
 
-@pytest.mark.parametrize(
-    ("text", "safe"), [("=1", "'=1"), ("-1", "'-1"), ("+a", "'+a"), ("@a", "'@a"), ("1-", "1-"), ("", "")]
-)
-def test_cells_are_no_formulas(text: str, safe: str) -> None:
-    assert scenario_table._safe_cell(text) == safe
-
-
 @pytest.mark.parametrize("name", ["../a.csv", "a.txt", ".csv", ".a.csv", "/tmp/a.csv", "a", ""])
 def test_exports_are_plain_files_of_three_kinds(name: str, agent: LinesAgent) -> None:
     with pytest.raises(ModellingError):
