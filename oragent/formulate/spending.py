@@ -4,35 +4,23 @@ Half of the formulations are assumed to need a revision.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from oragent.llm.estimates import PlannedCalls, SpendingEstimate, price_calls
+from oragent.llm.estimates import RoleProfile, SpendingEstimate, price_calls
 from oragent.llm.model import estimate_tokens
 from oragent.llm.model_settings import RuntimeSettings
 from oragent.llm.prices import Prices
 
-
-@dataclass(frozen=True)
-class ModuleProfile:
-    """Calls of a module of a method."""
-
-    role: str
-    calls: float
-    # Tokens of its instructions and of earlier outputs, without the problem.
-    request: float
-    reply: float
-
-
+# Tokens of a reply with a program.
 PROGRAM = 900
-PROFILES: Mapping[str, Sequence[ModuleProfile]] = {
-    "two_calls": (ModuleProfile("program", 1.5, 1200, PROGRAM), ModuleProfile("counterfactual", 1.0, 700, 500)),
+PROFILES: Mapping[str, Sequence[RoleProfile]] = {
+    "two_calls": (RoleProfile("program", 1.5, 1200, PROGRAM), RoleProfile("counterfactual", 1.0, 700, 500)),
     "ormind": (
-        ModuleProfile("semantic_encoder", 1.0, 300, 300),
-        ModuleProfile("formalization", 1.0, 600, 400),
-        ModuleProfile("compiler", 1.0, 900, PROGRAM),
-        ModuleProfile("counterfactual", 1.0, 700, 500),
-        ModuleProfile("supervisor_forward", 0.5, 1200, PROGRAM),
-        ModuleProfile("supervisor_backward", 0.5, 1200, PROGRAM),
+        RoleProfile("semantic_encoder", 1.0, 300, 300),
+        RoleProfile("formalization", 1.0, 600, 400),
+        RoleProfile("compiler", 1.0, 900, PROGRAM),
+        RoleProfile("counterfactual", 1.0, 700, 500),
+        RoleProfile("supervisor_forward", 0.5, 1200, PROGRAM),
+        RoleProfile("supervisor_backward", 0.5, 1200, PROGRAM),
     ),
 }
 # Number of calls of the baselines of the benchmarks, each with a program or a thought.
@@ -51,36 +39,23 @@ BASELINE_CALLS = {
 REQUEST = 800
 
 
-def list_profiles(method: str) -> Sequence[ModuleProfile]:
+def list_profiles(method: str) -> Sequence[RoleProfile]:
     """Return the expected calls of a method."""
-    return PROFILES.get(method) or (ModuleProfile("program", BASELINE_CALLS[method], REQUEST, PROGRAM),)
-
-
-def plan_calls(method: str, text: str, runtime: RuntimeSettings, count: int = 1) -> list[PlannedCalls]:
-    """Return the expected calls for formulations of a method.
-
-    Args:
-        method: Name of the method.
-        text: Text of a problem with its data, or one of typical length.
-        runtime: Settings of models.
-        count: Number of formulations.
-    """
-    if runtime.model is None:
-        return []
-    size, profiles = estimate_tokens(text), list_profiles(method)
-    by_role = {str(role): settings for role, settings in runtime.models.items()}
-    return [
-        PlannedCalls(
-            profile.role,
-            by_role.get(profile.role, runtime.model),
-            count * profile.calls,
-            size + profile.request,
-            profile.reply,
-        )
-        for profile in profiles
-    ]
+    return PROFILES.get(method) or (RoleProfile("program", BASELINE_CALLS[method], REQUEST, PROGRAM),)
 
 
 def estimate_formulation(method: str, text: str, runtime: RuntimeSettings, prices: Prices) -> SpendingEstimate:
-    """Return the expected cost of one formulation."""
-    return price_calls(plan_calls(method, text, runtime), prices, runtime.budget)
+    """Return the expected cost of one formulation.
+
+    Args:
+        method: Name of the method.
+        text: Text of the problem with its data.
+        runtime: Settings of models.
+        prices: Prices of models.
+    """
+    if runtime.model is None:
+        return SpendingEstimate()
+    size = estimate_tokens(text)
+    by_role = {str(role): settings for role, settings in runtime.models.items()}
+    planned = [profile.plan(by_role.get(profile.role, runtime.model), 1.0, size) for profile in list_profiles(method)]
+    return price_calls(planned, prices, runtime.budget)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from oragent._base.distribution import require_package
 from oragent._base.errors import ModelError
-from oragent._base.text_format import shorten
+from oragent._base.text_format import one_line
 from oragent.llm.gateway import Gateway
 from oragent.llm.streaming import BrokenReply, StreamJoiner
 
@@ -81,7 +81,7 @@ class Endpoint:
         self._timeout_s = timeout_s
         # Proxies of the environment cannot reach the loopback address of this machine, and a redirect would send the
         # prompt to a server that the user did not name.
-        plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
+        plain = openai.DefaultAsyncHttpxClient(trust_env=not is_on_loopback(base_url), follow_redirects=False)
         plain.event_hooks = {"response": [_read_bounded]}
         self._client = openai.AsyncOpenAI(
             api_key=gateway.key.get_secret_value() or NO_KEY,
@@ -159,7 +159,7 @@ class Endpoint:
         except openai.APIConnectionError as problem:
             if isinstance(problem.__cause__, BrokenReply):
                 raise AttemptFailed(f"{self.base_url} sent a broken reply: {problem.__cause__}", passing=True) from None
-            why = _one_line(self._without_key(str(problem.__cause__ or problem)))
+            why = one_line(self._without_key(str(problem.__cause__ or problem)))
             failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
         except BrokenReply as problem:
             failure = AttemptFailed(f"{self.base_url} sent a broken reply: {problem}", passing=True)
@@ -179,12 +179,12 @@ class Endpoint:
         if 300 <= status < 400:
             location = self._without_key(problem.response.headers.get("location", "nowhere"))
             return AttemptFailed(
-                f"{self.base_url} answered {status}, and points to {_one_line(location)}", False, status
+                f"{self.base_url} answered {status}, and points to {one_line(location)}", False, status
             )
         message = fields.get("message") or fields.get("error") or fields.get("detail") or body or problem.message
         spent = fields.get("code") == "insufficient_quota"
         return AttemptFailed(
-            message=f"{self.base_url} answered {status}: {_one_line(self._without_key(str(message)))}",
+            message=f"{self.base_url} answered {status}: {one_line(self._without_key(str(message)))}",
             passing=(status in PASSING or status >= 500) and not spent,
             status=status,
             wait_s=_retry_after(problem.response.headers),
@@ -280,7 +280,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _on_loopback(base_url: str) -> bool:
+def is_on_loopback(base_url: str) -> bool:
+    """Return True if an address is one of this machine."""
     host = urlsplit(base_url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -289,11 +290,7 @@ def _on_loopback(base_url: str) -> bool:
         return False
 
 
-def _one_line(text: str, width: int = 200) -> str:
-    return shorten(" ".join(text.split()), width, "...")
-
-
 def _quote_body(body: str) -> str:
     if body.strip():
-        return repr(_one_line(body, 60))
+        return repr(one_line(body, 60, "..."))
     return "an empty body"

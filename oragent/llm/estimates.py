@@ -3,21 +3,42 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from oragent._base.budget import Budget
 from oragent._base.files import replace_file
 from oragent._base.text_format import format_count
+from oragent.llm.endpoint import is_on_loopback
 from oragent.llm.keys import server_address
 from oragent.llm.model_settings import ModelSettings
-from oragent.llm.prices import Prices, describe_price_package
+from oragent.llm.prices import MILLION, Prices
 
 FILE = "estimate.json"
-MILLION = 1_000_000
 # Names of stand-ins and of functions, which use no server.
 STAND_INS = frozenset(("scripted", "oracle", "planted", "copy"))
+
+
+@dataclass(frozen=True)
+class RoleProfile:
+    """Expected calls of a role in one unit of work, such as an evaluation or a formulation."""
+
+    role: str
+    calls: float
+    # Tokens of a request without those of the problem.
+    request: float
+    # Tokens of a reply.
+    reply: float
+
+    def plan(self, model: ModelSettings, units: float, further_tokens: float, growth: float = 1.0) -> "PlannedCalls":
+        """Return the calls of several units of work.
+
+        Args:
+            model: Model of the role.
+            units: Number of units.
+            further_tokens: Tokens that every request has besides those of the profile.
+            growth: Factor of the tokens of the profile's request.
+        """
+        return PlannedCalls(self.role, model, units * self.calls, further_tokens + self.request * growth, self.reply)
 
 
 @dataclass(frozen=True)
@@ -122,8 +143,7 @@ def price_calls(planned: Iterable[PlannedCalls], prices: Prices, budget: Budget)
     calls = [entry for entry in planned if entry.calls > 0 and _has_server(entry.model)]
     share = _bounded_share(calls, budget)
     roles = [_price_role(replace(entry, calls=entry.calls * share), prices) for entry in calls]
-    dated = f", {prices.date}" if prices.date else ""
-    source = f"your price list{dated}" if prices.models else describe_price_package() or "no price list"
+    source = prices.describe_source(is_listed=bool(prices.models)) or "no price list"
     return SpendingEstimate(tuple(roles), source, budget.money)
 
 
@@ -152,13 +172,12 @@ def add_estimates(estimates: Sequence[SpendingEstimate]) -> SpendingEstimate:
 
 def _price_role(entry: PlannedCalls, prices: Prices) -> RoleCost:
     name, address = entry.model.name, server_address(entry.model)
-    price_in = prices.call_cost(name, MILLION, 0, 0, address)
-    price_out = prices.call_cost(name, 0, MILLION, 0, address)
+    price_in, price_out = prices.list_rates(name, address)
     calls, tokens_out = round(entry.calls), entry.tokens_out
     if entry.model.max_tokens is not None:
         tokens_out = min(tokens_out, entry.model.max_tokens)
     total_in, total_out = round(entry.calls * entry.tokens_in), round(entry.calls * tokens_out)
-    money = 0.0 if _is_local(address) else None
+    money = 0.0 if is_on_loopback(address) else None
     if price_in is not None and price_out is not None:
         money = (total_in * price_in + total_out * price_out) / MILLION
     return RoleCost(entry.role, name, max(1, calls), total_in, total_out, price_in, price_out, money)
@@ -177,11 +196,3 @@ def _bounded_share(calls: Sequence[PlannedCalls], budget: Budget) -> float:
 
 def _has_server(model: ModelSettings) -> bool:
     return model.command is None and model.name not in STAND_INS and not model.name.endswith("()")
-
-
-def _is_local(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

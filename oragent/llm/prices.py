@@ -16,6 +16,7 @@ from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError
 from oragent._base.safe_load import load_yaml
 
+MILLION = 1_000_000
 # Suffix of a snapshot (-2024-07-18, -0613, :latest), but not of another model of the family (-mini).
 SNAPSHOT = re.compile(r"[-@:](\d[\w.-]*|latest|preview(-[\d-]+)?)")
 
@@ -84,12 +85,21 @@ class Prices:
 
     def describe_price(self, model: str, base_url: str = "") -> str:
         """Describe the price of a model and its source in one line; empty if it is unknown."""
-        price = self.call_cost(model, 1_000_000, 0, 0, base_url), self.call_cost(model, 0, 1_000_000, 0, base_url)
-        if price[0] is None or price[1] is None:
+        price_in, price_out = self.list_rates(model, base_url)
+        if price_in is None or price_out is None:
             return ""
-        dated = f", {self.date}" if self.date else ""
-        source = f"your price list{dated}" if self._find_listed(model) else describe_price_package()
-        return f"{model} costs {price[0]:.4g} USD a million tokens in and {price[1]:.4g} out ({source})"
+        source = self.describe_source(is_listed=self._find_listed(model) is not None)
+        return f"{model} costs {price_in:.4g} USD a million tokens in and {price_out:.4g} out ({source})"
+
+    def list_rates(self, model: str, base_url: str) -> tuple[float | None, float | None]:
+        """Return the prices of a million tokens in and out; None if they are unknown."""
+        return self.call_cost(model, MILLION, 0, 0, base_url), self.call_cost(model, 0, MILLION, 0, base_url)
+
+    def describe_source(self, *, is_listed: bool) -> str:
+        """Describe the user's list, or the package, with date or version; empty without a package."""
+        if not is_listed:
+            return describe_price_package()
+        return f"your price list{f', {self.date}' if self.date else ''}"
 
     def _find_listed(self, model: str) -> Price | None:
         starts = [name for name in self.models if model.startswith(name)]

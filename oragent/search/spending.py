@@ -6,10 +6,9 @@ reasoning, an estimate is right within a factor of two or three.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from oragent.evaluation.problem import Problem
-from oragent.llm.estimates import PlannedCalls, SpendingEstimate, price_calls
+from oragent.llm.estimates import RoleProfile, SpendingEstimate, price_calls
 from oragent.llm.model import estimate_tokens
 from oragent.llm.model_settings import ModelSettings
 from oragent.llm.prices import Prices
@@ -17,6 +16,7 @@ from oragent.search.config import Config
 from oragent.search.strategies import choose_strategy
 from oragent.search.strategies.one_shot import OneShotSettings
 
+# Profiles are those of one evaluation; a request is without the system message.
 # Tokens of a reply with one program, with several programs, and with prose.
 PROGRAM, SEVERAL, WORDS = 700, 2000, 150
 # Tokens of the seed of the problem on which requests were measured.
@@ -27,38 +27,25 @@ RESULT = 80
 UNBOUNDED = 200
 
 
-@dataclass(frozen=True)
-class RoleProfile:
-    """Calls of a role."""
-
-    role: str
-    # Calls per evaluation.
-    calls: float
-    # Tokens of a request without the system message.
-    request: float
-    # Tokens of a reply.
-    reply: float = PROGRAM
-
-
-REPAIRS = RoleProfile("repair", 0.1, 1100)
-DEFAULT = (RoleProfile("code", 1.0, 900), REPAIRS)
+REPAIRS = RoleProfile("repair", 0.1, 1100, PROGRAM)
+DEFAULT = (RoleProfile("code", 1.0, 900, PROGRAM), REPAIRS)
 PROFILES: Mapping[str, Sequence[RoleProfile]] = {
-    "random": (RoleProfile("i1", 1.0, 410), REPAIRS),
-    "hill_climb": (RoleProfile("code", 1.0, 660), REPAIRS),
-    "funsearch": (RoleProfile("code", 1.0, 930), REPAIRS),
-    "eoh": (RoleProfile("code", 1.0, 700), REPAIRS),
-    "ael": (RoleProfile("code", 1.2, 640), REPAIRS),
-    "reevo": (RoleProfile("code", 1.0, 900), RoleProfile("reflect", 0.6, 500, WORDS), REPAIRS),
-    "mcts_ahd": (RoleProfile("code", 1.0, 750), RoleProfile("describe", 1.0, 210, WORDS), REPAIRS),
-    "tide": (RoleProfile("code", 0.8, 740), RoleProfile("reflect", 0.3, 480, WORDS), REPAIRS),
-    "levi": (RoleProfile("idea", 0.3, 400), RoleProfile("code", 0.7, 650), REPAIRS),
-    "or_agent": (RoleProfile("idea", 0.4, 1160, SEVERAL), RoleProfile("code", 0.05, 1170), REPAIRS),
-    "portfolio": (RoleProfile("code", 1.0, 950), RoleProfile("reflect", 0.15, 320, WORDS), REPAIRS),
+    "random": (RoleProfile("i1", 1.0, 410, PROGRAM), REPAIRS),
+    "hill_climb": (RoleProfile("code", 1.0, 660, PROGRAM), REPAIRS),
+    "funsearch": (RoleProfile("code", 1.0, 930, PROGRAM), REPAIRS),
+    "eoh": (RoleProfile("code", 1.0, 700, PROGRAM), REPAIRS),
+    "ael": (RoleProfile("code", 1.2, 640, PROGRAM), REPAIRS),
+    "reevo": (RoleProfile("code", 1.0, 900, PROGRAM), RoleProfile("reflect", 0.6, 500, WORDS), REPAIRS),
+    "mcts_ahd": (RoleProfile("code", 1.0, 750, PROGRAM), RoleProfile("describe", 1.0, 210, WORDS), REPAIRS),
+    "tide": (RoleProfile("code", 0.8, 740, PROGRAM), RoleProfile("reflect", 0.3, 480, WORDS), REPAIRS),
+    "levi": (RoleProfile("idea", 0.3, 400, PROGRAM), RoleProfile("code", 0.7, 650, PROGRAM), REPAIRS),
+    "or_agent": (RoleProfile("idea", 0.4, 1160, SEVERAL), RoleProfile("code", 0.05, 1170, PROGRAM), REPAIRS),
+    "portfolio": (RoleProfile("code", 1.0, 950, PROGRAM), RoleProfile("reflect", 0.15, 320, WORDS), REPAIRS),
 }
 # Rounds of the kind ``tree`` of or_agent, and the other roles of these rounds.
 TREE = (
     RoleProfile("idea", 0.2, 1000, WORDS * 3),
-    RoleProfile("code", 0.3, 1200),
+    RoleProfile("code", 0.3, 1200, PROGRAM),
     RoleProfile("experiment", 0.7, 1200, SEVERAL / 4),
     RoleProfile("reflect", 0.5, 600, WORDS),
     REPAIRS,
@@ -78,8 +65,7 @@ def estimate_search(config: Config, problem: Problem, prices: Prices) -> Spendin
     for profile in _list_profiles(config):
         model = _model_of(config, profile.role)
         if model is not None:
-            tokens_in = system + knowledge + profile.request * growth
-            planned.append(PlannedCalls(profile.role, model, evaluations * profile.calls, tokens_in, profile.reply))
+            planned.append(profile.plan(model, evaluations, system + knowledge, growth))
     return price_calls(planned, prices, config.budget)
 
 
@@ -90,7 +76,7 @@ def _list_profiles(config: Config) -> Sequence[RoleProfile]:
         assert isinstance(options, OneShotSettings)
         # Each call sends the conversation so far, which has half of all calls on average.
         history = min(options.calls, config.budget.evaluations or UNBOUNDED) / 2 * (PROGRAM + RESULT)
-        return (RoleProfile("code", 1.0, 660 + history), REPAIRS)
+        return (RoleProfile("code", 1.0, 660 + history, PROGRAM), REPAIRS)
     if name == "or_agent" and getattr(getattr(config, "or_agent", None), "rounds", "") == "tree":
         return TREE
     return PROFILES.get(name, DEFAULT)

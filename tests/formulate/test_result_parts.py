@@ -34,8 +34,9 @@ from oragent.formulate.printing import describe_aims, describe_shortage, headlin
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult, nest_columns
 from oragent.formulate.session import FormulationAttempt, best_attempt
-from oragent.formulate.spending import plan_calls
+from oragent.formulate.spending import estimate_formulation
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
+from oragent.llm.prices import Prices
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.names import from_milp
@@ -230,11 +231,12 @@ def test_rows_are_turned_where_their_order_has_no_meaning(data: dict[str, list],
 
 def test_calls_are_planned_for_models_with_a_name_only() -> None:
     runtime = RuntimeSettings(model=ModelSettings("m"), budget=Budget())
-    assert plan_calls("two_calls", STORY, RuntimeSettings()) == []
-    calls = {call.role: call for call in plan_calls("two_calls", STORY, runtime, 3)}
-    assert calls.keys() == {"program", "counterfactual"}
+    assert not estimate_formulation("two_calls", STORY, RuntimeSettings(), Prices()).roles
+    costs = {cost.role: cost for cost in estimate_formulation("two_calls", STORY, runtime, Prices()).roles}
+    assert costs.keys() == {"program", "counterfactual"}
     # A program, and half of them are revised; one checker.
-    assert (calls["program"].calls, calls["counterfactual"].calls) == (4.5, 3.0)
+    assert costs["program"].tokens_out == 1.5 * 900
+    assert costs["counterfactual"].calls == 1
 
 
 def test_columns_are_nested_by_family_and_label() -> None:
