@@ -146,14 +146,15 @@ def evaluator_arguments(
         if WORK not in offers:
             raise ProblemError(f"{problem.name}: {describe_missing(WORK)}")
         arguments += (f"{WORK}={work:g}",)
-    data = problem.find_data(mode, root or problem.folder)
+    root = (root or problem.folder).resolve()
+    data = problem.find_data(mode, root)
     if data is None:
         return arguments
     if DATA not in offers:
         raise ProblemError(f"{problem.name}, set {mode!r}: {describe_missing(DATA)}")
-    # The evaluator finds the problem's folder next to its own copy.
+    # The evaluator finds the problem's folder next to its own copy, and the root by --root_dir.
     inside = data.is_relative_to(problem.folder)
-    place = f"{FOLDER}{os.sep}{data.relative_to(problem.folder)}" if inside else data
+    place = f"{FOLDER}{os.sep}{data.relative_to(problem.folder)}" if inside else data.relative_to(root)
     return (*arguments, f"{DATA}={place}")
 
 

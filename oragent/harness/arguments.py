@@ -147,7 +147,7 @@ OF_EACH = {
         _parse_instances, None, "only the first N of each size, or A to B-1; on train or practice", "N|A:B"
     )
 }
-OF_DATA = {"data": Option(Path, None, "file or folder with the instances of a named set, whose name is --mode", "PATH")}
+OF_DATA = {"data": Option(Path, None, "file or folder, below the root, with the instances of the set --mode", "PATH")}
 OF_WORK = {"work": Option(_parse_factor, 1.0, "factor on the work of each solve (default: 1)", "X")}
 OF_RACE = {
     "race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")
@@ -278,7 +278,9 @@ def parse_arguments(
     seeds = [path for name in SEEDS if (path := Path(here, name)).is_file()]
     candidate = given["candidate"] or next(iter(seeds), Path(here, SEEDS[0]))
     if data:
-        given["data"] = given["data"] or _find_data(given["mode"], sizes, here, given["root_dir"])
+        root_dir, path = given["root_dir"], given["data"]
+        # A relative path begins at the root.
+        given["data"] = root_dir / path if path else _find_data(given["mode"], sizes, here, root_dir)
     if problem := _find_problem(given, sizes, candidate):
         parser().error(problem)
     size, mode, seed = given["problem_size"], given["mode"], given.get("fresh_seed")

@@ -15,7 +15,7 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ EXAMPLE_STEPS = 2
 # CPU seconds of imports and compilation from which they are reported.
 MIN_START_S = 0.5
 _tolerance = threading.local()
+T = TypeVar("T")
 
 
 @contextmanager
@@ -338,6 +339,20 @@ class Guest:
         """
         if self.album is not None:
             self.album.add(self.where, instance, solution, value)
+
+    def used(self, use: T) -> T:
+        """Report what you made of the answers since the last use, such as ranks or chosen items, and return it.
+
+        Programs with equal uses count as equal (setting ``twins``), also if their answers differ. The score must depend
+        on the answers through their uses alone.
+
+        Args:
+            use: Plain data or an array.
+        """
+        if self.race is not None:
+            with self._lock:
+                self.race.hear_use(use)
+        return use
 
     def renew(self) -> None:
         """Continue in a new process, so that the candidate remembers nothing of the calls before."""

@@ -30,7 +30,9 @@ class Race:
         self.terms = terms
         self._planned: dict[str, int] = {}
         self._values: dict[str, list[float]] = {}
-        self._answers = hashlib.blake2b(digest_size=8)
+        # Hash of the uses so far, and that with the answers after the last one.
+        self._uses = hashlib.blake2b(digest_size=8)
+        self._answers = self._uses.copy()
         self._listens, self._behaviour = False, ""
 
     def begin_race(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -50,6 +52,12 @@ class Race:
         """Note an answer of the candidate."""
         if self._listens:
             _update_digest(self._answers, answer)
+
+    def hear_use(self, use: Any) -> None:
+        """Note what the evaluator made of the answers since the last use, in their place."""
+        if self._listens:
+            _update_digest(self._uses, use)
+            self._answers = self._uses.copy()
 
     def check_standing(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
         """End the evaluation if the terms of the race allow it.
