@@ -263,7 +263,9 @@ class OperationsAgent:
                 messages.append(Message("user", complaint))
                 text = await work_with_tools(ask, messages, (ASK, DESCRIBE), tools, limits)
         spoken = [record.said for record in self.earlier] + [message]
-        parts = make_answer(text, self.workbench.results, self.workbench.model, spoken)
+        before = next((record.results for record in reversed(self.earlier) if record.results), ())
+        recent = {result.id for result in tools.results or before}
+        parts = make_answer(text, self.workbench.results, self.workbench.model, spoken, recent)
         return record_message(
             self.workbench, message, parts=parts, raw=text, results=tools.results, refused=tools.refused
         )

@@ -105,7 +105,9 @@ def _message(record: MessageRecord) -> dict[str, Any]:
     return {
         "said": escape_text(record.said),
         "note": escape_text(record.note),
-        "parts": [part.model_dump() | {"text": escape_text(part.text)} for part in record.parts],
+        "parts": [
+            {"kind": part.kind, "text": escape_text(part.text), "mark": escape_text(part.mark)} for part in record.parts
+        ],
         "results": [
             {
                 "id": view.id,

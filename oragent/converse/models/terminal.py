@@ -24,7 +24,6 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.operations.printing import print_result
 from oragent.modelling.operations.registry import QUERIES, STATES
 from oragent.modelling.operations.slices import fold
-from oragent.modelling.references.answer_text import NOT_FROM_MODEL
 from oragent.modelling.references.reference_text import label_text, name_text
 
 try:
@@ -34,6 +33,8 @@ except ImportError:
     readline = None  # type: ignore[assignment]
 
 # Words that end the conversation.
+# Styles of the parts of an answer by kind.
+STYLES = {"text": "", "figure": "bold", "unsupported": "underline", "missing": "yellow", "opinion": "italic"}
 LEAVING = {"quit", "exit", "bye"}
 HISTORY = ".history"
 # Maximum numbers of history lines, and of completions of one word.
@@ -106,12 +107,9 @@ def _show_answer(record: MessageRecord, console: Console) -> None:
     text = Text()
     for part in record.parts:
         shown = escape_text(part.text)
-        if part.kind == "figure":
-            text.append(shown, "bold").append(f" [{', '.join(part.sources)}]", "dim")
-        elif part.kind == "unsupported":
-            text.append(shown, "underline").append(f" [{NOT_FROM_MODEL}]", "yellow")
-        else:
-            text.append(shown, "yellow" if part.kind == "missing" else "")
+        text.append(shown, STYLES[part.kind])
+        if part.mark:
+            text.append(f" [{escape_text(part.mark)}]", "dim" if part.kind == "figure" else "yellow")
     console.print(text)
     used = {source for part in record.parts for source in part.sources}
     for result in record.results:

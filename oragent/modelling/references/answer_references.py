@@ -31,10 +31,12 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 PLACE = re.compile(r"\[(\d{1,9})\]")
 # Main fields of a part with several figures, in order of preference.
 MAIN_FIELDS = ("objective", "after", "total_after", "total", "value", "figure", "difference")
+STATEMENTS = ("possible", "impossible", "unchanged", "better")
+# Fields that a reader expects where a sentence names none.
+EXPECTED_FIELDS = {"objective", "total", "value", "figure", "binding", *STATEMENTS}
 # Lists with fewer members are complete.
 COMPLETE = 1000
 POSSIBLE = {"optimal": "possible", "feasible": "possible", "infeasible": "impossible", "unbounded": "unbounded"}
-STATEMENTS = ("possible", "impossible", "unchanged", "better")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class Filled:
     text: str
     # Ids of the results that it comes from.
     sources: tuple[str, ...]
+    # Names of its fields, such as ``before``, except those that a reader expects.
+    fields: tuple[str, ...] = ()
+    # Names of its members in the spelling of results.
+    members: tuple[str, ...] = ()
 
 
 def fill_reference(text: str, results: Mapping[str, AnyResult], model: IndexedModel) -> Filled:
@@ -55,7 +61,9 @@ def fill_reference(text: str, results: Mapping[str, AnyResult], model: IndexedMo
     reader = _Reader(text, results, model)
     part = reader.expression(0)
     reader.expect_end()
-    return Filled(format_part(_main_part(part)), tuple(dict.fromkeys(reader.sources)))
+    lists = (reader.sources, reader.fields, reader.members)
+    sources, fields, members = (tuple(dict.fromkeys(names)) for names in lists)
+    return Filled(format_part(_main_part(part)), sources, fields, members)
 
 
 class _Reader:
@@ -66,6 +74,8 @@ class _Reader:
             raise ModellingError(f"a reference of {len(text)} characters: expected at most {MAX_REFERENCE_LENGTH}")
         self._text, self._results, self._model, self._at = text, results, model, 0
         self.sources: list[str] = []
+        self.fields: list[str] = []
+        self.members: list[str] = []
 
     def expression(self, depth: int) -> object:
         """Read a sum."""
@@ -110,6 +120,7 @@ class _Reader:
     def _steps(self, identifier: str) -> object:
         result = self._results[identifier]
         part: object = result
+        last = ""
         while True:
             if step_match := self._match(PLACE):
                 part = _item(part, int(step_match[1]))
@@ -118,9 +129,10 @@ class _Reader:
                 name = self._match(NAME)
                 if name is None:
                     raise self._error("the name of a field")
-                argument = self._argument()
+                argument, last = self._argument(), name[0]
                 if argument is not None:
-                    part = _of_member(part, name[0], argument, self._model)
+                    part = _of_member(part, last, argument, self._model)
+                    self.members.append(argument)
                 elif part is result and name[0] in STATEMENTS:
                     part = _statement(result, name[0])
                 elif part is result and name[0] == "binding":
@@ -128,6 +140,8 @@ class _Reader:
                 else:
                     part = _field(part, name[0])
             else:
+                if last and last not in EXPECTED_FIELDS:
+                    self.fields.append(last)
                 return part
 
     def _argument(self) -> str | None:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,9 +11,20 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.operations.results import AnyResult, OperationResult
 from oragent.modelling.operations.slices import fold
-from oragent.modelling.references.answer_references import fill_reference
+from oragent.modelling.references.answer_references import Filled, fill_reference
 
-NOT_FROM_MODEL = "not from the model"
+NOT_FROM_MODEL, OPINION = "not from the model", "the language model's opinion"
+# Words of claims that only a solver can support, in six languages.
+CLAIM = re.compile(
+    r"\b(?:optim(?:al|um|ale|ali|aux|o|a|os|as)\w*|[óo]ptim[oa]s?|bottlenecks?|because|best|"
+    r"weil|beste[mnrs]?|engp[aä]ss\w*|parce qu\w+|meilleure?s?|goulots?|porque|mejor(?:es)?|cuellos? de botella|"
+    r"melhor(?:es)?|gargalos?|perch[eé]|miglior[ei]|colli? di bottiglia)\b",
+    re.IGNORECASE,
+)
+SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\s*\n\s*")
+# A label with the number at its end, and a list of numbers before another one, as in ``jobs 3, 4 and``.
+NUMBERED = re.compile(r"(?P<stem>.*?\D)??[_\-. ]*0*(?P<number>\d+)")
+NUMBERS_BEFORE = re.compile(r"(?:\d+(?:\s*[,;/&–-]\s*(?:[^\W\d]{1,3}\s+)?|\s+[^\W\d]{1,3}\s+))+\Z")
 # Thousands are separated by commas or spaces; a decimal comma is tried too.
 NUMBER = re.compile(r"(?<!\d)(?:\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:[.,]\d+)?|\.\d+)")
 WORD_BEFORE = re.compile(r"[^\W\d_]\w*\Z")
@@ -38,11 +49,21 @@ class AnswerPart(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # ``figure``: from results; ``unsupported``: a number that is not; ``missing``: a reference to nothing.
-    kind: Literal["text", "figure", "unsupported", "missing"] = "text"
+    # ``figure``: from results; ``unsupported``: a number that is not; ``missing``: a reference to nothing;
+    # ``opinion``: a sentence with a claim and without a reference.
+    kind: Literal["text", "figure", "unsupported", "missing", "opinion"] = "text"
     text: str
     # Ids of results.
     sources: tuple[str, ...] = ()
+    # Field and member of a figure that the sentence around it does not name.
+    field: str = ""
+
+    @property
+    def mark(self) -> str:
+        """What is shown beside the part; empty for plain text."""
+        if self.kind == "figure":
+            return " ".join(text for text in (", ".join(self.sources), self.field) if text)
+        return {"unsupported": NOT_FROM_MODEL, "opinion": OPINION}.get(self.kind, "")
 
 
 def split_references(text: str) -> Iterator[tuple[bool, str]]:
@@ -87,24 +108,78 @@ def find_problems(text: str, results: Mapping[str, AnyResult], model: IndexedMod
 
 
 def make_answer(
-    text: str, results: Mapping[str, AnyResult], model: IndexedModel, messages: Iterable[str]
+    text: str,
+    results: Mapping[str, AnyResult],
+    model: IndexedModel,
+    messages: Iterable[str],
+    recent: Collection[str] | None = None,
 ) -> tuple[AnswerPart, ...]:
     """Replace the references of an answer, and mark other numbers that neither results nor the user's messages contain.
 
-    The check does not depend on the language: a number is a run of digits outside of names.
+    The check of numbers does not depend on the language: a number is a run of digits outside of names.
+
+    Args:
+        text: Answer of a language model.
+        results: All results by id.
+        model: The model.
+        messages: Messages of the user.
+        recent: Ids of the results for the last message. Numbers of older ones need a reference, and sentences without
+            one that claim an optimum or a cause are opinions. None: all results count, and no sentence is an opinion.
     """
-    supported = SupportedNumbers(results, model, messages)
+    pieces = list(split_references(text))
+    filled: dict[int, Filled | str] = {}
+    for at, (is_reference, piece) in enumerate(pieces):
+        if is_reference:
+            try:
+                filled[at] = fill_reference(piece, results, model)
+            except ModellingError as problem:
+                filled[at] = f"({problem})"
+    cited = {source for each in filled.values() if isinstance(each, Filled) for source in each.sources}
+    shown = {key: result for key, result in results.items() if recent is None or key in recent or key in cited}
+    supported = SupportedNumbers(shown, model, messages)
     parts: list[AnswerPart] = []
-    for is_reference, piece in split_references(text):
-        if not is_reference:
+    for at, (_, piece) in enumerate(pieces):
+        part = filled.get(at)
+        if part is None:
             parts += supported.mark(piece)
-            continue
-        try:
-            filled = fill_reference(piece, results, model)
-            parts.append(AnswerPart(kind="figure", text=filled.text, sources=filled.sources))
-        except ModellingError as problem:
-            parts.append(AnswerPart(kind="missing", text=f"({problem})"))
+        elif isinstance(part, str):
+            parts.append(AnswerPart(kind="missing", text=part))
+        else:
+            field = ", ".join([*part.fields, *_unnamed_members(part.members, text)])
+            parts.append(AnswerPart(kind="figure", text=part.text, sources=part.sources, field=field))
+    if recent is not None:
+        parts = [part for sentence in _sentences(parts) for part in _with_opinion(sentence)]
     return tuple(part for part in parts if part.text)
+
+
+def _unnamed_members(members: Iterable[str], text: str) -> list[str]:
+    """Return the members whose labels a text does not contain outside of references."""
+    plain_text = fold("".join(piece for is_reference, piece in split_references(text) if not is_reference))
+    return [
+        name
+        for name in members
+        if not all(fold(label.strip(' "')) in plain_text for label in name.partition("[")[2].rstrip("]").split(","))
+    ]
+
+
+def _sentences(parts: Iterable[AnswerPart]) -> Iterator[list[AnswerPart]]:
+    """Group parts by sentence. Texts are split where a sentence ends."""
+    sentence: list[AnswerPart] = []
+    for part in parts:
+        at = 0
+        for end in SENTENCE_END.finditer(part.text) if part.kind == "text" else ():
+            yield [*sentence, AnswerPart(text=part.text[at : end.start()])]
+            yield [AnswerPart(text=end[0])]
+            sentence, at = [], end.end()
+        sentence.append(part.model_copy(update={"text": part.text[at:]}))
+    yield sentence
+
+
+def _with_opinion(sentence: list[AnswerPart]) -> list[AnswerPart]:
+    """Return a sentence as an opinion if it claims an optimum or a cause, and neither has a figure nor is marked."""
+    whole = "".join(part.text for part in sentence)
+    is_plain = all(part.kind == "text" for part in sentence)
+    return [AnswerPart(kind="opinion", text=whole)] if is_plain and CLAIM.search(whole) else sentence
 
 
 class SupportedNumbers:
@@ -114,6 +189,12 @@ class SupportedNumbers:
         self._model = model
         self._sets = {fold(index_set.name): index_set for index_set in model.sets}
         self._labels = {fold(label) for index_set in model.sets for label in index_set.labels}
+        # Numbers at the end of labels, by the text before them and by the name of the set.
+        self._numbered: set[tuple[str, str]] = set()
+        for index_set in model.sets:
+            for label in index_set.labels:
+                if match := NUMBERED.fullmatch(fold(label)):
+                    self._numbered |= {(name, match["number"]) for name in (match["stem"] or "", fold(index_set.name))}
         self._units = {fold(unit) for family in model.families() for unit in family.unit.split("/") if unit}
         self._units |= {fold(goal.unit) for goal in model.objectives} | set("%€$")
         self._families = {fold(family.name) for family in model.families()}
@@ -151,13 +232,19 @@ class SupportedNumbers:
         return fold(text) in self._labels and NUMBER.fullmatch(text) is None
 
     def _is_label(self, preceding: str, number: str, after: str) -> bool:
-        """Return True for a label that follows the name of its set, such as ``week 3``, or a year without a unit."""
+        """Return True for a label after its stem or the name of its set (``job 3``), or a year without a unit."""
         following = NEXT_WORD.match(after)
         if len(number) >= YEAR and number in self._labels and not (following and fold(following[1]) in self._units):
             return True
-        word = LAST_WORD.search(preceding)
-        index_set = self._sets.get(fold(word[1])) if word else None
-        return index_set is not None and number in index_set.position_of
+        word = LAST_WORD.search(NUMBERS_BEFORE.sub("", preceding))
+        if word is None:
+            return False
+        stem = fold(word[1])
+        index_set = self._sets.get(stem)
+        if index_set is not None and number in index_set.position_of:
+            return True
+        bare = number.lstrip("0") or "0"
+        return any((name, bare) in self._numbered for name in (stem, stem.removesuffix("s")))
 
     def _is_in_name(self, preceding: str, number: str) -> bool:
         """Return True for digits that end a name, such as those of ``wk3`` or ``CO2``."""
@@ -213,10 +300,6 @@ def plain_answer(parts: Iterable[AnswerPart]) -> str:
     """Return an answer as plain text; figures name their operation, and unsupported numbers are marked."""
     texts = []
     for part in parts:
-        if part.kind == "figure":
-            texts.append(f"{part.text} [{', '.join(part.sources)}]")
-        elif part.kind == "unsupported":
-            texts.append(f"_{part.text}_ [{NOT_FROM_MODEL}]")
-        else:
-            texts.append(part.text)
+        shown = f"_{part.text}_" if part.kind in ("unsupported", "opinion") else part.text
+        texts.append(f"{shown} [{part.mark}]" if part.mark else shown)
     return "".join(texts)
