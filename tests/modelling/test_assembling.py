@@ -149,6 +149,30 @@ def test_coefficients_of_rows_are_data_by_the_labels_of_both() -> None:
     assert replace(model, cells=cells).matrix.to_dense().tolist()[2] == [7.0, 5.0]
 
 
+def test_coefficients_of_many_families_are_compared_one_family_at_a_time() -> None:
+    made = Snapshot("test 1")
+    weight = {"a": 2.0, "b": 5.0}
+    for family in ("x", "y"):
+        for label in weight:
+            made.add_column(f"{family}_{label}", 0.0, 1.0, False, 1.0)
+            made.column_keys.append(key(family, label))
+    # Each of four families of rows has both families of columns; only one pair has the weights.
+    for number in range(4):
+        for at, label in enumerate(weight):
+            own = weight[label] if number == 3 else 7.0 + at
+            made.add_row(f"r{number}_{label}", {at: own, 2 + at: 3.0 + at + number}, 0.0, INF)
+            made.row_keys.append(key(f"r{number}", label))
+    made.sets = {"ITEMS": list(weight)}
+    made.tables = [table("weight", weight)]
+    model = assembled(made).model
+    assert [family.name for family in model.parameters] == ["weight"]
+    cells = np.array([20.0, 50.0])
+    before, after = model.matrix.to_dense(), replace(model, cells=cells).matrix.to_dense()
+    changed = np.argwhere(before != after)
+    assert changed.tolist() == [[6, 0], [7, 1]]
+    assert after[[6, 7], [0, 1]].tolist() == [20.0, 50.0]
+
+
 def test_figures_that_the_library_links_follow_its_data_and_no_others() -> None:
     data = table("price", {"p": 4.0, "q": 10.0}, is_linked=True)
     made = snapshot(data, table("cost", COST))

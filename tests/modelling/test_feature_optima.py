@@ -31,8 +31,8 @@ from oragent.modelling.operations import ModelSession
 from tests.modelling.test_convert import PACKAGES
 from tests.modelling.test_convert_truth import DRIVER
 
-X, Y, Z, B, C, OUT = range(6)
-LOW, HIGH = [-3, -3, 1, 0, 0, -4], [3, 3, 4, 1, 1, 9]
+X, Y, Z, B, C, OUT, D = range(7)
+LOW, HIGH = [-3, -3, 1, 0, 0, -4, 0], [3, 3, 4, 1, 1, 9, 1]
 MOST, LEAST, EQUAL = Relation.AT_MOST, Relation.AT_LEAST, Relation.EQUAL
 Point = tuple[int, ...]
 
@@ -119,6 +119,42 @@ PARTS: list[tuple[str, ModelFeatures, Callable[[Point], bool], list[float]]] = [
         [0, 0, 0, -1, 2, 0],
     ),
     (
+        "product of two",
+        ModelFeatures(products=(BinaryProduct("p", D, (B, C)),)),
+        lambda p: p[D] == p[B] * p[C],
+        [0, 0, 0, -1, -1, 0, 3],
+    ),
+    (
+        "product of two from above",
+        ModelFeatures(products=(BinaryProduct("p", D, (B, C)),)),
+        lambda p: p[D] == p[B] * p[C],
+        [0, 0, 0, 2, 2, 0, -3],
+    ),
+    (
+        "absolute value of a positive one",
+        ModelFeatures(absolutes=(Absolute("a", Z, OUT),)),
+        lambda p: p[OUT] == abs(p[Z]),
+        [0, 0, -1, 0, 0, 2],
+    ),
+    (
+        "absolute value from below",
+        ModelFeatures(absolutes=(Absolute("a", X, OUT),)),
+        lambda p: p[OUT] == abs(p[X]),
+        [0.5, 0, 0, 0, 0, -2],
+    ),
+    (
+        "largest from above",
+        ModelFeatures(extremes=(Extreme("e", OUT, (X, Y), True),)),
+        lambda p: p[OUT] == max(p[X], p[Y]),
+        [-1, -0.5, 0, 0, 0, 3],
+    ),
+    (
+        "smallest with a constant",
+        ModelFeatures(extremes=(Extreme("e", OUT, (X, Z), False, 2.0),)),
+        lambda p: p[OUT] == min(p[X], p[Z], 2),
+        [1, 0, 0.5, 0, 0, -2],
+    ),
+    (
         "curve",
         ModelFeatures(piecewise=(PiecewiseLinear("c", X, OUT, ((-2.0, 3.0), (0.0, -1.0), (2.0, 2.0))),)),
         lambda p: is_on_curve(p[X], p[OUT]),
@@ -134,6 +170,11 @@ PARTS: list[tuple[str, ModelFeatures, Callable[[Point], bool], list[float]]] = [
 QUADRATIC = (QuadraticTerm(X, X, -1.0), QuadraticTerm(X, Y, -0.5), QuadraticTerm(Y, Y, -2.0))
 
 
+def fill(costs: list[float]) -> list[float]:
+    """Costs of all variables; those that are not given are 0."""
+    return [*costs, *[0.0] * (len(LOW) - len(costs))]
+
+
 def build(features: ModelFeatures, costs: list[float], sign: int, quadratic: tuple = ()) -> IndexedModel:
     """Whole variables, one row, and an objective of which the highest value (or lowest of the opposite) is asked."""
     builder = IndexedModelBuilder("parts")
@@ -142,10 +183,11 @@ def build(features: ModelFeatures, costs: list[float], sign: int, quadratic: tup
     binary = builder.add_variables("b", [], high=1, kind="integer")
     second = builder.add_variables("c", [], high=1, kind="integer")
     out = builder.add_variables("out", [], low=LOW[OUT], high=HIGH[OUT], kind="integer")
-    columns = [*first, *binary, *second, *out]
+    third = builder.add_variables("d", [], high=1, kind="integer")
+    columns = [*first, *binary, *second, *out, *third]
     builder.add_rows("cap", relation="<=", columns=columns[:3], values=[1.0, 1.0, 1.0], rhs=7.0)
     sense = "maximize" if sign < 0 else "minimize"
-    builder.set_objective("worth", sense, columns, [-sign * cost for cost in costs], constant=2.5)
+    builder.set_objective("worth", sense, columns, [-sign * cost for cost in fill(costs)], constant=2.5)
     model = builder.build()
     goal = replace(
         model.objective, quadratic=tuple(QuadraticTerm(t.first, t.second, -sign * t.value) for t in quadratic)
@@ -163,7 +205,7 @@ def list_points(rule: Callable[[Point], bool], is_semi: bool = False) -> list[Po
 def best(points: list[Point], costs: list[float], sign: int, quadratic: tuple = ()) -> float:
     """Best objective of the points."""
     values = [
-        sum(cost * value for cost, value in zip(costs, p, strict=True))
+        sum(cost * value for cost, value in zip(fill(costs), p, strict=True))
         + sum(term.value * p[term.first] * p[term.second] for term in quadratic)
         for p in points
     ]
@@ -236,7 +278,8 @@ def test_aims_in_order_have_their_optima_in_the_written_program() -> None:
         source = write_source(session.model, "gurobipy")
         points = list_points(lambda p: True)
         values = {
-            at: np.array([np.dot(costs, p) + constant for p in points]) for at, (costs, _, constant) in enumerate(AIMS)
+            at: np.array([np.dot(fill(costs), p) + constant for p in points])
+            for at, (costs, _, constant) in enumerate(AIMS)
         }
         chosen = np.ones(len(points), dtype=bool)
         for parts, allowance in stages:

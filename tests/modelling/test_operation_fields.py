@@ -436,6 +436,8 @@ def test_a_confirmed_solve_says_so() -> None:
         (outcome(OPTIMAL, 5.0), outcome(OPTIMAL, 5.0), "yes"),
         (outcome(OPTIMAL, 5.0), outcome(OPTIMAL, 5.1), "no"),
         (outcome(OPTIMAL, 1e6), outcome(OPTIMAL, 1e6 + 1), "yes"),
+        (outcome(OPTIMAL, 1e6), outcome(OPTIMAL, 1e6 + 1.9), "yes"),
+        (outcome(OPTIMAL, 1e6), outcome(OPTIMAL, 1e6 + 2.1), "no"),
         (outcome(OPTIMAL, -1e6), outcome(OPTIMAL, -1e6 - 1), "yes"),
         (outcome(OPTIMAL, -1e6), outcome(OPTIMAL, -1e6 - 10), "no"),
         (outcome(OPTIMAL, 1e-9), outcome(OPTIMAL, -1e-9), "yes"),
@@ -498,6 +500,7 @@ def test_a_bound_a_point_and_a_contradiction_serve_related_models_without_a_solv
         model = ScenarioModel(arrays_of(plain.changed("rhs", 2, need)))
         pool.refresh(model)
         assert model.outcome.status is status
+        assert model.outcome.solver
 
 
 def test_small_figures_differ_as_large_ones_do(tmp_path: Path) -> None:
@@ -575,3 +578,40 @@ def test_exceptions_and_ranges_are_separate_indices() -> None:
     assert braces == sum(value for (c, _), value in data.items() if c not in ("Paris", "Nice"))
     last = session.ask("total demand[Paris, * except wk1, wk5]").total.value
     assert last == sum(value for (c, w), value in data.items() if c == "Paris" and w not in ("wk1", "wk5"))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_bounds_with_prices_have_the_range_in_which_the_reduced_cost_holds(sign: int) -> None:
+    # x is at 4 and y at 0; each unit of a bound changes the objective by its cost.
+    shop = Plain(
+        sign=sign,
+        cost=sign * np.array([-3.0, 2.0]),
+        low=np.zeros(2),
+        high=np.array([4.0, 5.0]),
+        matrix=np.array([[1.0, 1.0]]),
+        relations=np.array([-1]),
+        rhs=np.array([6.0]),
+        integer=np.zeros(2, dtype=bool),
+    )
+    explanation = explain(shop.model())
+    ranges = {entry.name: entry for entry in explanation.ranges if entry.of == "bound"}
+    assert {name: entry.price.value for name, entry in ranges.items()} == {
+        "alpha": pytest.approx(-3.0 * sign),
+        "beta": pytest.approx(2.0 * sign),
+    }
+    assert {entry.uniqueness for entry in ranges.values()} == {"unique"}
+    assert {name: (entry.value.value, entry.low, entry.high) for name, entry in ranges.items()} == {
+        "alpha": (4.0, 0.0, 6.0),
+        "beta": (0.0, None, 2.0),
+    }
+
+
+def test_a_file_with_a_part_of_the_values_says_how_many_are_missing(tmp_path: Path) -> None:
+    (tmp_path / "part.csv").write_text("variable,value\nbatch,1\nmake[a],0\n")
+    result = ModelSession(fixed_shop(1).model(), folder=tmp_path).ask('verify "part.csv"')
+    assert any("3 of 5" in warning for warning in result.warnings)
+    write_indexed(fixed_shop(1).model(), tmp_path / "same.json")
+    result = ModelSession(fixed_shop(1).model(), folder=tmp_path).ask('verify "same.json" 2')
+    assert (result.source, result.same_structure, len(result.trials)) == ("model", True, 3)
+    assert result.limits == SolveLimits()
+    assert result.warnings == ()

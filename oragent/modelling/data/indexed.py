@@ -315,7 +315,7 @@ def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], 
         sizes = [len(model.index_set(name).labels) for name in family.sets]
         if family.keys.shape != (len(family.positions), len(sizes)):
             raise ModellingError(f"the keys of {quoted(family.name)} do not fit its {len(sizes)} index sets")
-        if len(family.keys) and sizes and not (family.keys >= 0).all() and (family.keys < sizes).all():
+        if sizes and ((family.keys < 0) | (family.keys >= sizes)).any():
             raise ModellingError(f"a key of {quoted(family.name)} is beyond its index sets")
     positions = [family.positions for family in families]
     every = np.sort(np.concatenate(positions)) if positions else np.zeros(0, dtype=np.int64)
