@@ -180,6 +180,109 @@ def test_a_formula_that_may_depend_on_any_cell_refuses_every_change(formula: str
         change_cells(stock_with(formula, 80), "data/plan.xlsx", [read_change("data/plan.xlsx#Stock[rye, loss] = 3")])
 
 
+# Formulas of the same sheet, each with its value by hand for 100 kg of rye, and for 60 kg; E2 and E3 are empty.
+VALUES: dict[str, tuple[object, object]] = {
+    # Order: numbers, texts without case, truth values. An empty cell equals 0, an empty text and FALSE.
+    "=Stock!A2>Stock!B2": (True, True), "=Stock!B2<TRUE": (True, True), '=TRUE>"zz"': (True, True),
+    '=IF(Stock!B2>70,"Rye","x")=Stock!A2': (True, False), '="OAT">=Stock!A3': (True, True), '="s">Stock!A2': (True, True),
+    "=Stock!E2=Stock!B2-100": (True, False), '=IF(Stock!B2>70,"","x")=Stock!E2': (True, False),
+    "=(Stock!B2>70)=Stock!E2": (False, True), "=Stock!E2<>Stock!E3": (False, False), '=Stock!E2<"a"': (True, True),
+    "=FALSE<TRUE": (True, True), "=Stock!B2=100.0000000000001": (True, False), "=Stock!B2=100.000000001": (False, False),
+    "=Stock!B2<=100": (True, True), "=Stock!B2>=100": (True, False), "=Stock!B2<>100": (False, True),
+    # Texts.
+    '=(Stock!B2>70)&"!"': ("TRUE!", "FALSE!"), "=Stock!E2&Stock!B2": ("100", "60"), '="5"+Stock!B2': (105, 65),
+    '=Stock!B2/8&""': ("refused", "refused"), '="a"+Stock!B2': ("#VALUE!", "#VALUE!"), '=""+Stock!B2': ("#VALUE!", "#VALUE!"),
+    '=" 1.5e1 "*Stock!B2': (1500, 900), '=Stock!B2*1000000&"kg"': ("100000000kg", "60000000kg"),
+    '="say ""a"""': ('say "a"', 'say "a"'),
+    # Signs, powers, percent.
+    "=-(-Stock!B2)": (100, 60), "=--Stock!B2": (100, 60), "=---Stock!B2": (-100, -60), "=+Stock!B2%": (1, 0.6),
+    "=Stock!B2%%": (0.01, 0.006), "=(Stock!B2/20)^2": (25, 9), "=2^3^2": (64, 64), "=-2^2": (4, 4), "=0^0": ("#NUM!", "#NUM!"),
+    "=0^-1": ("#DIV/0!", "#DIV/0!"), "=(-8)^0.5": ("#NUM!", "#NUM!"), "=Stock!B2^999": ("#NUM!", "#NUM!"), "=1/Stock!E2": ("#DIV/0!", "#DIV/0!"),
+    "=8/2/2": (2, 2), "=2*3+4*5": (26, 26), "=(2+3)*4": (20, 20), "=1-2-3": (-4, -4), '=1+2&"x"': ("3x", "3x"), "=1+1=2": (True, True),
+    # Conditions and errors.
+    "=IF(Stock!B2>70,TRUE)": (True, False), "=IF(Stock!E2,1,Stock!B2)": (100, 60), '=IF("a",1,2)': ("#VALUE!", "#VALUE!"),
+    "=IF(1/0,1,2)": ("#DIV/0!", "#DIV/0!"), "=IF(0,1/0,Stock!B2)": (100, 60), "=IFERROR(Stock!B2/(Stock!B2-100),9)": (9, -1.5),
+    "=IFERROR(#N/A,1)": (1, 1), "=#REF!+1": ("#REF!", "#REF!"), "=AND(Stock!B2,1)": (True, True), "=AND(Stock!B2-100,1)": (False, True),
+    "=OR(Stock!B2-100,0)": (False, True), "=OR(Stock!A2:A3,Stock!B2>70)": (True, False), "=AND(Stock!A2:A3)": ("#VALUE!", "#VALUE!"),
+    '=AND("x",TRUE)': ("#VALUE!", "#VALUE!"), "=OR(1/0,TRUE)": ("#DIV/0!", "#DIV/0!"), "=NOT(Stock!B2-100)": (True, False),
+    "=TRUE()": (True, True), "=FALSE()": (False, False), "=AND(Stock!E2,Stock!B2)": (True, True),
+    # Sums: texts and truth values of ranges do not count, those in arguments do.
+    '=SUM(Stock!B2:B3,TRUE,"5")': (186, 146), '=SUM(Stock!B2,"x")': ("#VALUE!", "#VALUE!"), "=SUM(Stock!A1:B3)": (180, 140),
+    "=SUM(1/0,Stock!B2)": ("#DIV/0!", "#DIV/0!"), "=PRODUCT(Stock!E2:E3,Stock!B2)": (100, 60), "=PRODUCT(Stock!E2:E3)": (0, 0),
+    "=MAX(Stock!E2:E3,Stock!B2-200)": (-100, -140), "=MAX(Stock!E2:E3)": (0, 0), "=MIN(Stock!A2:A3)": (0, 0),
+    "=MIN(Stock!B2,-1)": (-1, -1), "=AVERAGE(Stock!A2:A3,Stock!B2)": (100, 60), "=AVERAGE(Stock!A2:A3)": ("#DIV/0!", "#DIV/0!"),
+    "=COUNT(Stock!A2:B3,7)": (3, 3), "=COUNTA(Stock!A2:B3,Stock!E2)": (4, 4),
+    # Rounding away from zero, whole numbers, remainders with the sign of the divisor.
+    "=ROUND(-Stock!B2/8,0)": (-13, -8), "=ROUND(Stock!B2*7,-2)": (700, 400), "=ROUND(Stock!B2*7.5,-2)": (800, 500),
+    "=ROUNDUP(Stock!B2/7,1)": (14.3, 8.6), "=ROUNDUP(-Stock!B2/7,0)": (-15, -9), "=ROUNDDOWN(Stock!B2/7,1)": (14.2, 8.5),
+    "=ROUND(2.675,2)": (2.68, 2.68), "=ROUND(Stock!B2/7,1.9)": (14.3, 8.6), "=ROUND(1,15)": (1, 1), "=ROUND(1,16)": ("refused", "refused"),
+    "=MOD(Stock!B2,-7)": (-5, -3), "=MOD(-Stock!B2,-7)": (-2, -4), "=MOD(Stock!B2,0)": ("#DIV/0!", "#DIV/0!"), "=INT(Stock!B2/7)": (14, 8),
+    "=SQRT(-1)": ("#NUM!", "#NUM!"), "=ABS(-Stock!B2)": (100, 60), '=ABS("x")': ("#VALUE!", "#VALUE!"), "=ABS(1/0)": ("#DIV/0!", "#DIV/0!"),
+    "=POWER(Stock!B2/20,2)": (25, 9), "=POWER(0,0)": ("#NUM!", "#NUM!"),
+    # Conditions on ranges.
+    '=SUMIF(Stock!A2:A3,"<>rye",Stock!B2:B3)': (80, 80), "=SUMIF(Stock!B2:B3,100)": (100, 0), '=COUNTIF(Stock!B2:B3,"=80")': (1, 1),
+    '=COUNTIF(Stock!B2:B3,"<>80")': (1, 1), '=COUNTIF(Stock!B2:B3,"<100")': (1, 2), '=COUNTIF(Stock!B2:B3,">=100")': (1, 0),
+    '=COUNTIF(Stock!A2:B3,"RYE")': (1, 1), '=COUNTIF(Stock!A1:B3,"<>80")': (5, 5), '=COUNTIF(Stock!E2:E3,"<>rye")': (2, 2),
+    '=COUNTIF(Stock!E2:E3,0)': (0, 0), '=COUNTIF(Stock!A2:A3,"r*")': ("refused", "refused"), '=COUNTIF(Stock!A2:A3,">r")': ("refused", "refused"),
+    '=COUNTIF(Stock!A2:A3,"")': ("refused", "refused"), "=COUNTIF(Stock!A2:A3,TRUE)": ("refused", "refused"), "=COUNTIF(Stock!B2,60)": (0, 1),
+    '=SUMIFS(Stock!B2:B3,Stock!A2:A3,"rye",Stock!C2:C3,">5")': (100, 60), '=SUMIFS(Stock!B2:B3,Stock!A2:A3,"rye",Stock!C2:C3,">10")': (0, 0),
+    '=SUMIFS(Stock!B2:C3,Stock!A2:A3,"rye")': ("refused", "refused"), '=COUNTIFS(Stock!A2:A3,"rye",Stock!A1:A3,"oat")': ("refused", "refused"),
+    '=SUMIFS(Stock!B2:B3,Stock!A2:A3)': ("refused", "refused"), '=SUMIF(Stock!B2:C3,">9")': (190, 150),
+    # Searches.
+    "=INDEX(Stock!B2:B3,2)+Stock!B2": (180, 140), "=INDEX(Stock!B2:D2,1,2)": (10, 10), "=INDEX(Stock!B2:D2,2)": (10, 10),
+    "=INDEX(Stock!B2:C3,2,1)": (80, 80), "=INDEX(Stock!B2:B3,3)": ("#REF!", "#REF!"), "=INDEX(Stock!B2:C3,1,3)": ("#REF!", "#REF!"),
+    "=INDEX(Stock!B2:C3,0,1)": ("refused", "refused"), "=INDEX(Stock!B2:C3,1)": ("refused", "refused"), "=INDEX(7,1,1)": (7, 7),
+    '=INDEX(Stock!B2:B3,"x")': ("#VALUE!", "#VALUE!"), "=INDEX(Stock!B2:B3,1,1)": (100, 60),
+    '=HLOOKUP("loss",Stock!A1:D3,2,FALSE)': (10, 10), '=HLOOKUP("gross",Stock!A1:D3,3,0)': (80, 80),
+    '=VLOOKUP("oat",Stock!A2:D3,2,0)': (80, 80), '=VLOOKUP("barley",Stock!A2:D3,2,0)': ("#N/A", "#N/A"),
+    '=VLOOKUP("rye",Stock!A2:D3,9,0)': ("#REF!", "#REF!"), "=IFERROR(MATCH(60,Stock!B2:B3,0),-1)": (-1, 1), "=MATCH(80,Stock!B2:B3,0)": (2, 2),
+    '=MATCH("oat",Stock!A2:C2,0)': ("#N/A", "#N/A"), '=MATCH("loss",Stock!A1:D1,0)': (3, 3), "=MATCH(1,Stock!B2:C3,0)": ("refused", "refused"),
+    '=MATCH("r?e",Stock!A2:A3,0)': ("refused", "refused"), "=MATCH(1/0,Stock!A2:A3,0)": ("#DIV/0!", "#DIV/0!"), "=MATCH(Stock!E2,Stock!A2:A3,0)": ("refused", "refused"),
+    '=MATCH("100",Stock!B2:B3,0)': ("#N/A", "#N/A"),
+    # Sums of products, and subtotals.
+    "=SUMPRODUCT(Stock!B2:B3)": (180, 140), "=SUMPRODUCT(2,Stock!B2)": (200, 120), "=SUMPRODUCT(Stock!B2:B3,Stock!A2:A3)": (0, 0),
+    "=SUMPRODUCT(Stock!B2:B3,Stock!C2:C2)": ("#VALUE!", "#VALUE!"), "=SUMPRODUCT((Stock!B2:B3>70)*1)": (2, 1), "=SUMPRODUCT(Stock!B2:B3>70)": (0, 0),
+    "=SUMPRODUCT(1/Stock!E2:E3)": ("#DIV/0!", "#DIV/0!"), "=SUMPRODUCT(Stock!B2:B3*Stock!B2:C3)": ("refused", "refused"),
+    "=SUMPRODUCT(ABS(Stock!B2:B3))": ("refused", "refused"), "=SUMPRODUCT(ABS(-2)*Stock!B2:B3)": (360, 280), "=Stock!B2:B3*2": ("refused", "refused"),
+    "=SUMPRODUCT(1*Stock!B2:B3)+SUM(Stock!B2:B3)": (360, 280),
+    "=SUBTOTAL(1,Stock!B2:B3)": (90, 70), "=SUBTOTAL(102,Stock!A2:B3)": (2, 2), "=SUBTOTAL(3,Stock!A2:B3)": (4, 4), "=SUBTOTAL(5,Stock!B2:B3)": (80, 60),
+    "=SUBTOTAL(6,Stock!B2:B3)": (8000, 4800), "=SUBTOTAL(7,Stock!B2:B3)": ("refused", "refused"), "=IF()": ("refused", "refused"),
+    "=Stock!E2": (0, 0), "=Stock!Z99": (0, 0), "=Stock!B2:B2": (100, 60), "=1+0.2-1.2": (0, 0), "=0.1+0.2-0.3": ("refused", "refused"), "=0.1*3-0.3+1": ("refused", "refused"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stock_formulas() -> WorkbookFormulas:
+    return WorkbookFormulas.read(stock_with("=1", 1))
+
+
+@pytest.mark.parametrize("formula", VALUES)
+def test_the_value_of_a_formula_is_that_of_excel(stock_formulas: WorkbookFormulas, formula: str) -> None:
+    for changed, expected in zip(({}, {Position("Stock", 2, 2): 60.0}), VALUES[formula], strict=True):
+        values = FormulaValues(stock_formulas, changed)
+        if expected == "refused":
+            with pytest.raises(UnsupportedFormula):
+                values.compute(formula, Position("Use", 2, 1))
+            continue
+        value = values.compute(formula, Position("Use", 2, 1))
+        assert value == (pytest.approx(expected) if isinstance(expected, float) else expected)
+        assert isinstance(value, bool) is isinstance(expected, bool)
+
+
+def test_dates_are_numbers_of_days_and_cells_that_are_read_are_counted() -> None:
+    book = stock_book([])
+    book["Use"]["A2"] = date(2026, 3, 1)
+    content = save_with_values(book, {"Stock!D2": 90, "Stock!D3": 75})
+    values = FormulaValues(WorkbookFormulas.read(content), {})
+    # 45,000 is the 15th of March 2023.
+    assert values.compute("=Use!A2", Position("Use", 9, 9)) == 45000 + (date(2026, 3, 1) - date(2023, 3, 15)).days
+    values = FormulaValues(WorkbookFormulas.read(content), {}, [8])
+    assert values.compute("=SUM(Stock!B2:C3)", Position("Use", 9, 9)) == 195
+    assert values.compute("=SUM(Stock!B2:C3)", Position("Use", 9, 9)) == 195
+    with pytest.raises(UnsupportedFormula):
+        values.compute("=Stock!B2", Position("Use", 9, 9))
+
+
 def test_a_saved_value_that_is_not_reproduced_refuses_the_change() -> None:
     """A workbook whose values are out of date, or whose formula means something else than is computed here."""
     with pytest.raises(WorkspaceError):
