@@ -6,7 +6,7 @@ import io
 import json
 import re
 import tempfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,11 +139,15 @@ class _TableEdits:
 
 def name_columns(table: tables.CsvTable) -> list[str]:
     """Return the names of the columns of a table; a repeated name gets a number."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    counts: Counter[str] = Counter()
     for head in map(str.strip, table.header):
-        count = names.count(head)
-        names.append(f"{head} ({count + 1})" if count else head)
-    return names
+        name = head
+        while name in names:
+            counts[head] += 1
+            name = f"{head} ({counts[head] + 1})"
+        names[name] = None
+    return list(names)
 
 
 def _cell_at(row: tuple[str, ...], column: int) -> str:

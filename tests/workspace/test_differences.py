@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import sqlite3
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
+from oragent.workspace import data_edits
 from oragent.workspace.cells import read_change
 from oragent.workspace.data_changes import DataFiles, EditPlan
-from oragent.workspace.data_edits import list_edits
+from oragent.workspace.data_edits import cell_text, is_same_text, list_edits, list_json_cells, read_text_tables
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.model_tasks import compare_models
 from oragent.workspace.sources import open_state
@@ -274,3 +276,94 @@ def test_rows_in_their_places_that_share_half_of_their_cells_are_the_same() -> N
 def test_rows_that_are_shorter_than_the_header_have_empty_cells() -> None:
     old, new = b"name,n,word\na,1\nb,2,x\n", b"name,n,word\na,1,y\nb,2,x\n"
     assert found(list_edits({"d.csv": old}, {"d.csv": new})) == {(0, "word", "", "y")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ("1", "1.0", True), ("1,5", "1.5", False), ("", None, True), (None, None, True), ("", "0", False), ("a", "A", False),
+        ("1e3", "1000", True), ("x", "x", True), ("1", None, False),
+    ],
+)  # fmt: skip
+def test_two_texts_are_the_same_if_they_are_one_number(old: str | None, new: str | None, is_same: bool) -> None:
+    assert is_same_text(old, new) is is_same
+    assert is_same_text(new, old) is is_same
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (3.0, "3"),
+        (3.5, "3.5"),
+        (-2.0, "-2"),
+        (1e15, "1000000000000000.0"),
+        (7, "7"),
+        ("x", "x"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_typed_cell_as_text(value: object, text: str) -> None:
+    assert cell_text(value) == text
+
+
+def test_values_of_json_are_cells_down_to_eight_keys() -> None:
+    tree = {"a": {"b": [1, {"c": "x"}], "d": None}, "e": True, "f": {}}
+    assert [(keys, holder[key]) for keys, holder, key in list_json_cells(tree)] == [
+        ("a, b, 0", 1), ("a, b, 1, c", "x"), ("a, d", None), ("e", True),
+    ]  # fmt: skip
+    deep: object = 5
+    for at in range(10):
+        deep = {f"k{at}": deep}
+    ((keys, _, _),) = list_json_cells(deep)
+    assert len(keys.split(", ")) == 8
+    tables = read_text_tables("d.JSON", json.dumps(tree).encode())
+    assert tables is not None
+    assert tables[""].rows == (("a, b, 0", "1"), ("a, b, 1, c", "x"), ("a, d", "null"), ("e", "true"))
+    assert read_text_tables("d.json", b"5") is None
+    assert read_text_tables("d.txt", b"a,b\n1,2\n") is None
+
+
+def test_repeated_columns_are_numbered_and_compared_by_their_place() -> None:
+    header = ("site", "x", " x", "x ")
+    old = [("a", "1", "2", "3"), ("b", "4", "5", "6")]
+    new = [("a", "1", "2", "9"), ("b", "4", "7", "6")]
+    assert found(compare(old, new, header)) == {(0, "x (3)", "3", "9"), (1, "x (2)", "5", "7")}
+    # A column that has such a name already keeps it.
+    header = ("site", "x (2)", "x", "x")
+    assert found(compare(old, new, header)) == {(0, "x (3)", "3", "9"), (1, "x", "5", "7")}
+
+
+def test_tables_of_the_last_files_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = data_edits._parse_tables
+    monkeypatch.setattr(data_edits, "_parse_tables", lambda path, content: parsed.append(path) or parse(path, content))
+    data_edits._LAST_TABLES.clear()
+    contents = {f"{at}.csv": f"a,b\nx,{at}\n".encode() for at in range(9)}
+    for path in [*list(contents)[:8], "0.csv", "7.csv", "8.csv", "0.csv", "1.csv"]:
+        read_text_tables(path, contents[path])
+    # The ninth file takes the place of the one that was read longest ago.
+    assert parsed == [*contents, "1.csv"]
+    assert len(data_edits._LAST_TABLES) == 8
+
+
+def test_formulas_that_follow_their_place_are_no_difference() -> None:
+    """A row moves down by one: relative formulas stay the same, and one with another factor differs."""
+    openpyxl = pytest.importorskip("openpyxl")
+
+    def book(*rows: tuple[object, ...]) -> bytes:
+        workbook = openpyxl.Workbook()
+        for row in (("item", "kg", "price", "cost"), *rows):
+            workbook.active.append(row)
+        out = io.BytesIO()
+        workbook.save(out)
+        return out.getvalue()
+
+    old = book(("rye", 5, 2, "=B2*C2"), ("oat", 7, 3, "=B3*C3"))
+    new = book(("emmer", 1, 1, "=B2*C2"), ("rye", 5, 2, "=B3*C3"), ("oat", 7, 3, "=B4*C4*2"))
+    edits = list_edits({"d.xlsx": old}, {"d.xlsx": new})
+    assert {(edit.row, edit.column, edit.before, edit.after) for edit in edits if "oat" in (edit.row or "")} == {
+        ("oat", "cost", "=B3*C3", "=B4*C4*2")
+    }
+    assert not [edit for edit in edits if edit.row == "rye"]
+    assert {edit.column for edit in edits if edit.row == "emmer"} >= {"kg", "price"}

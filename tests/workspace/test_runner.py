@@ -1,19 +1,34 @@
 """Programs of a workspace, confined: what is captured is solved again, what is hostile comes to nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.modelling import SolveStatus, solve
 from oragent.modelling.capture import sandbox_script
-from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict, ProgramOutcome
+from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.solution import Solution
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
+from oragent.workspace import runner as runner_module
 from oragent.workspace.layout import Mode
 from oragent.workspace.records import make_record
-from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent.workspace.runner import (
+    OUT_OF_TIME,
+    ProgramRun,
+    ProgramRunner,
+    SolvedModel,
+    copied_folder,
+    is_within_tolerance,
+    relative_error,
+    solve_captured,
+)
 from oragent_benchmarks.workspace.agents import ReleaseRunner
 from oragent_benchmarks.workspace.grading import AttemptOutcome, Reference, grade_attempt
 from oragent_benchmarks.workspace.printed import Backing, attempt_of, find_backing, parse_run
@@ -246,3 +261,114 @@ def test_records_have_the_solver_s_figures(tmp_path, runner):
     assert again.status is SolveStatus.OPTIMAL
     assert record["objective"] == pytest.approx(again.objective)
     assert {name: entry["value"] for name, entry in record["variables"].items()} == pytest.approx(again.values)
+
+
+BUDGET = Milp(
+    (Variable("x", 0, kind=VariableKind.INTEGER), Variable("y")),
+    (Row("weight", {"x": 2.0, "y": 1.0}, Relation.AT_MOST, 7.5),),
+    Objective({"x": 3.0, "y": 1.0}),
+    Sense.MAXIMIZE,
+)
+
+
+def captured(point: list[float] | None, milp: Milp | None = BUDGET) -> CapturedModel:
+    values = None if point is None else np.array(point)
+    model = None if milp is None else from_milp(milp)
+    return CapturedModel("pulp 3", model, ClaimedPoint("", None, values), ClaimVerdict.OPEN, "why not")
+
+
+@pytest.mark.parametrize(
+    ("point", "objective"),
+    [
+        # Without time, the claimed point is used if it is feasible: 3 x + y.
+        ([3.0, 1.5], 10.5), ([1.0, 0.0], 3.0), ([4.0, 0.0], None), (None, None),
+    ],
+)  # fmt: skip
+def test_without_time_the_point_of_the_program_counts_if_it_is_feasible(
+    point: list[float] | None, objective: float | None
+) -> None:
+    solved = solve_captured(captured(point), 0.0, 0.0)
+    assert (solved.objective, solved.has_point) == (objective, objective is not None)
+    assert solved.note == OUT_OF_TIME
+    assert (solved.framework, solved.milp) == ("pulp 3", BUDGET)
+
+
+def test_with_time_the_optimum_counts_whatever_the_program_claims() -> None:
+    for point in ([3.0, 1.5], [1.0, 0.0], [9.0, 9.0]):
+        solved = solve_captured(captured(point), 20.0, 0.0)
+        assert (solved.objective, solved.note) == (pytest.approx(10.5), "")
+        assert solved.solution is not None
+        # Prices of a small model are there: one more of weight is worth 1.
+        assert solved.solution.duals["weight"] == pytest.approx(1)
+    missing = solve_captured(captured(None, None), 20.0, 0.0)
+    assert (missing.milp, missing.note, missing.framework, missing.objective) == (None, "why not", "pulp 3", None)
+
+
+@pytest.mark.parametrize("sense", Sense)
+@pytest.mark.parametrize(("claimed", "is_used"), [(1.0, True), (0.0, False), (-1.0, False), (1e-9, False)])
+def test_a_claimed_point_is_used_if_it_is_better_than_one_that_is_not_proven(
+    monkeypatch: pytest.MonkeyPatch, sense: Sense, claimed: float, is_used: bool
+) -> None:
+    milp = replace(BUDGET, sense=sense, objective=Objective({"y": 1.0}))
+    better = 3.0 - sense.sign * claimed
+    for status in (SolveStatus.FEASIBLE, SolveStatus.OPTIMAL):
+        answer = Solution(status, objective=3.0, bound=3.0 - 3 * sense.sign, values={"x": 0.0, "y": 3.0}, seconds=7.0)
+        monkeypatch.setattr(runner_module, "solve", lambda *arguments, answer=answer, **options: answer)
+        solved = solve_captured(captured([0.0, better], milp), 20.0, 0.0)
+        used = is_used and status is SolveStatus.FEASIBLE
+        assert solved.objective == (better if used else 3.0)
+        assert solved.solution is not None
+        assert solved.solution.seconds == 7.0
+        assert solved.solution.bound == answer.bound
+
+
+def test_prices_are_computed_for_small_models_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, has_prices in ((3, True), (2, False)):
+        monkeypatch.setattr(runner_module, "SENSITIVE", limit)
+        solved = solve_captured(captured(None), 20.0, 0.0)
+        assert solved.solution is not None
+        assert bool(solved.solution.duals) is has_prices
+
+
+def test_a_run_has_the_figures_of_its_last_captured_model() -> None:
+    def model(objective: float | None) -> SolvedModel:
+        status = SolveStatus.INFEASIBLE if objective is None else SolveStatus.OPTIMAL
+        return SolvedModel(BUDGET, Solution(status, objective=objective))
+
+    plans = (model(1.0), model(2.0), SolvedModel(None, note="not captured"))
+    ran = ProgramRun(ProgramOutcome.ENDED, models=plans)
+    assert (ran.last_model, ran.objective, ran.has_solution, ran.is_cut_with_plan) == (plans[1], 2.0, True, False)
+    cut = replace(ran, stop=ProgramOutcome.TIME)
+    assert (cut.has_solution, cut.is_cut_with_plan, cut.standing) == (False, True, "optimal")
+    none = ProgramRun(ProgramOutcome.ENDED, models=(model(1.0), model(None)))
+    assert (none.objective, none.has_solution, none.standing) == (None, False, "infeasible")
+    empty = ProgramRun(ProgramOutcome.TIME)
+    assert (empty.last_model, empty.standing, empty.is_cut_with_plan) == (None, "", False)
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "error"),
+    [(11.0, 10.0, 0.1), (9.0, 10.0, 0.1), (-11.0, -10.0, 0.1), (0.3, 0.1, 0.2), (0.0, 0.0, 0.0)],
+)
+def test_the_error_of_an_objective_is_relative_to_the_reference(value: float, reference: float, error: float) -> None:
+    assert relative_error(value, reference) == pytest.approx(error)
+    assert is_within_tolerance(value, reference, error + 1e-12)
+    assert not error or not is_within_tolerance(value, reference, error - 1e-9)
+
+
+def test_a_copy_has_the_files_that_replace_others_and_leaves_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "w", {"src/a.py": "old", "src/b.py": "b", "run.db": "x", ".oragent/s": "x", "deep/.hidden": "x"})
+    with copied_folder(tmp_path / "w", {"src/a.py": "new", "more/c.bin": b"\0"}) as copy:
+        files = {path.relative_to(copy).as_posix(): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+        nested = copy
+        for _ in range(300):
+            nested = nested / "deeper"
+        nested.mkdir(parents=True)
+        (copy / "src").chmod(0o000)
+        (copy / "link").symlink_to(tmp_path)
+    assert files == {"src/a.py": b"new", "src/b.py": b"b", "more/c.bin": b"\0"}
+    assert not copy.exists()
+    assert not copy.parent.exists()
+    assert (tmp_path / "w/src/a.py").read_text() == "old"
+    with pytest.raises(WorkspaceError), copied_folder(tmp_path / "w", {"src/a.py/x": "no folder"}):
+        pass

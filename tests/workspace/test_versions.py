@@ -187,3 +187,94 @@ def test_a_workspace_named_by_a_relative_path_has_versions(tmp_path, monkeypatch
         assert store.read_content(store.repository.list_blobs(store.tip)["a.py"]) == f"{folder}\n".encode()
     undo_last(Versions(Path()))
     assert (tmp_path / "w/a.py").read_text() == ".\n"
+
+
+def test_blobs_are_written_into_a_new_folder_that_replaces_another(tmp_path):
+    (tmp_path / "w").mkdir()
+    with Versions(tmp_path / "w") as store:
+        texts = {"a/b/c.txt": "one\n", "a/b/d.txt": "two\n", "e.txt": "one\n"}
+        put(tmp_path / "w", texts)
+        blobs = store.save_files(tmp_path / "w", [*texts, "no\nname"])
+        assert blobs.keys() == texts.keys()
+        put(tmp_path / "out", {"old.txt": "x"})
+        for _ in range(2):
+            store.write_files(blobs, tmp_path / "out")
+            files = {
+                path.relative_to(tmp_path / "out").as_posix(): path.read_text()
+                for path in (tmp_path / "out").rglob("*.txt")
+            }
+            assert files == texts
+        store.write_files({}, tmp_path / "empty/inner")
+        assert list((tmp_path / "empty/inner").iterdir()) == []
+        assert store.save_files(tmp_path / "w", []) == {}
+        put(tmp_path, {"file": "x"})
+        with pytest.raises(WorkspaceError):
+            store.write_files(blobs, tmp_path / "file/below")
+
+
+def test_a_version_is_named_by_at_least_four_characters_of_its_id(tmp_path):
+    with Versions(tmp_path) as store:
+        first = store.write_version({"a": "1"}, "builder", "  ")
+        second = store.write_version({"a": "2"}, "builder", "x" * 999, verb="revise-1")
+        versions = store.list_versions()
+        assert [store.find_version(name).id for name in (first, first[:4], second[:9])] == [first, first, second]
+        for name in (first[:3], "", "zzzz"):
+            with pytest.raises(WorkspaceError):
+                store.find_version(name)
+    assert [version.short for version in versions] == [first[:10], second[:10]]
+    assert versions[0].reason
+    assert len(versions[1].reason) <= 300
+    assert [(version.verb, version.paths, version.is_foreign) for version in versions] == [
+        ("", ("a",), False), ("revise-1", ("a",), False),
+    ]  # fmt: skip
+
+
+def test_a_diff_has_400_lines_of_2000_characters_and_counts_the_rest(tmp_path):
+    with Versions(tmp_path) as store:
+        few = store.write_version({"a.txt": "1\n" * 300}, "run", "few")
+        many = store.write_version({"b.txt": "2\n" * 1000 + "3" * 5000 + "\n"}, "run", "many")
+        long = store.write_version({"c.txt": "4" * 5000 + "\n"}, "run", "long")
+        assert store.describe_diff(few).count("+1\n") == 300
+        lines = store.describe_diff(many).splitlines()
+        shown = lines.count("+2")
+        assert len(lines) == 401
+        assert int(lines[-1].split()[1]) == 1001 - shown
+        assert max(map(len, store.describe_diff(long).splitlines())) == 2000
+
+
+def test_a_store_that_is_only_read_writes_nothing(tmp_path):
+    (tmp_path / "a.txt").write_text("1\n")
+    with Versions(tmp_path, readonly=True) as store:
+        assert (store.tip, store.list_versions(), store.list_own()) == ("", (), ())
+        with pytest.raises(WorkspaceError):
+            store.repository.resolve("HEAD")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    with Versions(tmp_path) as store:
+        assert store.read_file("none") is None
+        assert store.save_snapshot("first")
+        assert store.save_snapshot("again") == ""
+        (tmp_path / "a.txt").unlink()
+        gone = store.save_snapshot("gone")
+        (change,) = store.read_changes(gone)
+        assert (change.path, store.read_content(change.before), change.after) == ("a.txt", b"1\n", None)
+        assert store.read_content(None) is None
+        removed = store.write_version({"b.txt": None}, "run", "nothing to remove")
+        assert removed == ""
+        noted = store.note_reversal("run", "back", gone)
+        assert store.find_version(noted).undoes == gone
+        assert store.read_changes(noted) == ()
+
+
+def test_local_files_are_excluded_once_and_below_a_folder(tmp_path):
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "w").mkdir()
+    exclude = tmp_path / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("*.log")
+    for _ in range(2):
+        with Versions(tmp_path / "w"):
+            pass
+    lines = exclude.read_text().splitlines()
+    assert lines[0] == "*.log"
+    assert lines.count("/w/.oragent/") == 1
+    assert len(set(lines)) == len(lines)
