@@ -1,6 +1,7 @@
 """Cells get new values in files as people and programs leave them; the reader of tables is the oracle."""
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -12,6 +13,7 @@ from oragent.workspace.data_edits import replace_cells
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import decode_text
 from oragent.workspace.tables import read_table
+from oragent.workspace.workbook_edits import replace_workbook_cells
 
 PLAIN = "good,price (EUR),stock\nrye,4,10\nwheat,3,20\n"
 GERMAN = "Preisliste 2026;;\n\nSorte;;Preis (€);Lager\nRoggen;;4,50;1.200\nWeizen;;3,25;800\n"
@@ -134,3 +136,140 @@ def test_a_planned_edit_matches_other_notations_of_the_same_cell_and_number(plan
 def test_a_json_file_keeps_its_lines(text: str) -> None:
     change = read_change("d.json[a, b] = 2")
     assert change_cells(text.encode(), "d.json", [change]).decode() == text.replace("1", "2")
+
+
+def saved_book(*rows: tuple[object, ...], saved: dict[str, object] | None = None) -> bytes:
+    """A workbook of one sheet, in which formulas have saved values by cell."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    out, target = io.BytesIO(), io.BytesIO()
+    book.save(out)
+    with zipfile.ZipFile(io.BytesIO(out.getvalue())) as archive, zipfile.ZipFile(target, "w") as edited:
+        for member in archive.infolist():
+            text = archive.read(member)
+            for cell, value in (saved or {}).items():
+                kind = {bool: "b", str: "str"}.get(type(value), "n")
+                shown = f"{int(value)}" if isinstance(value, bool) else str(value)
+                text = re.sub(
+                    rf'<c r="{cell}"[^>]*>(<f>.*?</f>)<v ?/?>(?:</v>)?</c>'.encode(),
+                    rf'<c r="{cell}" t="{kind}">\1<v>{shown}</v></c>'.encode(),
+                    text,
+                )
+            edited.writestr(member, text)
+    return target.getvalue()
+
+
+def read_book(content: bytes, values: bool = True) -> dict[str, object]:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(content), data_only=values)
+    return {cell.coordinate: cell.value for row in book.active.iter_rows() for cell in row if cell.value is not None}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        # Between cells, before the first, behind the last; texts with marks of XML; numbers with separators.
+        ({(1, 1): "7"}, {"B1": 7}), ({(1, 0): "7"}, {"A1": 7}), ({(1, 3): "7"}, {"D1": 7}), ({(2, 1): "-1.5e3"}, {"B2": -1500}),
+        ({(1, 2): "a <b> & c "}, {"C1": "a <b> & c "}), ({(1, 2): "1,200"}, {"C1": 1200}), ({(1, 2): ""}, {}),
+        ({(1, 0): "x", (1, 2): "y", (2, 0): "3"}, {"A1": "x", "C1": "y", "A2": 3}),
+    ],
+)  # fmt: skip
+def test_cells_of_a_row_are_replaced_or_inserted_in_their_order(
+    values: dict[tuple[int, int], str], expected: dict[str, object]
+) -> None:
+    content = saved_book((1, None, 3), (4, 5, 6))
+    changed = replace_workbook_cells(content, "t.xlsx", values)
+    before = read_book(content)
+    for row, column in values:
+        before.pop(f"{'ABCD'[column]}{row}", None)
+    result = {cell: value for cell, value in read_book(changed).items() if value != ""}
+    assert result == before | expected
+    with zipfile.ZipFile(io.BytesIO(changed)) as archive:
+        xml = archive.read("xl/worksheets/sheet1.xml").decode()
+    for row in re.findall(r"<row.*?</row>", xml):
+        places = re.findall(r'<c r="([A-Z]+)\d+"', row)
+        assert places == sorted(set(places))
+
+
+@pytest.mark.parametrize(
+    ("formula", "saved", "after"),
+    [
+        ("=A1*2", 2, 14), ("=A1>5", False, True), ('=IF(A1>5,"<&>","low")', "low", "<&>"), ("=A1/8", 0.125, 0.875),
+        ('=IF(A1>5,"","low")', "low", None),
+    ],
+)  # fmt: skip
+def test_saved_values_of_each_kind_follow_the_changed_cell(formula: str, saved: object, after: object) -> None:
+    content = saved_book((1, formula), saved={"B1": saved})
+    assert read_book(content)["B1"] == saved
+    changed = replace_workbook_cells(content, "t.xlsx", {(1, 0): "7"})
+    result = read_book(changed).get("B1")
+    assert (result or None if after is None else result) == after
+    assert isinstance(result, bool) is isinstance(after, bool)
+    assert read_book(changed, values=False)["B1"] == formula
+    # A second change starts from the new saved values.
+    assert read_book(replace_workbook_cells(changed, "t.xlsx", {(1, 0): "1"}))["B1"] == saved
+
+
+def test_a_formula_is_replaced_by_a_value_unless_it_is_to_stay() -> None:
+    content = saved_book((1, "=A1*2"), (3, "=B1+1"), saved={"B1": 2, "B2": 3})
+    changed = replace_workbook_cells(content, "t.xlsx", {(1, 1): "9"})
+    assert read_book(changed, values=False) == {"A1": 1, "B1": 9, "A2": 3, "B2": "=B1+1"}
+    assert read_book(changed)["B2"] == 10
+    with pytest.raises(WorkspaceError):
+        replace_workbook_cells(content, "t.xlsx", {(1, 1): "9"}, keep_formulas=True)
+    assert replace_workbook_cells(content, "t.xlsx", {(1, 0): "1"}, keep_formulas=True)
+
+
+@pytest.mark.parametrize(
+    ("formula", "saved", "is_refused"),
+    [
+        ("=A1*2", None, True), ("=A1*2", 2.0000000001, False), ("=A1*2", 2.00001, True), ("=A1>0", 1, True), ('=A1&""', 1, True),
+        ("=1/(A1-7)", -1 / 6, True), ('=IF(A1>0,"","x")', None, False), ("=A1*0", 0.0000000001, False),
+    ],
+)  # fmt: skip
+def test_a_saved_value_of_another_size_or_kind_refuses_the_change(
+    formula: str, saved: object, is_refused: bool
+) -> None:
+    content = saved_book((1, formula), saved={} if saved is None else {"B1": saved})
+    if is_refused:
+        with pytest.raises(WorkspaceError):
+            replace_workbook_cells(content, "t.xlsx", {(1, 0): "7"})
+    else:
+        replace_workbook_cells(content, "t.xlsx", {(1, 0): "7"})
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_refused"),
+    [
+        ((2, 1), False),
+        ((2, 2), True),
+        ((3, 1), True),
+        ((3, 2), True),
+        ((2, 3), False),
+        ((4, 1), False),
+        ((1, 2), False),
+        ((2, 0), False),
+    ],
+)
+def test_only_the_first_cell_of_a_merged_range_takes_a_value(cell: tuple[int, int], is_refused: bool) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(saved_book(*[(1, 2, 3, 4)] * 4)))
+    book.active.merge_cells("B2:C3")
+    out = io.BytesIO()
+    book.save(out)
+    if is_refused:
+        with pytest.raises(WorkspaceError):
+            replace_workbook_cells(out.getvalue(), "t.xlsx", {cell: "7"})
+    else:
+        assert (
+            read_book(replace_workbook_cells(out.getvalue(), "t.xlsx", {cell: "7"}))[f"{'ABCD'[cell[1]]}{cell[0]}"] == 7
+        )
+
+
+def test_a_row_or_sheet_that_does_not_exist_is_refused() -> None:
+    content = saved_book((1, 2), (3, 4))
+    for values, sheet in (({(9, 0): "1"}, ""), ({(1, 0): "1"}, "None")):
+        with pytest.raises(WorkspaceError):
+            replace_workbook_cells(content, "t.xlsx", values, sheet)
