@@ -38,6 +38,10 @@ SITES = {
         {"json.loads": 1, "compile": 1, "exec": 1},
         f"{SANDBOX}, by the scorer: {BOUNDED}; compiled and run in a guest",
     ),
+    "harness/stand_ins.py": ({"tree_of": 1, "ast.unparse": 1, "ast.literal_eval": 1}, f"{SANDBOX}, the seed of a task"),
+    "harness/foreign.py": (
+        {"compile": 1, "exec": 1, "json.loads": 2}, f"{SANDBOX}, a stand-in; the candidate if the task is forgeable"
+    ),
     "harness/candidate_loading.py": ({"exec": 1, "compile": 1}, "in a guest"),
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),

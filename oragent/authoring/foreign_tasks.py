@@ -2,6 +2,7 @@
 
 - OpenEvolve 0.4 and ShinkaEvolve 0.0.7: a program and an evaluator in two files with fixed names.
 - EoH 0.2: ``prob.py`` with a subclass of ``BaseProblem``; the program is its attribute ``template_program``.
+- LLM4AD 1.11: ``evaluation.py`` with a subclass of ``Evaluation``; ``template_program`` is there or in ``template.py``.
 - AlphaEvolve on Google Cloud: ``program.py`` and ``evaluate.py``, in the folder or in ``src/``; the evaluator takes a
   candidate with its files and returns an evaluation with scores.
 
@@ -19,20 +20,26 @@ PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
 DRIVERS = ("run_evolution.py", "run_experiment.py", "run.py")
 # Quoted texts of one line: one, and several adjacent ones.
-DOUBLE, SINGLE = r'"(?:[^"\\\n]|\\.)*"', r"'(?:[^'\\\n]|\\.)*'"
+DOUBLE, SINGLE = r'"(?:[^"\\\n]|\\[\s\S])*"', r"'(?:[^'\\\n]|\\[\s\S])*'"
 TEXTS = rf"((?:\s*(?:{DOUBLE}|{SINGLE}))+)"
 LITERAL = re.compile(rf"{DOUBLE}|{SINGLE}")
 TRIPLE = r"(\"\"\"|''')(.*?)\1"
-# Attributes of a problem class of EoH, and the name of the class.
-TEMPLATE = re.compile(rf"^\s+template_program\s*(?::\s*str\s*)?=\s*r?{TRIPLE}", re.MULTILINE | re.DOTALL)
-DESCRIBED = re.compile(rf"^\s+task_description\s*(?::\s*str\s*)?=\s*\(?{TEXTS}", re.MULTILINE)
-LONG_DESCRIBED = re.compile(rf"^\s+task_description\s*(?::\s*str\s*)?=\s*{TRIPLE}", re.MULTILINE | re.DOTALL)
-CLASS = re.compile(r"^class\s+([A-Za-z_]\w*)\s*\([^)\n]*\bBaseProblem\b[^)\n]*\)\s*:", re.MULTILINE)
+# Attributes of a problem class of EoH or variables of LLM4AD, and the name of the class.
+TEMPLATE = re.compile(rf"^\s*template_program\s*(?::\s*str\s*)?=\s*r?{TRIPLE}", re.MULTILINE | re.DOTALL)
+DESCRIBED = re.compile(rf"^\s*task_description\s*(?::\s*str\s*)?=\s*\(?{TEXTS}", re.MULTILINE)
+LONG_DESCRIBED = re.compile(rf"^\s*task_description\s*(?::\s*str\s*)?=\s*{TRIPLE}", re.MULTILINE | re.DOTALL)
+CLASS = re.compile(r"^class\s+([A-Za-z_]\w*)\s*\([^)\n]*\b(?:BaseProblem|Evaluation)\b[^)\n]*\)\s*:", re.MULTILINE)
+# Seconds of an evaluation.
+TIMEOUT = re.compile(r"\btimeout(?:_seconds)?\s*(?::[^=,)\n]*)?=\s*(\d+(?:\.\d+)?)")
 # Function that a driver of AlphaEvolve passes on, function whose first argument is a candidate, and the description.
 PASSED = re.compile(r"AlphaEvolveExperiment\(\s*\w+\s*,\s*([A-Za-z_]\w*)")
 TAKES_CANDIDATE = re.compile(r"^def\s+([A-Za-z_]\w*)\(\s*\w*candidate\b", re.MULTILINE)
 PROBLEM_TEXT = re.compile(rf"[\"']problem_description[\"']\s*:\s*\(?{TEXTS}")
 NUMPY, IMPORTS_NUMPY = re.compile(r"\bnp\."), re.compile(r"^import numpy as np\b", re.MULTILINE)
+TYPES, TYPING = (
+    re.compile(r"\b(Any|Callable|Dict|List|Optional|Set|Tuple|Union)\["),
+    re.compile(r"^(?:from|import) typing\b", re.M),
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class ForeignTask:
 
     # Framework, for the user.
     framework: str
-    # Kind of evaluator: ``module``, ``eoh`` or ``alphaevolve``.
+    # Kind of evaluator, as in `oragent.harness.foreign`.
     kind: str
     # Path of the program below the folder; empty if it is part of the evaluator's file.
     program: str
@@ -55,6 +62,8 @@ class ForeignTask:
     # Text of the problem; empty if the layout has none.
     description: str = ""
     direction: str = "maximize"
+    # Seconds of an evaluation; None if the layout has none.
+    timeout_s: float | None = None
 
 
 def read_task(task: Path) -> ForeignTask:
@@ -65,9 +74,10 @@ def read_task(task: Path) -> ForeignTask:
     """
     if not task.is_dir():
         raise ProblemError(f"{task} is not a folder: expected the folder of a task")
-    problem_file = task / "prob.py"
-    if problem_file.is_file():
-        return _read_eoh(problem_file)
+    if (task / "prob.py").is_file():
+        return _read_class(task, "EoH", "prob.py")
+    if (task / "evaluation.py").is_file():
+        return _read_class(task, "LLM4AD", "evaluation.py")
     for folder in ("", "src/"):
         if (task / folder / "program.py").is_file() and (task / folder / "evaluate.py").is_file():
             return _read_alphaevolve(task, folder)
@@ -91,22 +101,42 @@ def read_source(path: Path) -> str:
         raise ProblemError(f"{path} cannot be read: {problem}") from None
 
 
-def _read_eoh(path: Path) -> ForeignTask:
-    text = read_source(path)
-    named, template = CLASS.search(text), TEMPLATE.search(text)
+def _read_class(task: Path, framework: str, name: str) -> ForeignTask:
+    """Read a task of EoH or LLM4AD, whose evaluator is a class."""
+    scorer = read_source(task / name)
+    beside = task / "template.py"
+    text = f"{scorer}\n{read_source(beside)}" if framework == "LLM4AD" and beside.is_file() else scorer
+    named, template = CLASS.search(scorer), TEMPLATE.search(text)
     if named is None or template is None:
+        base = "BaseProblem" if framework == "EoH" else "Evaluation"
         raise ProblemError(
-            f"{path}: expected a subclass of BaseProblem with template_program in triple quotes, as EoH 0.2 has it"
+            f"{task / name}: expected a subclass of {base}, and template_program in triple quotes, "
+            f"as {framework} has them"
         )
     seed = f"{template[2].strip()}\n"
     if NUMPY.search(seed) and not IMPORTS_NUMPY.search(seed):
         # The framework gives this name to every program.
         seed = f"import numpy as np\n\n\n{seed}"
+    if not TYPING.search(seed) and (names := sorted(set(TYPES.findall(seed)))):
+        # Without this line the program of some tasks cannot be executed.
+        seed = f"from typing import {', '.join(names)}\n{seed}"
     if long := LONG_DESCRIBED.search(text):
         described = " ".join(long[2].split())
     else:
         described = _join_texts(DESCRIBED.search(text))
-    return ForeignTask("EoH", "eoh", "", seed, path.name, text, named[1], described, "minimize")
+    limit = TIMEOUT.search(scorer)
+    return ForeignTask(
+        framework,
+        "callable",
+        "",
+        seed,
+        name,
+        scorer,
+        named[1],
+        described,
+        "minimize" if framework == "EoH" else "maximize",
+        float(limit[1]) if limit and float(limit[1]) > 0 else None,
+    )
 
 
 def _read_alphaevolve(task: Path, folder: str) -> ForeignTask:
@@ -122,7 +152,7 @@ def _read_alphaevolve(task: Path, folder: str) -> ForeignTask:
         )
     described = _join_texts(PROBLEM_TEXT.search(driver))
     seed = read_source(task / program)
-    return ForeignTask("AlphaEvolve", "alphaevolve", program, seed, evaluator, scorer, passed[1], described)
+    return ForeignTask("AlphaEvolve", "text", program, seed, evaluator, scorer, passed[1], described)
 
 
 def _find_file(task: Path, names: tuple[str, ...]) -> str:
@@ -137,4 +167,4 @@ def _join_texts(match: re.Match[str] | None) -> str:
     if match is None:
         return ""
     joined = "".join(text[1:-1] for text in LITERAL.findall(match[1]))
-    return " ".join(joined.replace("\\n", " ").replace('\\"', '"').replace("\\'", "'").split())
+    return " ".join(joined.replace("\\\n", "").replace("\\n", " ").replace('\\"', '"').replace("\\'", "'").split())

@@ -109,9 +109,9 @@ def unguarded_warning(problem: Problem) -> str:
     """Return a warning if an evaluator runs candidates in its own process; empty otherwise."""
     if problem.is_guarded:
         return ""
+    reason = "is marked as forgeable" if problem.about.forgeable else "does not use oragent.harness"
     return (
-        f"{problem.about.evaluator} of {problem.name} does not use oragent.harness: "
-        "a candidate runs in its process and can forge its score"
+        f"{problem.about.evaluator} of {problem.name} {reason}: a candidate runs in its process and can forge its score"
     )
 
 

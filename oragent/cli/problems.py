@@ -22,7 +22,7 @@ from oragent._base.racing import displayed_metrics
 from oragent._base.terminal import text_table
 from oragent._base.text_format import one_line
 from oragent.api.run_documents import describe_findings, describe_listed_problem
-from oragent.authoring import contract, exporting, scaffold
+from oragent.authoring import contract, exporting, importing, scaffold
 from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
@@ -272,14 +272,23 @@ def new(
 
 def import_task(
     task: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A task's folder of OpenEvolve, ShinkaEvolve, EoH or AlphaEvolve.")
+        Path,
+        typer.Argument(metavar="DIR", help="A task's folder of OpenEvolve, ShinkaEvolve, EoH, LLM4AD or AlphaEvolve."),
     ],
     parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
 ) -> None:
-    """Convert a task of another framework, and list what could not be converted."""
-    imported = scaffold.import_task(task, parent, name)
+    """Convert a task of another framework, score its seed, and list what could not be converted."""
+    imported = importing.import_task(task, parent, name)
     publish_result(imported)
+    trial = imported.trial
+    if trial.status == "forgeable":
+        print_caution(
+            f"forgeable: candidates run in the evaluator's process and can forge their scores; {trial.reason}"
+        )
+    else:
+        print_text(f"isolated: candidates run in a process of their own{'; ' if trial.reason else ''}{trial.reason}")
+    print_text(f"seed:  score {trial.score}, {trial.shared_score} in the evaluator's process; {trial.calls:,} calls")
     for text in imported.taken:
         print_text(f"taken: {text}")
     for text in imported.omitted:

@@ -188,6 +188,7 @@ class Description:
         requires: Packages that the evaluator imports and that oragent does not install, such as ``pyvrp>=0.14``, and,
             as ``program:node``, programs that it starts; checked before a run.
         environment: Variables of the evaluator; without a value the user's own, which must be set.
+        forgeable: True if the evaluator runs candidates in its own process, where they can forge their scores.
     """
 
     title: str
@@ -210,6 +211,7 @@ class Description:
     requires: tuple[str, ...] = ()
     environment: dict[str, Value] = field(default_factory=dict)
     published: dict[str, Any] = field(default_factory=dict)
+    forgeable: bool = False
     notes: str = ""
 
     def __post_init__(self) -> None:
@@ -297,7 +299,11 @@ class Problem:
     def is_guarded(self) -> bool:
         """True if the evaluator runs candidates in guests; in a shared process candidates can forge scores."""
         python = self.evaluator.suffix == ".py"
-        return python and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
+        return (
+            python
+            and not self.about.forgeable
+            and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
+        )
 
     def make_limits(self, settings: LimitSettings, patience: float = 1.0, mode: str | None = None) -> Limits:
         """Return the limits of one evaluation: settings, then ``problem.yaml``.

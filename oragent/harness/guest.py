@@ -28,6 +28,7 @@ from oragent.harness.answers import is_same_answer
 from oragent.harness.code_memory import CodeMemory
 from oragent.harness.compiled_code import may_compile
 from oragent.harness.compiling import CompilingProcess, make_example
+from oragent.harness.exact_values import ExactArrays
 from oragent.harness.hardening import read_mark
 from oragent.harness.kept_arrays import write_arrays
 from oragent.harness.process import DirectForker, GuestProcess, RunGuest, Spare
@@ -241,6 +242,30 @@ class Guest:
                 raise CandidateError(self._locate("returned nan; expected a number"))
             if self.sample is not None:
                 self.sample.add(self.where, request, partial(is_same_answer, answer))
+            return answer
+
+    def call_exactly(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function of the candidate for an evaluator that was written for a candidate in its own process.
+
+        Values keep their types (`exact_values`). The candidate's global random generators are seeded once per process,
+        and not at each call. Nothing is compiled in advance, and the call is no part of the check.
+
+        Args:
+            name: Name of the function.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+
+        Raises:
+            FrameError: An argument cannot be sent.
+            CandidateError: As for a call.
+        """
+        functions: list[Any] = []
+        content = {"name": name, "args": args, "kwargs": kwargs, "exact": True}
+        request = wire_format.encode(content, ExactArrays(functions))
+        with self._lock:
+            self._check_may_call()
+            self.call_count += 1
+            answer = self.last_answer = self._ask_process(self._living_process(), request, functions=functions)
             return answer
 
     def _check_may_call(self) -> None:
@@ -489,13 +514,16 @@ class Guest:
             self._main.log = self._log
         return self._main
 
-    def _ask_process(self, process: GuestProcess, request: bytes, *, is_call: bool = True) -> Any:
+    def _ask_process(
+        self, process: GuestProcess, request: bytes, *, is_call: bool = True, functions: list[Any] | None = None
+    ) -> Any:
         begun = time.perf_counter()
         try:
             if process.size != (size := self.where.partition(",")[0]):
                 self._count_cpu(process)
                 process.size = size
-            answer = process.ask(request, self.limit_s, partial(self._watch_call, process), is_call=is_call)
+            watch = partial(self._watch_call, process)
+            answer = process.ask(request, self.limit_s, watch, is_call=is_call, functions=functions)
             if process.free_s is None or time.perf_counter() - process.counted_at > self._patience_s:
                 self._count_cpu(process)
                 self._check_heuristic_s(0.0)

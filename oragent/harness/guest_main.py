@@ -26,6 +26,7 @@ from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.code_memory import CodeMemory
 from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may_ask_cache, may_compile
+from oragent.harness.exact_values import CallBack, ExactArrays, encode_callback, read_callback_answer
 from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
@@ -95,7 +96,8 @@ def run_guest(
         if compiled is not None and may_compile(sources):
             machine_code = CompiledCode(compiled, code_memory)
         candidate = _Candidate(path, sources, functions, library, state, machine_code, hardening, start_clock)
-        while (request := _receive_request(wire)) is not None:
+        call_back = partial(_call_back, wire)
+        while (request := _receive_request(wire, call_back)) is not None:
             answer = _answer_request(candidate, request)
             # The candidate may have closed or replaced the streams.
             with contextlib.suppress(Exception):
@@ -291,9 +293,12 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             module, name = request["run"]
             value = getattr(sys.modules[module], name)(candidate.call, *request["args"])
         else:
+            # Its generators go on from one call to the next.
+            candidate.draws_numbers = candidate.draws_numbers and "exact" not in request
             value = candidate.call_named(request["name"], request["args"], request["kwargs"])
+        content = {"value": value, "first": candidate.first_s, "second": candidate.second_s}
         try:
-            return wire_format.encode({"value": value, "first": candidate.first_s, "second": candidate.second_s})
+            return wire_format.encode(content, ExactArrays() if "exact" in request else None)
         except wire_format.FrameError as problem:
             return _encode_failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:
@@ -328,14 +333,20 @@ def _encode_failure(status: Status, message: str, trace: str = "") -> bytes:
     return wire_format.encode({"status": str(status), "message": message, "traceback": trace})
 
 
-def _receive_request(wire: socket.socket) -> Any:
+def _call_back(wire: socket.socket, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that the scorer sent with the request."""
+    wire.sendall(encode_callback(number, method, args, kwargs))
+    return read_callback_answer(_receive_request(wire, partial(_call_back, wire)))
+
+
+def _receive_request(wire: socket.socket, call_back: CallBack) -> Any:
     """Receive the next request. Return None when the scorer has ended."""
     buffer = _fill_buffer(wire, bytearray(), wire_format.HEAD.size)
     if buffer is not None:
         buffer = _fill_buffer(wire, buffer, wire_format.frame_length(buffer))
     if buffer is None:
         return None
-    return wire_format.decode_frame(buffer)
+    return wire_format.decode_frame(buffer, ExactArrays(call_back=call_back))
 
 
 def _fill_buffer(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:

@@ -24,6 +24,7 @@ from oragent.harness import wire_format
 from oragent._base.errors import CandidateError, OragentError, SandboxError
 from oragent._base.protocol import Status
 from oragent._base.text_format import CappedOutput
+from oragent.harness.exact_values import ExactArrays, serve_callback
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY, prepare_process
 from oragent.sandbox.isolation import kernel, process_usage
 from oragent.sandbox.isolation.guest import Confinement, enter_guest_namespace
@@ -237,7 +238,15 @@ class GuestProcess:
             return self._parent.cpu_seconds(self.pid)
         return self._ended[1]
 
-    def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None], *, is_call: bool = True) -> Any:
+    def ask(
+        self,
+        request: bytes,
+        limit_s: float | None,
+        look: Callable[[], None],
+        *,
+        is_call: bool = True,
+        functions: list[Any] | None = None,
+    ) -> Any:
         """Send a request and wait for its answer.
 
         Args:
@@ -245,6 +254,8 @@ class GuestProcess:
             limit_s: Wall seconds for the answer. None means no limit.
             look: Function that is called during the computation. An exception in it ends the call.
             is_call: True if the request calls the candidate; False if it only creates states.
+            functions: Functions that were sent with the request and that the candidate may call before it answers. None
+                means that its answer has no values of further types (`exact_values`).
 
         Raises:
             CandidateError: The guest dies, breaks the connection or reports a failure.
@@ -254,7 +265,11 @@ class GuestProcess:
             self._wire.sendall(request)
         except (BrokenPipeError, ConnectionResetError):
             raise self._explain_death() from None
-        answer = self._read_answer()
+        answer = self._read_answer(functions)
+        while functions is not None and isinstance(answer, dict) and "callback" in answer:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self._wire.sendall(serve_callback(answer["callback"], functions))
+            answer = self._read_answer(functions)
         if isinstance(answer, dict) and answer.get("status") in STATUSES:
             raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))
         if not isinstance(answer, dict) or "value" not in answer:
@@ -276,14 +291,14 @@ class GuestProcess:
             os.close(self._reader)
             self._reader = -1
 
-    def _read_answer(self) -> Any:
+    def _read_answer(self, functions: list[Any] | None) -> Any:
         try:
             buffer = self._fill_buffer(bytearray(), wire_format.HEAD.size)
             whole = wire_format.frame_length(buffer)
             buffer = self._fill_buffer(buffer, whole)
             if len(buffer) > whole:
                 raise CandidateError("broke the wire to its scorer", Status.REJECTED)
-            return wire_format.decode_frame(buffer)
+            return wire_format.decode_frame(buffer, None if functions is None else ExactArrays())
         except wire_format.FrameError as problem:
             raise CandidateError(f"returned {problem}", Status.INVALID) from None
         except MemoryError:

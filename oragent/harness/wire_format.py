@@ -4,8 +4,8 @@ A frame is two little-endian unsigned 64-bit lengths, the header and the payload
 value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload; ``{"tensor":
 i}`` is the same as a PyTorch tensor (as an array if the receiver has not imported torch); ``{"tuple": [...]}``,
 ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are these types; ``{"plain": ...}`` contains a value that JSON
-represents exactly, to any depth. Data of a guest are untrusted: lengths, depth, dtypes and shapes are checked against
-limits before the payload is used.
+represents exactly, to any depth. `exact_values` adds tags. Data of a guest are untrusted: lengths, depth, dtypes and
+shapes are checked against limits before the payload is used.
 """
 
 import json
@@ -30,19 +30,36 @@ class FrameError(ValueError):
     """A value cannot be sent, or a frame is malformed."""
 
 
-def encode(value: Any) -> bytes:
+class FrameArrays(list[np.ndarray[Any, Any]]):
+    """Arrays of the payload of a frame. Subclasses send and receive values of further types."""
+
+    def to_tag(self, value: Any) -> dict[str, Any] | None:
+        """Return the tag of a value that is not plain, or None for the usual one."""
+        return None
+
+    def from_tag(self, tag: str, content: Any) -> Any:
+        """Return the value of a tag that this module does not have.
+
+        Raises:
+            FrameError: The tag is unknown.
+        """
+        raise FrameError(f"a value with the unknown tag {tag!r}")
+
+
+def encode(value: Any, arrays: FrameArrays | None = None) -> bytes:
     """Convert a value to a frame.
 
     Args:
         value: None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar, or dense tensor in main
             memory without gradients, nested as needed.
+        arrays: Empty list of arrays, which decides what else can be sent.
 
     Raises:
         FrameError: A value cannot be sent; the message names its type.
     """
-    arrays: list[np.ndarray[Any, Any]] = []
+    arrays = FrameArrays() if arrays is None else arrays
     try:
-        tree = _to_tree(value, arrays)
+        tree = to_tree(value, arrays)
         specs = [[array.dtype.str, list(array.shape)] for array in arrays]
         header = json.dumps([tree, specs]).encode()
     except FrameError:
@@ -74,17 +91,17 @@ def frame_length(buffer: bytes | bytearray, max_header: int = MAX_HEADER, max_pa
     return int(HEAD.size + header + payload)
 
 
-def decode_frame(frame: bytes | bytearray) -> Any:
-    """Convert a whole frame to the value.
+def decode_frame(frame: bytes | bytearray, arrays: FrameArrays | None = None) -> Any:
+    """Convert a whole frame to the value. ``arrays`` is an empty list that decides what else can be received.
 
     Raises:
         FrameError: As for ``decode``.
     """
     end = HEAD.size + int(HEAD.unpack_from(frame)[0])
-    return decode(bytes(frame[HEAD.size : end]), memoryview(frame)[end:])
+    return decode(bytes(frame[HEAD.size : end]), memoryview(frame)[end:], arrays)
 
 
-def decode(header: bytes, payload: bytes | memoryview) -> Any:
+def decode(header: bytes, payload: bytes | memoryview, arrays: FrameArrays | None = None) -> Any:
     """Convert the two parts of a frame to the value. Arrays are new and writable.
 
     Raises:
@@ -92,12 +109,12 @@ def decode(header: bytes, payload: bytes | memoryview) -> Any:
     """
     try:
         tree, specs = json.loads(header)
-        arrays, start = [], 0
+        arrays, start = FrameArrays() if arrays is None else arrays, 0
         for dtype_text, shape in specs:
             array = _read_array(dtype_text, shape, payload, start)
             arrays.append(array)
             start += array.nbytes
-        return _from_tree(tree, arrays)
+        return from_tree(tree, arrays)
     except FrameError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError) as problem:
@@ -122,9 +139,12 @@ def receive_into(wire: socket.socket, buffer: bytearray, length: int) -> int:
     return count
 
 
-def _to_tree(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def to_tree(value: Any, arrays: FrameArrays) -> Any:
+    """Return the part of the header for a value, and append its arrays."""
     if type(value) in PLAIN:
         return value
+    if type(arrays) is not FrameArrays and (tagged := arrays.to_tag(value)) is not None:
+        return tagged
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if isinstance(value, np.ndarray):
@@ -144,14 +164,14 @@ def _to_tree(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, (set, frozenset)):
         return {"set": _pack_all(value, arrays)}
     if isinstance(value, dict):
-        return {"dict": [[_to_tree(key, arrays), _to_tree(item, arrays)] for key, item in value.items()]}
+        return {"dict": [[to_tree(key, arrays), to_tree(item, arrays)] for key, item in value.items()]}
     raise FrameError(f"a {type(value).__name__}; only numbers, text, plain collections and arrays can be sent")
 
 
-def _pack_all(values: Collection[Any], arrays: list[np.ndarray[Any, Any]]) -> list[Any]:
+def _pack_all(values: Collection[Any], arrays: FrameArrays) -> list[Any]:
     if _all_plain(values):
         return list(values)
-    return [_to_tree(item, arrays) for item in values]
+    return [to_tree(item, arrays) for item in values]
 
 
 def _is_plain(value: Any) -> bool:
@@ -208,11 +228,12 @@ def _read_array(dtype_text: str, shape: list[int], payload: bytes | memoryview, 
     return np.frombuffer(payload, dtype, count, start).reshape(shape).copy()
 
 
-def _from_tree(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def from_tree(tree: Any, arrays: FrameArrays) -> Any:
+    """Return the value of a part of the header."""
     if isinstance(tree, list):
         if _all_plain(tree):
             return tree
-        return [_from_tree(item, arrays) for item in tree]
+        return [from_tree(item, arrays) for item in tree]
     if not isinstance(tree, dict):
         return tree
     ((tag, content),) = tree.items()
@@ -221,11 +242,11 @@ def _from_tree(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if tag == "tensor":
         return _to_tensor(arrays[content])
     if tag == "tuple":
-        return tuple(_from_tree(content, arrays))
+        return tuple(from_tree(content, arrays))
     if tag == "set":
-        return set(_from_tree(content, arrays))
+        return set(from_tree(content, arrays))
     if tag == "plain":
         return content
     if tag == "dict":
-        return {_from_tree(key, arrays): _from_tree(item, arrays) for key, item in content}
-    raise FrameError(f"a value with the unknown tag {tag!r}")
+        return {from_tree(key, arrays): from_tree(item, arrays) for key, item in content}
+    return arrays.from_tag(tag, content)

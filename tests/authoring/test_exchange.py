@@ -11,7 +11,7 @@ import yaml
 
 import oragent
 from oragent._base.errors import ProblemError
-from oragent.authoring import scaffold
+from oragent.authoring import importing, scaffold
 from oragent.authoring.exporting import FRAMEWORKS, export_task
 from oragent.evaluation.problem import load_problem
 from oragent.programs import regions
@@ -87,7 +87,7 @@ def alpha(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_task_of_eoh_has_the_score_of_its_class(eoh: Path, tmp_path: Path) -> None:
-    made = scaffold.import_task(eoh, tmp_path / "problems")
+    made = importing.import_task(eoh, tmp_path / "problems")
     problem = load_problem(made.folder)
     assert (problem.about.function, str(problem.about.direction)) == ("weight", "minimize")
     assert problem.about.description == 'Weigh values such that their "weighted" mean is 3.'
@@ -102,7 +102,7 @@ def test_a_task_of_eoh_has_the_score_of_its_class(eoh: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_task_of_alphaevolve_has_its_first_score(alpha: Path, tmp_path: Path) -> None:
-    made = scaffold.import_task(alpha, tmp_path / "problems")
+    made = importing.import_task(alpha, tmp_path / "problems")
     problem = load_problem(made.folder)
     assert (problem.about.function, str(problem.about.direction)) == ("side", "maximize")
     assert problem.about.description == "Make the side longer."
@@ -128,7 +128,7 @@ def test_a_task_that_lacks_a_part_is_refused_in_one_line(tmp_path: Path, name: s
     folder.mkdir()
     (folder / name).write_text(text)
     with pytest.raises(ProblemError):
-        scaffold.import_task(folder, tmp_path / "problems")
+        importing.import_task(folder, tmp_path / "problems")
     assert not (tmp_path / "problems").exists()
 
 
@@ -165,7 +165,7 @@ def test_exported_evaluators_give_the_score_of_the_problem(tmp_path: Path) -> No
     assert rewards["reward"] == pytest.approx(rewards["program_score"] / rewards["seed_score"] - 1)
     assert rewards["reward"] > 0
     # what was exported can be imported again
-    again = scaffold.import_task(openevolve, tmp_path / "again", "again")
+    again = importing.import_task(openevolve, tmp_path / "again", "again")
     assert regions.split_frame((again.folder / "heuristic.py").read_text())
 
 

@@ -1,0 +1,384 @@
+"""Import tasks that were written for other frameworks, and try their seeds.
+
+A task has a program, an evaluator, and optionally a configuration (`foreign_tasks`). Its files become the folder
+``task`` of a problem, whose ``eval.py`` runs the evaluator unchanged on a stand-in for the candidate. The seed is
+scored with the stand-in and in the evaluator's own process. If only the latter gives a score, the problem is marked as
+``forgeable``. The folder is untrusted: links in it are left out, and its programs are parsed in a child process with
+limits and run in the sandbox.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.protocol import Status
+from oragent._base.safe_load import parse_yaml
+from oragent._base.text_format import one_line
+from oragent.authoring.foreign_tasks import ForeignTask, read_source, read_task
+from oragent.authoring.scaffold import NAME
+from oragent.evaluation import Evaluation, EvaluationRunner
+from oragent.evaluation.problem import LimitSettings, Problem, load_problem
+from oragent.programs import regions
+from oragent.programs.inspection import documentation, find_unseeded, inspect_program, signature_of
+
+CONFIGS = ("config.yaml", "config.yml")
+LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
+DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
+CALLED = re.compile(
+    r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
+)
+MAX_BYTES, MAX_CONFIG = 500 << 20, 1 << 20
+DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
+MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
+OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve", "eoh", "alpha-evolve", "llm4ad"))
+HINTS = {
+    "llm": "name a model with --model, and its server with OPENAI_BASE_URL",
+    "max_iterations": "oragent run FOLDER --evaluations N",
+    "random_seed": "oragent run FOLDER --seed N",
+    "diff_based_evolution": "strategies choose themselves between edits and whole programs",
+}
+# Folder of the task's files in that of the problem, and the file of a seed that is a part of the evaluator.
+TASK, SEED = "task", "seed_program.py"
+# Option of ``eval.py`` that runs the candidate in the evaluator's process.
+IN_PROCESS = "--in_process"
+MAX_REASON = 300
+SCRIPT = '''"""Score a program with {folder}/{evaluator}, the unchanged evaluator of a task for {framework}.
+
+    python eval.py --mode=val
+
+{explanation}
+"""
+
+from oragent.harness.foreign import score_task
+
+score_task({settings})
+'''
+ISOLATED = """The program runs in a process of its own. The evaluator gets a stand-in, whose calls go there.
+Chance is seeded. A program has no score if it fails in any call, or if the metrics contain an error, or
+runs_successfully or validity 0."""
+FORGEABLE = (
+    """FORGEABLE: the program runs in the evaluator's process, as in that framework. It can forge its score there."""
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Evaluation of the seed with a stand-in and in the evaluator's process.
+
+    Attributes:
+        status: Name of the outcome: ``isolated``, ``forgeable``, ``refused`` or ``untried``.
+        reason: Reason for another outcome than ``isolated``; empty for none.
+        score: Score of the seed as the problem is imported; None without one.
+        shared_score: Its score in the evaluator's process.
+        calls: Number of calls of the candidate.
+        seconds: Wall seconds of the evaluation with a stand-in.
+        shared_seconds: Wall seconds of that in the evaluator's process.
+    """
+
+    status: str
+    reason: str = ""
+    score: float | None = None
+    shared_score: float | None = None
+    calls: int = 0
+    seconds: float = 0.0
+    shared_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class ImportedTask:
+    """Problem made from a task: its folder, a line for each part that was converted or left out, and the trial."""
+
+    folder: Path
+    framework: str
+    taken: tuple[str, ...]
+    omitted: tuple[str, ...]
+    trial: Trial
+
+
+def import_task(task: Path, parent: Path, name: str | None = None, *, is_tried: bool = True) -> ImportedTask:
+    """Create a problem's folder from a task for another framework.
+
+    Args:
+        task: Folder of the task.
+        parent: Folder in which the problem's folder is created.
+        name: Name of the problem; None means that of the task's folder.
+        is_tried: Whether to score the seed. Without that, the problem is taken as one with a stand-in.
+
+    Raises:
+        ProblemError: The folder has no known layout, a part cannot be used, or the seed has no score.
+    """
+    task = task.resolve()
+    name = name or re.sub(r"\W+", "_", task.name)
+    if not NAME.fullmatch(name):
+        raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
+    layout = read_task(task)
+    config = _read_config(task)
+    program = layout.program or f"template_program of {layout.entry}"
+    function, others, blocks = _find_functions(layout, program)
+    axes, lost = _read_axes(config)
+    about = _make_description(task, name, function, layout, config, axes)
+    if others:
+        about |= {"functions": list(others)}
+    omitted = [*lost, *_list_omitted(config, about)]
+    requires, unknown = _read_requirements(task)
+    if requires:
+        about |= {"requires": requires}
+    settings = {
+        "kind": layout.kind,
+        "evaluator": layout.evaluator,
+        "program": layout.program or SEED,
+        "function": function,
+        "functions": others,
+        "entry": layout.entry,
+        "features": tuple(axes),
+    }
+    folder = parent / name
+    _write_folder(folder, task, layout, about, settings)
+    trial = try_seed(folder) if is_tried else Trial("untried")
+    if trial.status == "refused":
+        shutil.rmtree(folder)
+        raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
+    if trial.status == "forgeable":
+        _write_settings(folder, layout, about | {"forgeable": True}, settings | {"is_isolated": False})
+    part = f", within {blocks} marked block{'s' * (blocks > 1)}"
+    scored = {
+        "module": "the score is combined_score, or the mean of its metrics",
+        "callable": f"the score is what {layout.entry}.evaluate_program returns",
+        "text": f"the score is the first one that {layout.entry} returns",
+    }
+    better = "lower" if layout.direction == "minimize" else "higher"
+    taken = [
+        f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
+        f"{layout.evaluator} of {layout.framework}, unchanged, by eval.py; {scored[layout.kind]}, {better} is better",
+        *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
+    ]
+    return ImportedTask(folder, layout.framework, tuple(taken), (*omitted, *unknown), trial)
+
+
+def try_seed(folder: Path) -> Trial:
+    """Score the seed of an imported task with a stand-in, and in the evaluator's process.
+
+    Two scores that differ mean that the stand-in is no substitute, unless the seed or the evaluator is random.
+    """
+    problem = load_problem(folder)
+    with EvaluationRunner() as run:
+
+        def score(*arguments: str) -> Evaluation:
+            limits = problem.make_limits(LimitSettings())
+            return run(problem.make_job(problem.seed, folder, limits, arguments=arguments))
+
+        isolated, shared = score(), score(IN_PROCESS)
+        if isolated.score != shared.score and shared.status is Status.OK and isolated.status is Status.OK:
+            reason = _explain_difference(problem, isolated, shared, score(IN_PROCESS))
+        else:
+            reason = ""
+    trial = Trial(
+        "isolated",
+        reason,
+        isolated.score,
+        shared.score,
+        int(isolated.metrics.get("heuristic_calls", 0)),
+        isolated.wall_s,
+        shared.wall_s,
+    )
+    if isolated.status is Status.OK and not reason.startswith(DIFFERS):
+        return trial
+    if shared.status is Status.OK:
+        reason = reason or f"with a stand-in: {_describe_failure(isolated)}"
+        return replace(trial, status="forgeable", score=shared.score, reason=reason)
+    return replace(trial, status="refused", reason=_describe_failure(shared))
+
+
+DIFFERS = "with a stand-in its score is"
+
+
+def _explain_difference(problem: Problem, isolated: Evaluation, shared: Evaluation, again: Evaluation) -> str:
+    if again.score != shared.score:
+        return f"the score of the seed varies: {isolated.score}, {shared.score}, {again.score}"
+    if find_unseeded(problem.seed):
+        return f"the seed draws random numbers: {isolated.score}, and {shared.score} in the evaluator's process"
+    return f"{DIFFERS} {isolated.score}, and {shared.score} in the evaluator's process"
+
+
+def _describe_failure(evaluation: Evaluation) -> str:
+    return one_line(f"{evaluation.status}: {evaluation.message}", MAX_REASON)
+
+
+def _read_config(task: Path) -> dict[str, Any]:
+    path = next((task / name for name in CONFIGS if (task / name).is_file()), None)
+    if path is None:
+        return {}
+    if path.stat().st_size > MAX_CONFIG:
+        raise ProblemError(f"{path} is too long for a configuration")
+    try:
+        config = parse_yaml(read_source(path)) or {}
+    except yaml.YAMLError as problem:
+        raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+    if not isinstance(config, dict):
+        raise ProblemError(f"{path} must contain keys and values")
+    return config
+
+
+def _find_functions(layout: ForeignTask, program: str) -> tuple[str, tuple[str, ...], int]:
+    """Return the function that evolves, further ones that the evaluator or the fixed text uses, and the block count.
+
+    The first one is preferably one that the evaluator calls.
+    """
+    frame = regions.split_frame(layout.seed)
+    inside = [name for block in (frame[1::2] if frame else (layout.seed,)) for name in DEFINED.findall(block)]
+    if not inside:
+        where = "between the markers" if frame else "in it"
+        raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
+    used = re.findall(r"[A-Za-z_]\w*", "".join((layout.scorer, *frame[::2])))
+    users = [name for name in inside if name in used]
+    if layout.kind == "callable":
+        function, users = inside[-1], []
+    else:
+        called = {name for match in CALLED.findall(layout.scorer) for name in match if name}
+        function = next((name for name in inside if name in called), (users or inside)[0])
+    match = inspect_program(layout.seed, signature_of(layout.seed, function))
+    if match.problem:
+        raise ProblemError(f"{program} cannot be used: {match.problem}")
+    others = tuple(name for name in dict.fromkeys(users) if name != function and not name.startswith("_"))
+    return function, others, len(frame) // 2
+
+
+def _read_axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the names of the features, and remarks about those that are left out."""
+    named = _get_section(config, "database").get("feature_dimensions")
+    # Only texts are accepted, because a list that contains itself would be written without end.
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    lost = [
+        "database.feature_dimensions: diversity is left out, as it depends on which other programs there are"
+        for name in names
+        if name == "diversity"
+    ]
+    return [name for name in names if name != "diversity"], lost
+
+
+def _make_description(
+    task: Path, name: str, function: str, layout: ForeignTask, config: Mapping[str, Any], axes: list[str]
+) -> dict[str, Any]:
+    try:
+        docstring = documentation(layout.seed, function)
+    except CandidateError:
+        docstring = ""
+    system_message = _get_section(config, "prompt").get("system_message")
+    message = system_message.strip() if isinstance(system_message, str) else layout.description
+    bins = _get_section(config, "database").get("feature_bins")
+    count = bins if isinstance(bins, int) and bins > 1 else DEFAULT_BINS
+    timeout = _get_section(config, "evaluator").get("timeout")
+    about: dict[str, Any] = {
+        "title": f"{name.replace('_', ' ')} (imported)",
+        "description": message or docstring or f"Improve the function {function}.",
+        "function": function,
+        "direction": layout.direction,
+        "timeout_s": float(timeout)
+        if isinstance(timeout, int | float) and timeout > 0
+        else layout.timeout_s or DEFAULT_TIMEOUT_S,
+    }
+    if axes:
+        about["features"] = [
+            {"name": axis, "bins": count, "kind": "number", "meaning": f"{axis}, as the task's evaluator gives it"}
+            for axis in axes
+        ]
+    about["notes"] = f"Imported from {task.name}, a task for another framework."
+    return about
+
+
+def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
+    taken = {"prompt": {"system_message"}, "evaluator": {"timeout"}, "database": {"feature_dimensions", "feature_bins"}}
+    islands = _get_section(config, "database").get("num_islands")
+    for key, value in config.items():
+        rest = [str(name) for name in value if name not in taken.get(key, ())] if isinstance(value, dict) else []
+        if key == "database" and islands:
+            rest.remove("num_islands")
+            yield f"database.num_islands: oragent run FOLDER archive.islands={islands}"
+        if key == "evaluator" and "cascade_evaluation" in rest:
+            rest.remove("cascade_evaluation")
+            yield "evaluator.cascade_evaluation: evaluate_stage1 is mode train; oragent run FOLDER cascade=0.5 uses it"
+        if rest or not isinstance(value, dict):
+            names = f"{key}.{', '.join(rest)}" if rest else str(key)
+            yield f"{names}: {HINTS.get(str(key), 'of that framework alone')}"
+
+
+def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
+    """Return the modules of the task's requirements, and remarks about those that may have other names."""
+    path = task / "requirements.txt"
+    lines = read_source(path).split("\n") if path.is_file() else []
+    names = [match[0].lower() for text in lines if (match := re.match(r"[A-Za-z0-9][\w.-]*", text.strip()))]
+    packages = [name for name in names if name not in OF_THE_FRAMEWORK]
+    modules = {name: MODULES.get(name, name.replace("-", "_")) for name in packages}
+    installed = [module for module in modules.values() if find_spec(module) is not None]
+    remarks = [
+        f"requirements.txt: {name} is not installed, as far as its name tells: pip install it, and add its module to "
+        "requires in problem.yaml"
+        for name, module in modules.items()
+        if module not in installed
+    ]
+    return installed, remarks
+
+
+def _write_folder(
+    folder: Path, task: Path, layout: ForeignTask, about: Mapping[str, Any], settings: Mapping[str, Any]
+) -> None:
+    """Create the folder: the files of the task, without links, and the three files of a problem."""
+    size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
+    if size > MAX_BYTES:
+        raise ProblemError(
+            f"{task} has {size >> 20} MiB, at most {MAX_BYTES >> 20} are copied: move large data elsewhere"
+        )
+    try:
+        folder.mkdir(parents=True)
+        shutil.copytree(
+            task, folder / TASK, symlinks=True, ignore=lambda base, names: _names_to_skip(base, names, task)
+        )
+        if not layout.program:
+            (folder / TASK / SEED).write_text(layout.seed, encoding="utf-8")
+        (folder / "heuristic.py").write_text(layout.seed, encoding="utf-8")
+        _write_settings(folder, layout, about, settings)
+    except FileExistsError:
+        raise ProblemError(f"{folder} already exists: choose another name with --name") from None
+    except OSError as problem:
+        raise ProblemError(f"{folder} cannot be created: {problem.strerror}") from None
+
+
+def _write_settings(folder: Path, layout: ForeignTask, about: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Write ``eval.py`` and ``problem.yaml``."""
+    shown = "".join(f"\n    {name}={_show_value(value)}," for name, value in settings.items() if value not in ("", ()))
+    script = SCRIPT.format(
+        framework=layout.framework,
+        evaluator=layout.evaluator,
+        folder=TASK,
+        explanation=FORGEABLE if about.get("forgeable") else ISOLATED,
+        settings=f"{shown}\n",
+    )
+    (folder / "eval.py").write_text(script, encoding="utf-8")
+    text = yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True, width=110)
+    (folder / "problem.yaml").write_text(text, encoding="utf-8")
+
+
+def _show_value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({''.join(f'{_show_value(item)}, ' for item in value).rstrip()})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _names_to_skip(base: str, names: list[str], task: Path) -> set[str]:
+    top = {*CONFIGS, *LEFT_BEHIND} if Path(base) == task else {"__pycache__"}
+    return {name for name in names if name in top or name.startswith(".") or Path(base, name).is_symlink()}
+
+
+def _get_section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = config.get(name)
+    if isinstance(section, dict):
+        return section
+    return {}

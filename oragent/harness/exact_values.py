@@ -1,0 +1,204 @@
+"""Values that evaluators of other frameworks exchange with a candidate, in frames of `wire_format`.
+
+In addition to plain data: NumPy scalars with their types, arrays of texts and objects, bytes, named tuples, and objects
+with attributes, which arrive as `Record`. Functions and random generators stay with the sender: the receiver gets a
+stand-in whose calls come back while the sender waits for its answer (a callback).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from oragent.harness import wire_format
+from oragent.harness.wire_format import PLAIN, FrameArrays, FrameError, from_tree, to_tree
+
+# Types that `wire_format` sends itself, the frequent ones.
+USUAL = frozenset((list, dict, tuple, set, frozenset))
+DRAWING = (np.random.Generator, np.random.RandomState)
+# Methods of generators that set their state or give access to it.
+CLOSED = frozenset(("bit_generator", "spawn", "seed", "set_state", "get_state"))
+# Kinds of NumPy scalars: bool, signed, unsigned, float, text.
+SCALARS = "biufU"
+MAX_CALLBACK_ERROR = 500
+# Function that makes a callback: number of the function, name of its method or "", positional and keyword arguments.
+CallBack = Callable[[int, str, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Record:
+    """Copy of an object: its attributes, without its methods."""
+
+    _kind: str
+
+    def __init__(self, kind: str, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+        self.__dict__["_kind"] = kind
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items() if name != "_kind")
+        return f"{self._kind}({values})"
+
+
+class NamedRecord(tuple[Any, ...]):
+    """Copy of a named tuple."""
+
+    _fields: tuple[str, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the value of a field."""
+        if name in self._fields:
+            return self[self._fields.index(name)]
+        raise AttributeError(name)
+
+
+class DistantGenerator:
+    """Stand-in for a random generator of the evaluator: each draw is a callback, so that its state advances."""
+
+    def __init__(self, call_back: CallBack, number: int) -> None:
+        self._call_back, self._number = call_back, number
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a method for drawing."""
+        if name.startswith("_") or name in CLOSED:
+            raise AttributeError(f"the generator belongs to the evaluator: {name} is not available")
+        return lambda *args, **kwargs: self._call_back(self._number, name, args, kwargs)
+
+
+class ExactArrays(FrameArrays):
+    """Arrays of a frame with values of further types.
+
+    Args:
+        functions: Functions and generators of the sender, by number. Frames of one call share the list. None means that
+            functions cannot be sent.
+        call_back: Function that makes a callback, or None if none can be received.
+    """
+
+    def __init__(self, functions: list[Any] | None = None, call_back: CallBack | None = None) -> None:
+        super().__init__()
+        self.functions, self._call_back = functions, call_back
+
+    def to_tag(self, value: Any) -> dict[str, Any] | None:
+        """Return the tag of a value that is not plain, or None for the usual one."""
+        kind = type(value)
+        if kind in USUAL:
+            return None
+        if kind is np.ndarray:
+            return self._tag_array(value)
+        if isinstance(value, np.generic):
+            return {"scalar": [value.dtype.str, value.item()]} if value.dtype.kind in SCALARS else None
+        if isinstance(value, bytes):
+            self.append(np.frombuffer(value, np.uint8))
+            return {"bytes": len(self) - 1}
+        if isinstance(value, tuple) and isinstance(fields := getattr(value, "_fields", None), tuple):
+            return {"named": [list(fields), [to_tree(item, self) for item in value]]}
+        if isinstance(value, range):
+            return {"plain": list(value)}
+        if isinstance(value, DRAWING):
+            return {"generator": self._keep_function(value)}
+        if callable(value):
+            return {"function": self._keep_function(value)}
+        if isinstance(attributes := getattr(value, "__dict__", None), dict):
+            return {"record": [kind.__name__, {str(name): to_tree(item, self) for name, item in attributes.items()}]}
+        return None
+
+    def from_tag(self, tag: str, content: Any) -> Any:
+        """Return the value of a further tag.
+
+        Raises:
+            FrameError: The tag is unknown, or its content is malformed.
+        """
+        match tag:
+            case "scalar":
+                dtype = np.dtype(str(content[0]))
+                if dtype.kind not in SCALARS or type(content[1]) not in PLAIN:
+                    raise FrameError(f"a number of dtype {dtype}")
+                return dtype.type(content[1])
+            case "fortran":
+                return self[content].T
+            case "bytes":
+                return self[content].tobytes()
+            case "items":
+                return self._make_items(*content)
+            case "named":
+                named = NamedRecord(from_tree(item, self) for item in content[1])
+                named._fields = tuple(map(str, content[0]))
+                return named
+            case "record":
+                kind, attributes = content
+                return Record(str(kind), {name: from_tree(attributes[name], self) for name in attributes})
+            case "function" | "generator" if self._call_back is not None:
+                number = int(content)
+                if tag == "generator":
+                    return DistantGenerator(self._call_back, number)
+                return partial(_call_function, self._call_back, number)
+        return super().from_tag(tag, content)
+
+    def _tag_array(self, value: np.ndarray[Any, Any]) -> dict[str, Any] | None:
+        if value.dtype.kind in "UO":
+            return {
+                "items": [value.dtype.kind, list(value.shape), [to_tree(item, self) for item in value.ravel().tolist()]]
+            }
+        if value.flags.f_contiguous and not value.flags.c_contiguous:
+            # Sums depend on the order in memory.
+            self.append(value.T)
+            return {"fortran": len(self) - 1}
+        return None
+
+    def _make_items(self, kind: str, shape: list[int], items: list[Any]) -> np.ndarray[Any, Any]:
+        values = [from_tree(item, self) for item in items]
+        if kind == "U":
+            return np.array([str(value) for value in values], dtype=str).reshape(shape)
+        array = np.empty(len(values), dtype=object)
+        for index, value in enumerate(values):
+            array[index] = value
+        return array.reshape(shape)
+
+    def _keep_function(self, function: Any) -> int:
+        if self.functions is None:
+            raise FrameError(f"a {type(function).__name__}; functions cannot be returned")
+        self.functions.append(function)
+        return len(self.functions) - 1
+
+
+def _call_function(call_back: CallBack, number: int, *args: Any, **kwargs: Any) -> Any:
+    return call_back(number, "", args, kwargs)
+
+
+def encode_callback(number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Encode a callback.
+
+    Raises:
+        FrameError: An argument cannot be sent.
+    """
+    return wire_format.encode({"callback": [number, method, args, kwargs]}, ExactArrays())
+
+
+def serve_callback(content: Any, functions: list[Any]) -> bytes:
+    """Make the call that a callback asks for, and encode the answer. An exception of the function is part of it.
+
+    Args:
+        content: Content of the callback, which is not checked yet.
+        functions: Functions that were sent, by number.
+    """
+    try:
+        number, method, args, kwargs = content
+        function = functions[number]
+        if isinstance(function, DRAWING):
+            if method.startswith("_") or method in CLOSED:
+                raise AttributeError(method)
+            function = getattr(function, method)
+        return wire_format.encode({"value": function(*args, **kwargs)}, ExactArrays(functions))
+    except Exception as problem:
+        return wire_format.encode({"problem": f"{type(problem).__name__}: {problem}"[:MAX_CALLBACK_ERROR]})
+
+
+def read_callback_answer(answer: Any) -> Any:
+    """Return the result of a callback.
+
+    Raises:
+        RuntimeError: The function of the evaluator raised an exception.
+    """
+    if "problem" in answer:
+        raise RuntimeError(answer["problem"])
+    return answer["value"]

@@ -1,0 +1,242 @@
+"""Score candidates with the evaluator of a task that was written for another framework, and that runs unchanged.
+
+The evaluator gets a stand-in (`stand_ins`): the candidate runs in its own process, as in any other problem. The folder
+``task`` next to ``eval.py`` has the files of the task, among them the seed, from which the stand-in is made.
+"""
+
+import asyncio
+import inspect
+import json
+import math
+import os
+import random
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.protocol import Result, Status
+from oragent.harness.arguments import Arguments
+from oragent.harness.framework_modules import install_substitutes, load_module
+from oragent.harness.guest import Guest
+from oragent.harness.main import run
+from oragent.harness.stand_ins import CallServer, make_stand_in
+
+# Folder with the files of the task, and the option that compares with the framework that it was written for.
+TASK, IN_PROCESS = "task", "in_process"
+# Package under whose name the modules of the task are imported, so that their relative imports work.
+PACKAGE = "oragent_task"
+# Scores from here downwards mean a failure in examples of AlphaEvolve.
+FAILED = -1e11
+# Metrics that are 0 by convention for a program without a valid result.
+VERDICTS = ("runs_successfully", "validity")
+# Parts of the result of ShinkaEvolve that are not for programs and models.
+HIDDEN = ("private", "extra_data", "text_feedback", "public")
+# Settings of LLM4AD that change the text of programs.
+CHANGES = ("use_numba_accelerate", "use_protected_div", "random_seed")
+
+
+class Kind(StrEnum):
+    """Way in which an evaluator gets the candidate."""
+
+    # As the callable of ``evaluate_program(program_str, callable_func)``: EoH and LLM4AD.
+    CALLABLE = "callable"
+    # As the path of a module: OpenEvolve and ShinkaEvolve.
+    MODULE = "module"
+    # As an object with its text: AlphaEvolve.
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task in the folder ``task``.
+
+    Attributes:
+        kind: How its evaluator gets the candidate.
+        evaluator: Path of the evaluator's module in the folder.
+        program: Path of the seed in the folder.
+        function: Name of the function that evolves.
+        functions: Further functions of the candidate that the evaluator uses.
+        entry: Class or function of the evaluator; empty for its usual name.
+        features: Metrics that are axes of the archive; ``complexity`` is the length of the program.
+        is_isolated: False if the candidate runs in the evaluator's process, where it can forge its score.
+    """
+
+    kind: Kind
+    evaluator: str
+    program: str
+    function: str
+    functions: tuple[str, ...] = ()
+    entry: str = ""
+    features: tuple[str, ...] = ()
+    is_isolated: bool = True
+
+
+@dataclass(frozen=True)
+class _Program:
+    # Text for the evaluator: that of the stand-in, or of the candidate if it is not isolated.
+    text: str
+    # File with this text.
+    path: Path
+    mode: str
+
+
+def score_task(**settings: Any) -> NoReturn:
+    """Run ``eval.py``: score a candidate with the evaluator of a task.
+
+    Args:
+        settings: Fields of `Task`.
+
+    Raises:
+        SystemExit: As `run` does.
+    """
+    task = Task(**settings | {"kind": Kind(settings["kind"])})
+    folder = Path(sys.argv[0]).resolve().parent / TASK
+
+    def evaluate(arguments: Arguments, guest: Guest) -> Result:
+        return _evaluate(task, folder, arguments, guest)
+
+    try:
+        run(
+            evaluate,
+            function=task.function,
+            functions=task.functions,
+            sizes={"train": (1,), "val": (1,)},
+            flags={IN_PROCESS: "run the candidate in the evaluator's process, where it can forge its score"},
+        )
+    except SystemExit as ending:
+        # Threads of the evaluator that still run must not delay the end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ending.code if isinstance(ending.code, int) else 1)
+
+
+def _evaluate(task: Task, folder: Path, arguments: Arguments, guest: Guest) -> Result:
+    with _print_to_errors(), CallServer(guest) as server, tempfile.TemporaryDirectory() as work:
+        candidate = arguments.candidate.read_text(encoding="utf-8")
+        text = candidate
+        if task.is_isolated and IN_PROCESS not in arguments.flags:
+            seed = (folder / task.program).read_text(encoding="utf-8")
+            text = make_stand_in(seed, (task.function, *task.functions), server.address)
+        path = Path(work, Path(task.program).name)
+        path.write_text(text, encoding="utf-8")
+        metrics = _compute_metrics(task, folder, _Program(text, path, arguments.mode))
+    return _make_result(task, metrics, candidate)
+
+
+def _compute_metrics(task: Task, folder: Path, program: _Program) -> Mapping[str, Any]:
+    random.seed(0)
+    np.random.seed(0)
+    evaluator = folder / task.evaluator
+    install_substitutes(folder)
+    sys.path[:0] = [str(evaluator.parent), str(folder)]
+    os.chdir(evaluator.parent)
+    sys.modules[PACKAGE] = types.ModuleType(PACKAGE)
+    sys.modules[PACKAGE].__path__ = [str(evaluator.parent)]
+    module = load_module(f"{PACKAGE}.{evaluator.stem}", evaluator)
+    sys.modules.setdefault(evaluator.stem, module)
+    return KINDS[task.kind](task, module, program)
+
+
+def _score_callable(task: Task, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+    """Return the fitness by a class of EoH or LLM4AD. Several objectives are metrics; the first one is the score."""
+    evaluation = getattr(module, task.entry)()
+    for name in CHANGES:
+        if getattr(evaluation, name, None) not in (None, False):
+            raise ProblemError(f"the task sets {name}, by which LLM4AD changes the text of programs")
+    space: dict[str, Any] = {"__name__": "heuristic_module"}
+    exec(compile(program.text, str(program.path), "exec"), space)
+    fitness = evaluation.evaluate_program(program.text, space[task.function])
+    if fitness is None:
+        return {"error": "the task's evaluator returned None"}
+    values = np.ravel(fitness).astype(float).tolist()
+    objectives = {f"objective_{number}": value for number, value in enumerate(values, 1)} if len(values) > 1 else {}
+    return {**objectives, "combined_score": values[0]}
+
+
+def _score_module(task: Task, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+    """Return the metrics of OpenEvolve, of its first stage in mode train if it has one, or those of ShinkaEvolve."""
+    if not hasattr(module, "run_shinka_eval") and hasattr(module, "evaluate"):
+        stage = getattr(module, "evaluate_stage1", None) if program.mode == "train" else None
+        result = (stage or module.evaluate)(str(program.path))
+        if inspect.isawaitable(result):
+            result = asyncio.run(_wait(result))
+        return dict(getattr(result, "metrics", result))
+    with tempfile.TemporaryDirectory() as results:
+        with suppress(SystemExit):
+            module.main(program_path=str(program.path), results_dir=results)
+        correct = json.loads(Path(results, "correct.json").read_text(encoding="utf-8"))
+        metrics = json.loads(Path(results, "metrics.json").read_text(encoding="utf-8"))
+    flat = {**metrics, **(metrics.get("public") or {})}
+    flat = {name: value for name, value in flat.items() if name not in HIDDEN}
+    if not correct.get("correct"):
+        flat["error"] = correct.get("error") or "not correct"
+    return flat
+
+
+async def _wait(result: Any) -> Any:
+    return await result
+
+
+def _score_text(task: Task, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+    """Return the scores of an evaluator of AlphaEvolve. The first one is the score."""
+    candidate = {"content": {"files": [{"path": program.path.name, "content": program.text}]}}
+    result = getattr(module, task.entry)(candidate)
+    result = result if isinstance(result, dict) else result.model_dump()
+    scores = {str(entry["metric"]): entry["score"] for entry in result["scores"]["scores"]}
+    first = next(iter(scores.values()))
+    if first is None or first <= FAILED:
+        insights = (result.get("insights") or {}).get("insights") or [{}]
+        return {"error": insights[0].get("text") or "the task's evaluator reports a failure"}
+    return {**scores, "combined_score": first}
+
+
+KINDS: Mapping[Kind, Callable[[Task, types.ModuleType, _Program], Mapping[str, Any]]] = {
+    Kind.CALLABLE: _score_callable,
+    Kind.MODULE: _score_module,
+    Kind.TEXT: _score_text,
+}
+
+
+def _make_result(task: Task, metrics: Mapping[str, Any], candidate: str) -> Result:
+    if metrics.get("error"):
+        raise CandidateError(str(metrics["error"]), Status.INVALID)
+    for name in VERDICTS:
+        if metrics.get(name, 1) == 0:
+            raise CandidateError(f"the task's evaluator reports {name} 0", Status.INVALID)
+    numbers = {
+        str(name): float(value)
+        for name, value in metrics.items()
+        if isinstance(value, bool | int | float | np.number | np.bool_)
+    }
+    if not numbers:
+        raise CandidateError("the task's evaluator returned no number", Status.INVALID)
+    score = numbers.get("combined_score", sum(numbers.values()) / len(numbers))
+    if not math.isfinite(score):
+        raise CandidateError(f"the score is {score}", Status.INVALID)
+    features = {**numbers, "complexity": float(len(candidate)), "score": score}
+    finite = {name: value for name, value in numbers.items() if math.isfinite(value)}
+    return Result(finite, tuple(features.get(name, 0.0) for name in task.features) or None, score)
+
+
+@contextmanager
+def _print_to_errors() -> Iterator[None]:
+    """Send to standard error what the evaluator and its processes print, so that no text looks like a result."""
+    sys.stdout.flush()
+    saved, stdout = os.dup(1), sys.stdout
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = stdout
+        os.dup2(saved, 1)
+        os.close(saved)

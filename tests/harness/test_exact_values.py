@@ -1,0 +1,177 @@
+"""Values that evaluators of other frameworks exchange with a candidate keep their types, and functions stay at home."""
+
+import json
+from collections import namedtuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oragent.harness import Guest, wire_format
+from oragent._base.errors import CandidateError
+from oragent.harness.exact_values import ExactArrays, Record, serve_callback
+from oragent.harness.wire_format import FrameError
+
+PROGRAM = """
+import random
+import numpy as np
+
+def same(value):
+    return value
+
+def describe(value):
+    return [type(value).__name__, str(getattr(value, "dtype", ""))]
+
+def read(item):
+    return [item.name, item.size, item.inner.size]
+
+def apply(function, *args):
+    return function(*args)
+
+def draw(generator, count):
+    return [generator.integers(1000) for _ in range(count)]
+
+def steal(generator):
+    return generator.bit_generator.state
+
+def chance():
+    return [random.random(), np.random.random()]
+
+def give():
+    return lambda: 1
+"""
+FUNCTIONS = ("same", "describe", "read", "apply", "draw", "steal", "chance", "give")
+Point = namedtuple("Point", "x y")
+
+
+@dataclass
+class Item:
+    name: str
+    size: Any
+    inner: Any = None
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path = tmp_path_factory.mktemp("program") / "heuristic.py"
+    path.write_text(PROGRAM)
+    with Guest(path, FUNCTIONS[0], functions=FUNCTIONS[1:]) as guest:
+        yield lambda name, *args, **kwargs: guest.call_exactly(name, args, kwargs)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float64(0.1), np.float32(0.1), np.int8(-3), np.uint64(2**63), np.bool_(True), np.str_("a"),
+        np.float64("nan"), np.float64("-inf"), 3, 0.1, True, None, "text", b"\x00bytes", 2**70,
+    ],
+)  # fmt: skip
+def test_a_single_value_keeps_its_type(call: Any, value: Any) -> None:
+    assert call("describe", value)[0] == type(value).__name__
+    answer = call("same", value)
+    assert type(answer) is type(value)
+    assert answer == value or (value != value and answer != answer)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.array(["a", "bcd"]),
+        np.array([[1, "x"], [None, 2.5]], dtype=object), np.zeros((0, 3)), np.array(2.5), np.array([1j, 2]),
+    ],
+)  # fmt: skip
+def test_an_array_keeps_type_shape_and_order(call: Any, array: np.ndarray) -> None:
+    answer = call("same", array)
+    assert (answer.dtype, answer.shape) == (array.dtype, array.shape)
+    assert answer.tolist() == array.tolist()
+    assert answer.flags.f_contiguous == array.flags.f_contiguous
+    assert answer.flags.c_contiguous == array.flags.c_contiguous
+
+
+def test_scalars_within_collections_keep_their_types(call: Any) -> None:
+    answer = call("same", {"a": [np.float32(0.5), (np.int64(2), {3})], 4: range(2)})
+    assert answer == {"a": [0.5, (2, {3})], 4: [0, 1]}
+    assert type(answer["a"][0]) is np.float32
+    assert type(answer["a"][1][0]) is np.int64
+
+
+def test_an_object_arrives_with_its_attributes(call: Any) -> None:
+    assert call("read", Item("box", np.int32(3), Item("lid", 1))) == ["box", 3, 1]
+    answer = call("same", Item("box", 3))
+    assert isinstance(answer, Record)
+    assert (answer.name, answer.size, answer.inner) == ("box", 3, None)
+    named = call("same", Point(1, np.float32(2)))
+    assert (named.x, named[1], named == (1, 2), type(named.y)) == (1, 2, True, np.float32)
+    with pytest.raises(AttributeError):
+        _ = named.z
+
+
+def test_a_function_of_the_evaluator_is_called_in_its_process(call: Any) -> None:
+    seen = []
+
+    def square(value: float, *, shift: float = 0) -> float:
+        seen.append(value)
+        return value**2 + shift
+
+    assert call("apply", square, np.float32(3)) == 9
+    assert type(seen[0]) is np.float32
+
+
+def test_an_exception_of_the_evaluators_function_reaches_the_candidate(call: Any) -> None:
+    with pytest.raises(CandidateError, match="ZeroDivisionError"):
+        call("apply", lambda: 1 / 0)
+
+
+def test_draws_of_a_passed_generator_advance_it(call: Any) -> None:
+    ours, alone = np.random.default_rng(7), np.random.default_rng(7)
+    drawn = call("draw", ours, 3)
+    assert drawn == [alone.integers(1000) for _ in range(3)]
+    assert ours.integers(1000) == alone.integers(1000)
+
+
+def test_the_state_of_a_passed_generator_stays_closed(call: Any) -> None:
+    with pytest.raises(CandidateError, match="bit_generator"):
+        call("steal", np.random.default_rng(7))
+    frame = serve_callback([0, "__init__", (), {}], [np.random.default_rng(7)])
+    assert "problem" in wire_format.decode_frame(frame)
+    frame = serve_callback([0, "set_state", (), {}], [np.random.RandomState(7)])
+    assert "problem" in wire_format.decode_frame(frame)
+
+
+def test_global_generators_go_on_between_calls(call: Any) -> None:
+    first, second = call("chance"), call("chance")
+    assert first[0] != second[0]
+    assert first[1] != second[1]
+
+
+def test_a_function_cannot_be_returned(call: Any) -> None:
+    with pytest.raises(CandidateError, match="returned a function"):
+        call("give")
+
+
+def test_what_cannot_be_sent_is_named() -> None:
+    with pytest.raises(FrameError, match="generator"):
+        wire_format.encode((number for number in range(3)), ExactArrays([]))
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"scalar": ["O", 1]}, {"scalar": ["<f8", [1]]}, {"scalar": ["<f8"]}, {"fortran": 3}, {"bytes": 0},
+        {"record": ["x", [1]]}, {"items": ["O", [2], [1]]}, {"function": 0}, {"generator": 0}, {"named": [1, 2]},
+        {"unknown": 1},
+    ],
+)  # fmt: skip
+def test_a_malformed_tag_is_refused(tree: Any) -> None:
+    header = json.dumps([tree, []]).encode()
+    with pytest.raises(FrameError):
+        wire_format.decode(header, b"", ExactArrays())
+
+
+def test_a_frame_of_usual_values_has_no_further_tags() -> None:
+    """Other evaluators send NumPy scalars as numbers."""
+    assert type(wire_format.decode_frame(wire_format.encode(np.float64(0.5)))) is float
+    with pytest.raises(FrameError):
+        wire_format.encode(Item("box", 1))
