@@ -27,7 +27,7 @@ from oragent.authoring.scaffold import NAME
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs import regions
-from oragent.programs.inspection import documentation, find_unseeded, inspect_program, signature_of
+from oragent.programs.inspection import documentation, inspect_program, signature_of
 
 CONFIGS = ("config.yaml", "config.yml")
 LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
@@ -197,13 +197,15 @@ def try_seed(folder: Path) -> Trial:
     return replace(trial, status="refused", reason=_describe_failure(shared))
 
 
+# Modules and functions that draw from generators of the process.
+RANDOM = re.compile(r"\brandom\b")
 DIFFERS = "with a stand-in its score is"
 
 
 def _explain_difference(problem: Problem, isolated: Evaluation, shared: Evaluation, again: Evaluation) -> str:
     if again.score != shared.score:
         return f"the score of the seed varies: {isolated.score}, {shared.score}, {again.score}"
-    if find_unseeded(problem.seed):
+    if RANDOM.search(problem.seed):
         return f"the seed draws random numbers: {isolated.score}, and {shared.score} in the evaluator's process"
     return f"{DIFFERS} {isolated.score}, and {shared.score} in the evaluator's process"
 

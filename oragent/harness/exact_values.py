@@ -82,6 +82,8 @@ class ExactArrays(FrameArrays):
         """Return the tag of a value that is not plain, or None for the usual one."""
         kind = type(value)
         if kind in USUAL:
+            if kind is list and value and isinstance(value[0], np.generic) and len(set(map(type, value))) == 1:
+                return self._tag_scalars(value)
             return None
         if kind is np.ndarray:
             return self._tag_array(value)
@@ -114,6 +116,8 @@ class ExactArrays(FrameArrays):
                 if dtype.kind not in SCALARS or type(content[1]) not in PLAIN:
                     raise FrameError(f"a number of dtype {dtype}")
                 return dtype.type(content[1])
+            case "scalars":
+                return list(self[content])
             case "fortran":
                 return self[content].T
             case "bytes":
@@ -133,6 +137,12 @@ class ExactArrays(FrameArrays):
                     return DistantGenerator(self._call_back, number)
                 return partial(_call_function, self._call_back, number)
         return super().from_tag(tag, content)
+
+    def _tag_scalars(self, values: list[Any]) -> dict[str, Any] | None:
+        if values[0].dtype.kind not in "biuf":
+            return None
+        self.append(np.array(values))
+        return {"scalars": len(self) - 1}
 
     def _tag_array(self, value: np.ndarray[Any, Any]) -> dict[str, Any] | None:
         if value.dtype.kind in "UO":

@@ -95,6 +95,10 @@ def test_scalars_within_collections_keep_their_types(call: Any) -> None:
     assert answer == {"a": [0.5, (2, {3})], 4: [0, 1]}
     assert type(answer["a"][0]) is np.float32
     assert type(answer["a"][1][0]) is np.int64
+    many = call("same", [np.int32(2), np.int32(3)])
+    assert many == [2, 3]
+    assert type(many) is list
+    assert type(many[1]) is np.int32
 
 
 def test_an_object_arrives_with_its_attributes(call: Any) -> None:
