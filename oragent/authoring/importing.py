@@ -166,7 +166,8 @@ def import_task(task: Path, parent: Path, name: str | None = None, *, is_tried: 
 def try_seed(folder: Path) -> Trial:
     """Score the seed of an imported task with a stand-in, and in the evaluator's process.
 
-    Two scores that differ mean that the stand-in is no substitute, unless the seed or the evaluator is random.
+    Two scores that differ mean that the task needs the candidate in that process, unless the seed or the evaluator is
+    random.
     """
     problem = load_problem(folder)
     with EvaluationRunner() as run:

@@ -67,7 +67,7 @@ class Task:
         functions: Further functions of the candidate that the evaluator uses.
         entry: Class or function of the evaluator; empty for its usual name.
         features: Metrics that are axes of the archive; ``complexity`` is the length of the program.
-        is_isolated: False if the candidate runs in the evaluator's process, where it can forge its score.
+        is_isolated: False if the candidate runs in the evaluator's process and can forge its score.
     """
 
     kind: Kind
@@ -229,7 +229,7 @@ def _make_result(task: Task, metrics: Mapping[str, Any], candidate: str) -> Resu
 
 @contextmanager
 def _print_to_errors() -> Iterator[None]:
-    """Send to standard error what the evaluator and its processes print, so that no text looks like a result."""
+    """Send output of the evaluator and its processes to standard error, so that no text looks like a result."""
     sys.stdout.flush()
     saved, stdout = os.dup(1), sys.stdout
     os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Substitutes for the modules of other frameworks that evaluators import: only what an evaluator needs of them.
+"""Substitutes for the modules of other frameworks that evaluators import.
 
 They are used whether the framework is installed or not, so that a task has the same score on every machine. Modules
 without a substitute are those of the framework, if it is installed.

@@ -248,7 +248,7 @@ class Guest:
         """Call a function of the candidate for an evaluator that was written for a candidate in its own process.
 
         Values keep their types (`exact_values`). The candidate's global random generators are seeded once per process,
-        and not at each call. Nothing is compiled in advance, and the call is no part of the check.
+        and not at each call. Nothing is compiled in advance, and the check does not repeat the call.
 
         Args:
             name: Name of the function.

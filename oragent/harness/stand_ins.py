@@ -32,7 +32,7 @@ from oragent.programs import regions
 
 # Value of an argument that a caller left out.
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET"})()
-# The functions import what they need, because an evaluator may execute the text in a space that they do not see.
+# Each function has its own import, because an evaluator may execute the text in a space that it does not see.
 HEADER = "from oragent.harness.stand_ins import UNSET as _unset\n"
 FUNCTION = """def {name}({parameters}):
     from oragent.harness.stand_ins import call_candidate
