@@ -86,6 +86,8 @@ class Family:
     meaning: str = ""
     # Whether name and index sets were guessed from names.
     is_guessed: bool = False
+    # Whether the members belong to several families of the model, and have the names that they have there.
+    is_union: bool = False
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -197,6 +199,8 @@ class IndexedModel:
 
     def member_name(self, family: Family, member: int) -> str:
         """Return the name of a member in the syntax of operations: ``ship[Lyon, Paris, wk3]``."""
+        if family.is_union:
+            return self.names_of(type(family))[int(family.positions[member])]
         labels = self.labels_of(family, member)
         if not labels:
             return name_text(family.name)
@@ -211,6 +215,12 @@ class IndexedModel:
     def row_names(self) -> list[str]:
         """Return the name of each row, in the form of ``member_name``."""
         return self._names(self.rows, len(self.rhs))
+
+    def names_of(self, kind: type[Family]) -> list[str]:
+        """Return the names of all members of a kind by position, in the form of ``member_name``."""
+        if issubclass(kind, VariableFamily):
+            return self.column_names
+        return self.row_names if issubclass(kind, RowFamily) else self._names(self.parameters, len(self.cells))
 
     def _names(self, families: Sequence[Family], count: int) -> list[str]:
         names = [""] * count

@@ -1,6 +1,7 @@
 """Members that a reference means. Names and labels are matched without case and accents; ambiguous ones are refused."""
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -101,8 +102,31 @@ def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence
     others = [family for family in model.families() if fold(family.name) == fold(reference.name)]
     if others:
         _check_kind(others[0], kinds)
+    if "*" in reference.name:
+        return _members_like(model, reference, allowed)
     nearest = nearest_names(reference.name, (family.name for family in families))
     raise ModellingError(f"no {_or_words(kinds)} {quoted(reference.name)}: {nearest}")
+
+
+def _members_like(model: IndexedModel, reference: MemberReference, kinds: Sequence[str]) -> Family:
+    """Return the members of all families of one kind whose names match a pattern such as ``open *``, as one family."""
+    pattern = re.compile(".*".join(map(re.escape, fold(reference.name).split("*"))), re.DOTALL)
+    matching = []
+    for kind in kinds:
+        names = model.names_of(KINDS[kind])
+        positions = [at for at, name in enumerate(names) if pattern.fullmatch(fold(name.replace('"', "")))]
+        if positions:
+            units = {family.unit for family in model.families() if kind_of(family) == kind}
+            unit = units.pop() if len(units) == 1 else ""
+            keys = np.zeros((len(positions), 0), dtype=np.int32)
+            places = np.array(positions, dtype=np.int64)
+            matching.append(KINDS[kind](reference.name, (), keys, places, unit, is_union=True))
+    if len(matching) == 1:
+        return matching[0]
+    options = " or ".join(f"'{kind_of(family)}.{name_text(reference.name)}'" for family in matching)
+    if options:
+        raise ModellingError(f"{quoted(reference.name)} matches members of several kinds: write {options}")
+    raise ModellingError(f"no {_or_words(kinds)} has a name like {quoted(reference.name)}: 'describe' lists the names")
 
 
 def _or_words(kinds: Sequence[str]) -> str:

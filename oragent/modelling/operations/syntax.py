@@ -211,6 +211,11 @@ class _Parser:
         if first.is_word(*KINDS) and after.is_sign("."):
             kind = cast(Literal["parameters", "variables", "rows"], first.text.casefold())
             self._at += 2
+        elif first.is_word(*KINDS):
+            self._at += 1
+            return ops.MemberReference(
+                name="*", kind=cast(Literal["parameters", "variables", "rows"], first.text.casefold())
+            )
         name = self._name("a name of variables, rows or data")
         if not self._peek().is_sign("["):
             return ops.MemberReference(name=name, kind=kind)
