@@ -21,6 +21,7 @@ from typing import Any
 from oragent._base.errors import CandidateError, ReplyError
 from oragent._base.frames import HEAD, pack_message
 from oragent.programs import blocks, extract, native, regions, similarity, syntax
+from oragent.programs.layout import write_program
 from oragent.programs.multi_file import join_files, split_files
 from oragent.programs.normalise import drop_docstrings
 from oragent.programs.syntax import Signature
@@ -128,7 +129,7 @@ def _vet_program(source: str) -> dict[str, Any]:
 
 def _lay_out_program(source: str) -> dict[str, Any]:
     try:
-        return {"text": ast.unparse(syntax.parse_program(source))}
+        return {"text": write_program(syntax.parse_program(source))}
     except (CandidateError, ValueError, RecursionError):
         return {"text": source}
 

@@ -17,6 +17,7 @@ from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import fit_to_frame, mark_safe, parse_expression, program_length
 from oragent.programs.inspection import parse_tree as parsed
+from oragent.programs.layout import write_program
 from oragent.programs.multi_file import join_files, split_files
 from oragent.programs.syntax import Signature, canonical_form
 from oragent.search.genetics.branches import change_inside
@@ -149,7 +150,7 @@ def _analyse_parent(parent: str, function: str) -> _Given:
     canonical_forms = [canonical_form(parent, function)]
     source = parent
     if _prune_unread(tree):
-        source = ast.unparse(tree)
+        source = write_program(tree)
         mark_safe(source)
         canonical_forms.append(canonical_form(source, function))
     has_no_place = _has_no_place(tree_of(source), function)
@@ -176,7 +177,7 @@ def _finish_draft(tree: ast.Module, original: _Given, limit: int) -> str:
     _import_missing(tree)
     if len(all_nodes(tree)) > limit or _unbound_names(tree):
         return ""
-    source = ast.unparse(ast.fix_missing_locations(tree))
+    source = write_program(tree)
     try:
         is_known = canonical_form(source, original.function) in original.known
     except CandidateError:
@@ -208,7 +209,7 @@ def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Gen
         node.value = build_expression("{e} * {c}", e=node.value, c=factor)
     if not returns:
         unit.body.append(ast.Return(factor))
-    source = ast.unparse(ast.fix_missing_locations(tree))
+    source = write_program(tree)
     mark_safe(source)
     return Offspring(source, "wrap")
 

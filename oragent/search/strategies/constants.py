@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import parse_tree as parsed
+from oragent.programs.layout import write_program
 from oragent.programs.parameters import read_parameters, write_values
 from oragent.search.genetics.draft import build_expression, round_to_three
 from oragent.search.genetics.expressions import ExpressionKind
@@ -112,7 +113,7 @@ def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
         for number, (at, site) in enumerate(places)
         if number in values
     }
-    return ast.unparse(ast.fix_missing_locations(_Rewriter(new).visit(tree))) + "\n"
+    return write_program(_Rewriter(new).visit(tree)) + "\n"
 
 
 class _Place(NamedTuple):
