@@ -65,6 +65,7 @@ def describe_run(data: RunData) -> dict[str, object]:
         "end": data.end or None,
         "sets": {} if data.sets is None else data.sets.scores,
         "pairs": {} if data.sets is None else data.sets.pairs,
+        "reference": None if data.reference is None else asdict(data.reference),
         "hardened": None if data.hardened is None else asdict(data.hardened),
         "check": None if data.check is None else {"passed": data.check.passed, "sentence": data.check.sentence},
         "continue_with": data.resume_command,

@@ -26,6 +26,7 @@ from oragent.authoring.seed_checks import (
     check_function,
     check_hooks,
     check_misbehaviour,
+    check_references,
     check_variants,
     check_work,
     describe_randomness,
@@ -124,6 +125,7 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
     if bred:
         yield _check_primitives(bench, seed)
     yield check_hooks(bench, seed)
+    yield from check_references(bench, seed)
     yield from check_work(bench, seed)
     yield from check_command_line(bench, seed, quick)
     yield from check_misbehaviour(bench, seed)

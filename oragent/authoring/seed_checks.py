@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent._base.errors import ProblemError
+from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.authoring.bench import (
     ContractFinding,
@@ -242,6 +242,20 @@ def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, si
             Level.WARNING, title, f"the evaluation ended as {ended.status}: {ended.message}; {ending}"
         )
     return ContractFinding(Level.OK, title, ended.message)
+
+
+def check_references(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
+    """Score each reference of problem.yaml in mode train."""
+    for name in bench.problem.about.references:
+        title = f"reference {name}"
+        try:
+            source, _ = bench.problem.read_reference(name)
+        except (ProblemError, CandidateError) as fault:
+            yield ContractFinding(Level.FAILURE, title, str(fault))
+            continue
+        ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
+        complaint = explain_failure(ended) if ended.score is None else ""
+        yield make_finding(title, complaint, describe_success(ended))
 
 
 def check_work(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from oragent import report as reports
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.protocol import FIRST_S
@@ -27,6 +28,9 @@ from oragent.evaluation.devices import AUTO
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.programs.inspection import read_program
 from oragent.programs.parameters import read_parameters
+from oragent.report.held_out import HeldOutScorer
+from oragent.report.run import load_run
+from oragent.report.swept_reference import PROGRAMS, SweptReference, score_swept
 from oragent.sandbox.limits import count_processors
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.experiments import (
@@ -34,12 +38,14 @@ from oragent.search.experiments import (
     EVOLVED_SETTINGS,
     PRACTICE,
     START,
+    VAL,
     ProbeResult,
     Subset,
     SweepResult,
     SweepRow,
     read_places,
 )
+from oragent.search.folder import RunFolder, reopen
 
 # Maximum number of rows of a sweep that are printed.
 SHOWN = 30
@@ -81,7 +87,7 @@ def probe(
 
 def sweep(
     problem: ProblemName,
-    program: Program,
+    program: Annotated[Path | None, typer.Argument(metavar="PROGRAM", help="File with the heuristic.")] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
@@ -93,7 +99,13 @@ def sweep(
     size: Sizes = None,
     instances: Instances = "",
     practice: Practice = False,
-    seconds: Seconds = CPU_S,
+    reference: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A reference of the problem, on val, in place of a program.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Run to compare the reference with; --seconds is what it used on evaluations.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="CPU seconds of all runs together.")] = None,
     settings: Annotated[int, typer.Option(min=1, help="Settings that a search of ranges tries.")] = EVOLVED_SETTINGS,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     write: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best program to this file.")] = None,
@@ -101,21 +113,58 @@ def sweep(
     device: Device = AUTO,
     root: Root = None,
 ) -> None:
-    """Run a program with several values of its parameters on training or practice instances."""
+    """Run a program, or a reference, with several values of its parameters on training or practice instances."""
     resolved, base = _load_problem(problem, root)
-    source, subset = read_program(program, resolved.signature), Subset.choose(size, instances, practice)
-    words = parameters or _declared_parameters(source)
-    with ExperimentRunner(resolved, base, workers=workers or count_processors(), device=device) as runner:
-        result = runner.sweep(source, words, subset, seconds, settings, seed)
+    limits = None
+    if reference is not None:
+        source, declared = resolved.read_reference(reference)
+        # Without a program, the first word is a parameter.
+        words = [*([str(program)] if program else []), *(parameters or [])] or [*declared]
+        if practice or instances or size:
+            raise ConfigError("a reference is swept on all of val, by which the search chose: leave the instances out")
+        subset = Subset(mode=VAL)
+    elif program is None or run is not None:
+        raise ConfigError(
+            "name a program, or a reference of the problem with --reference NAME; --run needs a reference"
+        )
+    else:
+        source, words = read_program(program, resolved.signature), parameters or []
+        subset = Subset.choose(size, instances, practice)
+    if run is not None:
+        folder, data = _reopen_run_of(run, resolved), load_run(run)
+        seconds, limits = seconds or data.spend.cpu_s, folder.config.limits
+    words = words or _declared_parameters(source)
+    workers = workers or count_processors()
+    with ExperimentRunner(resolved, base, workers=workers, device=device, settings=limits) as runner:
+        result = runner.sweep(source, words, subset, seconds or CPU_S, settings, seed)
     best = result.best
     if write is not None and best is not None:
         try:
             files.replace_file(write, result.write_program(best))
         except OSError as problem_:
             raise StoreError(f"cannot write {write}: {problem_}") from None
-    publish_result({**asdict(result), "best": best})
     _show_sweep(result, write)
+    compared = None
+    if run is not None and reference is not None and best is not None:
+        compared = score_swept(run, HeldOutScorer(folder), reference, result)
+        _show_compared(compared)
+        reports.write(run)
+    publish_result({**asdict(result), "best": best, "compared": None if compared is None else asdict(compared)})
     raise typer.Exit(0 if best is not None else 1)
+
+
+def _reopen_run_of(run: Path, problem: Problem) -> RunFolder:
+    folder = reopen(run, only_read=True)
+    if folder.problem.folder != problem.folder:
+        raise ConfigError(f"{run} is a run of {folder.problem.name}, and not of {problem.name} in {problem.folder}")
+    return folder
+
+
+def _show_compared(compared: SweptReference) -> None:
+    rows = [[name, *(str(scores[name]) for scores in compared.scores.values())] for name in PROGRAMS]
+    console.print(text_table(("program", *compared.scores), rows, "l" + "r" * len(compared.scores)))
+    for sentence in compared.sentences:
+        print_text(sentence)
 
 
 def _load_problem(name: str, root: Path | None) -> tuple[Problem, Path]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import yaml
 from annotated_types import Ge, Gt
-from pydantic import PlainValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import package_data
@@ -22,7 +22,7 @@ from oragent.evaluation.job import Companions, Job, find_companions, is_guarded
 from oragent.evaluation.named_sets import UNSEARCHED_MODES, InstanceSet, NamedSet, SetNames, check_sets
 from oragent.evaluation.required_packages import check_requirements, package_versions
 from oragent.programs import native, regions
-from oragent.programs.inspection import documentation, outline, signature_of
+from oragent.programs.inspection import documentation, outline, read_program, signature_of
 from oragent.programs.multi_file import NAME, join_files
 from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, problem_variables
@@ -74,6 +74,11 @@ def read_primitive(value: Any) -> str:
     if value["type"] not in TYPES:
         raise ValueError(f"the type of a primitive is one of {', '.join(TYPES)}, not {value['type']!r}")
     return Primitive.make(value["expression"], value["type"])
+
+
+def _read_reference(value: Any) -> Any:
+    """Read the short form of a reference, the name of its file."""
+    return {"program": value} if isinstance(value, str) else value
 
 
 class Language(StrEnum):
@@ -150,6 +155,20 @@ class CandidateSettings:
 
 
 @checked(frozen=True, config=STRICT)
+class ReferenceProgram:
+    """Program with which the result of a search is compared, such as a published rule.
+
+    Attributes:
+        program: File in the problem's folder.
+        parameters: Ranges of its parameters, such as ``width=5..50``, as for ``oragent sweep``; empty: those that the
+            program declares.
+    """
+
+    program: str
+    parameters: tuple[str, ...] = ()
+
+
+@checked(frozen=True, config=STRICT)
 class WorkSettings:
     """Work that the evaluator reports, a deterministic count.
 
@@ -180,6 +199,7 @@ class Description:
         sets: Named sets beside those of the contract, which an evaluator gets as ``--mode``; with the path of their
             data, it also gets ``--data``. For ``test`` and ``fresh``: limits of their own.
         work: Unit of work, and factor at which a program may lead.
+        references: Programs to compare with, by name, with ranges for ``oragent sweep --reference``.
         protect: Names of sets on which no leader of a search may lose against the seed.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         hooks: Events and data that the evaluator passes to observers, by names of its hooks; for models to read.
@@ -205,6 +225,7 @@ class Description:
     sets: dict[str, NamedSet] = field(default_factory=dict)
     protect: SetNames = ()
     work: WorkSettings = field(default_factory=WorkSettings)
+    references: dict[str, Annotated[ReferenceProgram, BeforeValidator(_read_reference)]] = field(default_factory=dict)
     features: tuple[Feature, ...] = ()
     hooks: dict[str, str] = field(default_factory=dict)
     primitives: tuple[Annotated[str, PlainValidator(read_primitive)], ...] = ()
@@ -325,6 +346,24 @@ class Problem:
         near = difflib.get_close_matches(name, sets, n=1)
         listed = f"did you mean {near[0]}?" if near else f"its sets: {', '.join(sets) or 'none'}"
         raise ProblemError(f"{self.name} has no set {name!r} under sets of problem.yaml; {listed}")
+
+    def read_reference(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """Return the text of a reference and the words for the ranges of its parameters.
+
+        Raises:
+            ProblemError: The reference is unknown, or its file is missing or outside of the folder.
+            CandidateError: It does not define the problem's function.
+        """
+        references = self.about.references
+        if name not in references:
+            listed = ", ".join(references) or "none"
+            raise ProblemError(
+                f"{self.name} has no reference {name!r} under references of problem.yaml; known: {listed}"
+            )
+        path = (self.folder / references[name].program).resolve()
+        if not path.is_relative_to(self.folder) or not path.is_file():
+            raise ProblemError(f"reference {name!r} of {self.name}: there is no {path}; name a file in {self.folder}")
+        return read_program(path, self.signature), references[name].parameters
 
     def find_data(self, mode: str | None, root: Path) -> Path | None:
         """Return the path of the instances of a named set; None if the evaluator knows them.

@@ -20,6 +20,7 @@ from oragent.report.pages.text import Gain, measure_gain
 from oragent.report.research import Research, read_research
 from oragent.report.run_configuration import About
 from oragent.report.solution_pictures import Picture
+from oragent.report.swept_reference import SweptReference, read_swept
 from oragent.search.archive import Archive, ArchivePolicy, replay_archive
 from oragent.search.candidate import Committed, Elite
 from oragent.search.checks import way_on
@@ -188,6 +189,8 @@ class RunData:
     hardened: HardenedProgram | None = None
     # Scores on ``val``, the held-out, fresh and named sets. None if not made.
     sets: Sets | None = None
+    # Comparison with a swept reference. None if it was not made.
+    reference: SweptReference | None = None
     # Messages to the user during the run.
     remarks: tuple[str, ...] = ()
     # Budget used.
@@ -270,6 +273,7 @@ def load_run(folder: Path) -> RunData:
         check=held_out.read_check(folder),
         hardened=hardened.read_hardened(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
+        reference=read_swept(folder),
         remarks=remarks,
         pictures=solution_pictures.read_pictures(folder),
         final=final_round.read_final(folder, described.direction),

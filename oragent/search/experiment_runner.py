@@ -23,6 +23,7 @@ from oragent.search.experiments import (
     CPU_S,
     EVOLVED_SETTINGS,
     PRACTICE,
+    VAL,
     ProbeResult,
     Subset,
     SweepResult,
@@ -111,7 +112,8 @@ class ExperimentRunner:
         job = self._problem.make_job(
             source, self._root, limits, subset.mode, size, (*self._options, *arguments), observer
         )
-        return await self._pool.evaluate(share_compiled(job, self._offers))
+        # On val, each program compiles itself, as in a search.
+        return await self._pool.evaluate(job if subset.mode == VAL else share_compiled(job, self._offers))
 
     def _check(self, subset: Subset) -> Subset:
         if subset.instances and INSTANCES not in self._offers:

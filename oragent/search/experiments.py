@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cmaes import CMA
 
 Vector = NDArray[np.float64]
-TRAIN, PRACTICE = "train", capabilities.PRACTICE
+TRAIN, PRACTICE, VAL = "train", capabilities.PRACTICE, "val"
 # Default CPU seconds of a probe or sweep.
 CPU_S = 60.0
 # A further run begins only if this many CPU seconds remain.
@@ -65,7 +65,7 @@ class Subset:
     sizes: tuple[int, ...] = ()
     # ``N`` for the first N instances of each size, ``A:B`` for A to B-1; empty means all.
     instances: str = ""
-    # ``train`` or ``practice``. All sizes of ``practice`` run in one process.
+    # ``train`` or ``practice``, or ``val`` for references. All sizes of ``practice`` and ``val`` run in one process.
     mode: str = TRAIN
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Subset:
             if size not in available:
                 offered = ", ".join(map(str, available)) or "none"
                 raise ConfigError(f"{self.mode} has no size {size}; expected one of {offered}")
-        if self.sizes or self.mode == PRACTICE:
+        if self.sizes or self.mode in (PRACTICE, VAL):
             return self
         return replace(self, sizes=tuple(available))
 

@@ -21,6 +21,7 @@ from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
 from oragent.report.significance import compare_pairs
 from oragent.report.solution_pictures import Picture, read_pictures
+from oragent.report.swept_reference import read_swept
 from oragent.report.terminal import list_elites, list_evidence
 from oragent.search.folder import best_file
 from oragent.search.program_header import split_head
@@ -56,7 +57,9 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
     except OragentError as fault:
         problem = str(fault)
     hardened = read_hardened(folder)
-    sentences = list_evidence(read_check(folder), hardened, sets, remarks, reader.about.packages)
+    swept = read_swept(folder)
+    more = [*(swept.sentences if swept else []), *remarks]
+    sentences = list_evidence(read_check(folder), hardened, sets, more, reader.about.packages)
     final, limits = read_final(folder, reader.about.direction), reader.about.settings.get("limits") or {}
     return {
         "problem": escape_text(problem),

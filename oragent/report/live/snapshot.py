@@ -37,7 +37,7 @@ T = TypeVar("T")
 # Id of a candidate, of numbers that fit into 64 bits.
 CANDIDATE = re.compile(r"(\d{1,18})\.(\d{1,18})", re.ASCII)
 # Files with held-out scores.
-SETS = ("check.yaml", "test.yaml", "fresh.yaml")
+SETS = ("check.yaml", "test.yaml", "fresh.yaml", "reference.yaml")
 # CPU seconds of a query.
 QUERY_S = 5.0
 # Number of rows of the first page, which is small so that it appears soon, and of the others.
