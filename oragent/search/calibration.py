@@ -14,12 +14,14 @@ import numpy as np
 from oragent._base.protocol import Status
 from oragent.programs.parameters import ProgramParameter, read_parameters, write_values
 from oragent.search.coarse_times import describe_seconds
-from oragent.search.experiments import ProbeResult, read_places, scale_seconds
+from oragent.search.experiments import USED_UP, ProbeResult, Refit, SweepRow, read_places, scale_seconds
 
 # Target share of the function's time limit for a scored evaluation.
 SHARE = 0.9
 # No further value is measured if the share is in this range.
 CLOSE = (0.86, 0.94)
+# Settings of a sweep count as equal in time if their shares are in this range.
+FILLED = (0.8, 0.95)
 # Maximum number of measured values, and maximum factor from one to the next.
 MAX_VALUES, MAX_STEP = 5, 8.0
 # Minimum factor between two values whose times give a line, and noise of a time as a share of it.
@@ -111,6 +113,26 @@ def lower_work(source: str, seconds: float, places: Mapping[str, float], finishe
     if not factor >= MIN_FACTOR or value >= parameter.value:
         return ""
     return write_values(source, {parameter.name: value})
+
+
+def fill_limit(source: str, limit_s: float, planned: int) -> Refit | None:
+    """Return the function that sets the work of each setting of a sweep to `SHARE` of the time limit.
+
+    The arguments are those of `calibrate`. The result is None if the program declares no work.
+    """
+    parameter = work_parameter(source)
+    if parameter is None:
+        return None
+
+    def refit(present: float, row: SweepRow) -> float | None:
+        if row.is_out_of_time and row.message != USED_UP:
+            return _fit(parameter, present / 2)
+        seconds = scale_seconds(row.seconds, row.places, row.instances, planned)
+        if row.score is None or not seconds or FILLED[0] * limit_s <= seconds <= FILLED[1] * limit_s:
+            return None
+        return _fit(parameter, present * min(max(SHARE * limit_s / seconds, 1 / MAX_STEP), MAX_STEP))
+
+    return refit
 
 
 def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | None:

@@ -108,9 +108,8 @@ class ExperimentRunner:
 
     async def _measure(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))
-        arguments = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
         job = self._problem.make_job(
-            source, self._root, limits, subset.mode, size, (*self._options, *arguments), observer
+            source, self._root, limits, subset.mode, size, (*self._options, *subset.arguments), observer
         )
         # On val, each program compiles itself, as in a search.
         return await self._pool.evaluate(job if subset.mode == VAL else share_compiled(job, self._offers))

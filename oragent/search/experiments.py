@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
+from oragent._base.racing import Values, read_instance_values
+from oragent._base.statistics import sign_flip_interval
 from oragent.evaluation import Evaluation, capabilities
 from oragent.programs.kept_arrays import contract_references, expand_references
 from oragent.programs.number_arguments import pass_numbers
@@ -45,6 +47,10 @@ MAX_SETTINGS, EVOLVED_SETTINGS = 200, 24
 LINE_POINTS = 7
 # First step size of CMA-ES, as a share of the range.
 SPREAD = 0.2
+# The last comparison of a halving uses at most this multiple of the instances that were asked for.
+MAX_MORE_INSTANCES = 4
+# Runs per setting of a comparison whose settings may run again with another amount of work, on average.
+REFITTED_RUNS = 1.5
 NAME, NUMBER = r"[A-Za-z_]\w*", r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUES = re.compile(rf"(?P<name>{NAME})=(?P<values>{NUMBER}(?:,{NUMBER})*)")
 _RANGE = re.compile(rf"(?P<name>{NAME})=(?P<low>{NUMBER})\.\.(?P<high>{NUMBER})(?P<flags>(?:,(?:int|float|log))*)")
@@ -67,6 +73,8 @@ class Subset:
     instances: str = ""
     # ``train`` or ``practice``, or ``val`` for references. All sizes of ``practice`` and ``val`` run in one process.
     mode: str = TRAIN
+    # Seed of the practice instances; other seeds give other instances.
+    seed: int = 0
 
     def __post_init__(self) -> None:
         low, _, high = self.instances.rpartition(":")
@@ -77,6 +85,12 @@ class Subset:
     def choose(cls, sizes: Sequence[int] | None, instances: int | str | None, practice: bool) -> "Subset":
         """Return the subset that a user names; None or empty means everything."""
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Arguments of the evaluator that select the instances."""
+        named = (f"{capabilities.INSTANCES}={self.instances}",) if self.instances else ()
+        return (*named, f"{capabilities.FRESH_SEED}={self.seed}") if self.seed else named
 
     def check(self, sizes: Mapping[str, Sequence[int]]) -> "Subset":
         """Return the subset with all sizes of ``train`` filled in; raise ConfigError for an unknown size."""
@@ -161,10 +175,26 @@ class SweepAxis:
 
 
 @dataclass(frozen=True)
+class PairedDifference:
+    """Difference of a setting to the present one, over the instances that both ran on."""
+
+    # Mean over sizes of the mean over instances, in natural units.
+    mean: float
+    # Interval at 95 %; None for too few instances.
+    interval: tuple[float, float] | None
+    # Number of instances.
+    instances: int
+
+    def is_better(self, direction: Direction) -> bool:
+        """Return True if the interval shows that the setting is better than the present one."""
+        return self.interval is not None and min(direction.sign * end for end in self.interval) > 0
+
+
+@dataclass(frozen=True)
 class SweepRow:
     """Result of one setting of a sweep."""
 
-    # Values of the parameters by name.
+    # Values of the parameters by name; if the sweep set the amount of work, its value too.
     values: Mapping[str, float]
     # Mean of the scores over sizes; None for a failure.
     score: float | None
@@ -174,12 +204,18 @@ class SweepRow:
     cpu_s: float
     # Reason of a failure, one line.
     message: str = ""
-    # Number of instances; None if the evaluator does not count them.
+    # Number of instances of its last comparison; None if the evaluator does not count them.
     instances: int | None = None
     # CPU seconds at each size, by the name of the size.
     places: Mapping[str, float] = field(default_factory=dict)
     # Whether it exceeded its own CPU seconds or those of the sweep.
     is_out_of_time: bool = False
+    # Value of each instance by size; empty if the evaluator does not report them.
+    by_instance: Values = field(default_factory=dict)
+    # Number of its last comparison; each comparison has other instances than those before it.
+    comparison: int = 0
+    # Difference to the present setting; None for that setting, or without values of instances.
+    difference: PairedDifference | None = None
 
 
 @dataclass(frozen=True)
@@ -203,24 +239,51 @@ class SweepResult:
 
     @property
     def best(self) -> SweepRow | None:
-        """Row with the best score, the first of equal ones; None if all failed."""
-        scored = [row for row in self.rows if row.score is not None]
-        if scored:
-            return max(scored, key=lambda row: self.direction.sign * (row.score or 0.0))
-        return None
+        """First of the ranked rows; None if all failed."""
+        return next((row for row in self.ranked if row.score is not None), None)
 
     @property
     def ranked(self) -> tuple[SweepRow, ...]:
-        """Rows, best first, failures last."""
-        return tuple(
-            sorted(self.rows, key=lambda row: math.inf if row.score is None else -self.direction.sign * row.score)
-        )
+        """Rows, best first, failures last. Rows of a later comparison come before those that were dropped."""
+        sign = self.direction.sign
+        return tuple(sorted(self.rows, key=lambda row: (row.score is None, -row.comparison, -sign * self._gain(row))))
+
+    def _gain(self, row: SweepRow) -> float:
+        """Return the difference to the present setting in natural units; without one, to its score."""
+        if row.difference is not None:
+            return row.difference.mean
+        return (row.score or 0.0) - (self.rows[0].score or 0.0)
+
+    def is_shown_better(self, row: SweepRow) -> bool:
+        """Return True if a row is shown to be better than the present setting.
+
+        The interval of its difference decides; without values of instances, the score does.
+        """
+        if row is self.rows[0] or row.score is None:
+            return False
+        if row.difference is not None:
+            return row.difference.is_better(self.direction)
+        return self.rows[0].score is None or self.direction.better(row.score, self.rows[0].score)
 
     def write_program(self, row: SweepRow) -> str:
         """Return the program with the values of a row."""
         source, arrays = contract_references(self.source)
         text = write_values(source, row.values)
         return expand_references(text, arrays.get) if arrays else text
+
+
+def compare_pairs(values: Values, present: Values) -> PairedDifference | None:
+    """Return the difference of values to those of the present setting; None if they have no instances in common.
+
+    If one of them has more instances of a size, the first ones are compared.
+    """
+    pairs = {size: [*zip(of_size, present.get(size, ()), strict=False)] for size, of_size in values.items()}
+    if not pairs or not all(pairs.values()):
+        return None
+    weights = [1 / (len(pairs) * len(of_size)) for of_size in pairs.values() for _ in of_size]
+    differences = [value - other for of_size in pairs.values() for value, other in of_size]
+    mean_difference = sum(weight * gain for weight, gain in zip(weights, differences, strict=True))
+    return PairedDifference(mean_difference, sign_flip_interval(differences, weights), len(differences))
 
 
 def read_axes(words: Sequence[str], source: str) -> tuple[SweepAxis, ...]:
@@ -352,6 +415,9 @@ def read_start(result: ProbeResult) -> float:
     return max((_as_seconds(size.metrics.get(START)) or 0.0 for size in result.sizes), default=0.0)
 
 
+# Function that gets the amount of work of a setting and its row, and returns the amount with which it fills the time
+# limit; None if its time is unknown.
+Refit = Callable[[float, SweepRow], float | None]
 # Function that waits for several runs, in parallel if there are workers, and returns their results in order.
 Gather = Callable[[Sequence[Awaitable[ProbeResult]]], Awaitable[Sequence[ProbeResult]]]
 
@@ -368,6 +434,8 @@ async def run_sweep(
     settings: int = EVOLVED_SETTINGS,
     seed: int = 0,
     least: int = 0,
+    refit: Refit | None = None,
+    halving: bool = False,
     notice: NoticeSettings = lambda ended, planned, cpu_s: None,
 ) -> SweepResult:
     """Run a program with other values of its parameters. ``cpu_s`` limits the CPU seconds of all runs together.
@@ -376,10 +444,16 @@ async def run_sweep(
     A grid runs in order. CMA-ES (Hansen & Ostermeier 2001, doi:10.1162/106365601750190398) searches several ranges with
     ``settings`` settings; a single range is searched at equidistant values. The number of parallel runs and the end of
     the sweep depend only on the results, not on the number of workers.
+
+    With ``refit``, each setting gets its own amount of work, so that all are compared at equal time. With ``halving``,
+    the first comparison uses as many of the instances of ``subset`` as the CPU seconds allow. The better half and the
+    present values then run on twice as many other instances, and so on (sequential halving: Karnin et al. 2013, "Almost
+    optimal exploration in multi-armed bandits"). The evaluator must report the values of instances.
     """
     sweep = _Sweep(measure, gather, source, subset, direction, cpu_s, notice)
     sweep.numbers = [axis.name for axis in axes]
     sweep.work = next((parameter.name for parameter in read_parameters(source).parameters if parameter.is_work), "")
+    sweep.refit = None if sweep.work in sweep.numbers else refit
     present = {axis.name: axis.present for axis in axes}
     ranges = [axis.parameter for axis in axes if axis.parameter is not None]
     grid: list[Mapping[str, float]] = []
@@ -391,12 +465,16 @@ async def run_sweep(
         grid = [dict(zip(names, point, strict=True)) for point in itertools.product(*values)]
         sweep.planned = len({tuple(point.values()) for point in [present, *grid]})
     await sweep.run_all([present])
+    if halving:
+        sweep.begin_halving()
     if sweep.affordable() < least:
         return sweep.result()
     if len(ranges) > 1:
         await sweep.evolve(ranges, min(settings, MAX_SETTINGS), seed)
     else:
         await sweep.run_all(grid)
+    if halving:
+        await sweep.halve()
     return sweep.result()
 
 
@@ -414,9 +492,14 @@ class _Sweep:
         notice: NoticeSettings,
     ) -> None:
         self._measure, self._gather, self._source, self._subset = measure, gather, source, subset
+        # Instances of the current comparison.
+        self._compared = subset
         self._direction, self._remaining_s, self._limit_s = direction, cpu_s, cpu_s
-        # Rows by the text of the program.
+        # Rows by the text of the program, without a change of the amount of work.
         self._rows: dict[str, SweepRow] = {}
+        # Number of instances of each size on which a row was measured last.
+        self._counts: dict[str, int] = {}
+        self.halves = True
         self._skipped = 0
         # CPU seconds of imports and compilation of the first setting.
         self._start_s = 0.0
@@ -424,6 +507,8 @@ class _Sweep:
         self.numbers: Sequence[str] = ()
         # Name of the parameter for the amount of work; empty without one.
         self.work = ""
+        # Function that sets the amount of work of each setting; None if all have the amount of the program.
+        self.refit: Refit | None = None
         # Number of settings that the sweep runs if its CPU seconds allow it.
         self.planned = 0
         self._notice = notice
@@ -437,45 +522,127 @@ class _Sweep:
             # Settings with the least work run first.
             waiting.sort(key=lambda program: values[program].get(self.work, 0.0))
         while waiting and (count := self._at_once()):
-            self._notice(len(self._rows), self.planned, self._limit_s - self._remaining_s)
             batch, waiting = waiting[:count], waiting[count:]
-            limit_s = self._remaining_s / len(batch)
-            results = await self._measure_all(batch, limit_s)
-            if not self._rows:
-                self._start_s = read_start(results[0])
-            for program, result in zip(batch, results, strict=True):
-                self._rows[program] = _sweep_row(values[program], result, limit_s)
-                self._remaining_s -= result.cpu_s
+            await self._run_batch({program: values[program] for program in batch})
             too_dear = self._least_work_out_of_time()
             self._skipped += sum(values[program].get(self.work, 0.0) >= too_dear for program in waiting)
             waiting = [program for program in waiting if values[program].get(self.work, 0.0) < too_dear]
         self._skipped += len(waiting)
         return [self._rows.get(program) for program in programs]
 
+    async def _run_batch(self, points: Mapping[str, Mapping[str, float]]) -> None:
+        """Run settings, by their programs. Those whose time is not the target run again with another amount of work."""
+        is_present = not self._rows
+        await self._measure_batch(points)
+        if is_present:
+            # Its amount of work was set before the sweep.
+            return
+        works = {program: self._refitted(self._rows[program]) for program in points}
+        again = {program: {**points[program], self.work: work} for program, work in works.items() if work is not None}
+        if again and self._remaining_s >= MIN_S:
+            await self._measure_batch(again)
+
+    async def _measure_batch(self, points: Mapping[str, Mapping[str, float]]) -> None:
+        self._notice(len(self._rows), self.planned, self._limit_s - self._remaining_s)
+        limit_s = self._remaining_s / len(points)
+        is_present = not self._rows
+        results = await self._measure_all([write_values(self._source, point) for point in points.values()], limit_s)
+        if is_present:
+            self._start_s = read_start(results[0])
+        for (program, point), result in zip(points.items(), results, strict=True):
+            row = replace(_sweep_row(point, result, limit_s), comparison=self._compared.seed)
+            present = next(iter(self._rows.values()), None)
+            if present is not None and program != next(iter(self._rows)) and row.score is not None:
+                row = replace(row, difference=compare_pairs(row.by_instance, present.by_instance))
+            self._remaining_s -= result.cpu_s
+            self._rows[program], self._counts[program] = row, self._compared_count
+
+    def _refitted(self, row: SweepRow) -> float | None:
+        """Return another amount of work that fills the time limit; None if the present one does, or it is unknown."""
+        if self.refit is None:
+            return None
+        present = row.values.get(self.work) or read_value(self._source, self.work)
+        work = self.refit(present, row)
+        return None if work is None or work == present else work
+
     async def _measure_all(self, programs: Sequence[str], limit_s: float) -> Sequence[ProbeResult]:
         """Run programs; if the first one fails because compiled functions get numbers as arguments, do without."""
-        texts = [pass_numbers(program, self.numbers) for program in programs]
-        works = [run_probe(self._measure, text, self._subset, limit_s) for text in texts]
+        numbers = [*self.numbers, self.work] if self.refit is not None and self.numbers else self.numbers
+        texts = [pass_numbers(program, numbers) for program in programs]
+        works = [run_probe(self._measure, text, self._compared, limit_s) for text in texts]
         results = await self._gather(works)
         is_failed = all(any(size.status is Status.ERROR for size in result.sizes) for result in results)
         if self._rows or not is_failed or texts == [*programs]:
             return results
         self.numbers = ()
-        again = await run_probe(self._measure, programs[0], self._subset, limit_s)
+        again = await run_probe(self._measure, programs[0], self._compared, limit_s)
         return [replace(again, cpu_s=again.cpu_s + results[0].cpu_s)]
 
     def _least_work_out_of_time(self) -> float:
         """Return the least amount of work at which a setting ran out of time; infinite if none did."""
-        rows = self._rows.values() if self.work else ()
+        rows = self._rows.values() if self.work and self.refit is None else ()
         return min((row.values.get(self.work, math.inf) for row in rows if row.is_out_of_time), default=math.inf)
 
     def affordable(self) -> float:
         """Return the number of settings that the CPU seconds allow, if each takes as long as the slowest one so far."""
-        first, *others = [row.cpu_s for row in self._rows.values()]
-        if "numba" in self._source:
-            # The other settings share its machine code.
-            first -= self._start_s
-        return self._remaining_s / max(first, *others, 1e-9)
+        return self._remaining_s / max(self._cost_s(), 1e-9)
+
+    def _cost_s(self) -> float:
+        """Return the CPU seconds of a setting in the current comparison: those of the slowest one so far."""
+        (first, first_row), *others = self._rows.items()
+        # The other settings share its machine code.
+        first_s = first_row.cpu_s - self._start_s if "numba" in self._source else first_row.cpu_s
+        times = [(first, first_s), *((program, row.cpu_s) for program, row in others)]
+        return max(seconds * self._compared_count / self._counts[program] for program, seconds in times)
+
+    @property
+    def _compared_count(self) -> int:
+        return int(self._compared.instances) if self._compared.instances.isdigit() else 1
+
+    def begin_halving(self) -> None:
+        """Choose the number of instances of the first comparison, so that the CPU seconds allow all comparisons."""
+        present = next(iter(self._rows.values()))
+        if not present.by_instance or not self._subset.instances.isdigit():
+            self.halves = False
+            return
+        asked, others = self._compared_count, max(self.planned - 1, 1)
+        # Each comparison has half of the settings and twice the instances, so all cost about the same.
+        comparisons = math.ceil(math.log2(others)) + (REFITTED_RUNS if self.refit is not None else 1.0)
+        count = int(self._remaining_s * asked / max(self._cost_s() * others * comparisons, 1e-9))
+        self._compared = replace(self._subset, instances=str(min(max(count, 1), asked)))
+
+    async def halve(self) -> None:
+        """Compare the better half with the present values on twice as many other instances, until few are left."""
+        present, *others = self._rows
+        contenders = [program for program in others if self._rows[program].difference is not None]
+        most = MAX_MORE_INSTANCES * int(self._subset.instances) if self.halves else 0
+        while contenders and 2 * self._compared_count <= most:
+            contenders.sort(key=lambda program: -self._direction.sign * _mean_difference(self._rows[program]))
+            contenders = contenders[: max(1, len(contenders) // 2)]
+            seed, count = self._compared.seed + 1, 2 * self._compared_count
+            self._compared = replace(self._compared, seed=seed, instances=str(count))
+            if self._cost_s() * (1 + len(contenders)) > self._remaining_s:
+                break
+            batch = [present, *contenders]
+            for begin in range(0, len(batch), AT_ONCE):
+                await self._compare_again(batch[begin : begin + AT_ONCE])
+            contenders = [program for program in contenders if self._rows[program].comparison == seed]
+            if self._rows[present].comparison != seed:
+                break
+
+    async def _compare_again(self, programs: Sequence[str]) -> None:
+        """Run settings on the instances of the current comparison, with the work that their times call for."""
+        points: dict[str, Mapping[str, float]] = {}
+        for program in programs:
+            row = self._rows[program]
+            work = self._refitted(row)
+            points[program] = row.values if work is None else {**row.values, self.work: work}
+        before = {program: self._rows[program] for program in programs}
+        await self._measure_batch(points)
+        for program, row in before.items():
+            # A setting that the sweep itself ended keeps its result of the comparison before.
+            if self._rows[program].message == USED_UP:
+                self._rows[program] = row
 
     def _at_once(self) -> int:
         """Return the number of settings to run next; they should end within the remaining CPU seconds.
@@ -512,6 +679,10 @@ class _Sweep:
         return SweepResult(rows, self._direction, self._source, used, self._skipped, self._subset, self._start_s)
 
 
+def _mean_difference(row: SweepRow) -> float:
+    return 0.0 if row.difference is None else row.difference.mean
+
+
 def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float) -> SweepRow:
     times = [size.seconds for size in result.sizes if size.seconds is not None]
     has_ended = any(size.status is Status.TIMEOUT for size in result.sizes) and result.cpu_s >= NEARLY * limit_s
@@ -521,7 +692,11 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     places = {name: value for size in result.sizes for name, value in read_places(size.metrics).items()}
     seconds = sum(times) if times else None
     is_out_of_time = any(size.status is Status.TIMEOUT for size in result.sizes)
-    return SweepRow(dict(values), result.score, seconds, result.cpu_s, message, instances, places, is_out_of_time)
+    by_size = [read_instance_values(size.metrics) or {} for size in result.sizes]
+    by_instance = {name: values for of_size in by_size for name, values in of_size.items()} if all(by_size) else {}
+    return SweepRow(
+        dict(values), result.score, seconds, result.cpu_s, message, instances, places, is_out_of_time, by_instance
+    )
 
 
 def start_cma_es(start: Vector, spread: float, size: int, seed: int) -> "CMA":

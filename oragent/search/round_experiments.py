@@ -29,6 +29,7 @@ from oragent.search.experiments import (
     PRACTICE,
     InstanceRunner,
     ProbeResult,
+    Refit,
     Subset,
     SweepResult,
     read_axes,
@@ -250,8 +251,11 @@ class RoundExperiments:
         *,
         settings: int = EVOLVED_SETTINGS,
         least: int = 0,
+        refit: Refit | None = None,
     ) -> SweepResult:
         """Run a program with other values of its parameters, as ``run_sweep`` does. It costs no evaluation.
+
+        If the evaluator draws practice instances, the better settings are compared on more of them.
 
         Raises:
             ConfigError: The parameters or instances are invalid, or no CPU seconds are left for sweeps.
@@ -279,6 +283,8 @@ class RoundExperiments:
             settings=settings,
             seed=seed,
             least=least,
+            refit=refit,
+            halving=subset.mode == PRACTICE and self._context.scoring.draws_practice,
             notice=notice,
         )
         try:

@@ -15,6 +15,7 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.capabilities import (
     CHECK,
     FLOOR,
+    FRESH_SEED,
     HEURISTIC_S,
     INSTANCES,
     OBSERVER,
@@ -133,6 +134,7 @@ class Scoring:
         self._few = (f"{INSTANCES}={PROBED}",) if sizes and INSTANCES in offers else ()
         self.offers_instances = INSTANCES in offers
         self.practice = config.strategy.practice if PRACTICE in offers else None
+        self.draws_practice = {PRACTICE, INSTANCES, FRESH_SEED} <= offers
         self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
@@ -201,10 +203,10 @@ class Scoring:
         if inspected.problem:
             return Evaluation(Status.REJECTED, message=inspected.problem)
         limit = min(self._limits.cpu_s, cpu_s)
-        key = EvaluationKey.of_experiment(inspected.fingerprint, size, subset.instances, observer, subset.mode)
-        arguments = (f"{INSTANCES}={subset.instances}",) if subset.instances else ()
+        instances = f"{subset.instances} of seed {subset.seed}" if subset.seed else subset.instances
+        key = EvaluationKey.of_experiment(inspected.fingerprint, size, instances, observer, subset.mode)
         limits = replace(self._limits, cpu_s=limit)
-        text, options = self._with_arrays(source), (*self._options, *arguments)
+        text, options = self._with_arrays(source), (*self._options, *subset.arguments)
         job = self._problem.make_job(text, self._root, limits, subset.mode, size, options, observer)
         job = share_compiled(job, self._offers)
         while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent._base.budget import Spent
@@ -24,7 +25,19 @@ from oragent.evaluation import Evaluation, Job
 from oragent.ledger.case import wait_for_all
 from oragent.programs.parameters import read_value
 from oragent.search import running_work
-from oragent.search.experiments import ProbeResult, Subset, SweepResult, read_axes, run_probe, run_sweep, scale_seconds
+from oragent.search.calibration import fill_limit
+from oragent.search.experiments import (
+    PairedDifference,
+    ProbeResult,
+    Refit,
+    Subset,
+    SweepResult,
+    compare_pairs,
+    read_axes,
+    run_probe,
+    run_sweep,
+    scale_seconds,
+)
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.round_context import RoundContext
 from oragent.search.round_experiments import EXPERIMENT_S
@@ -117,6 +130,96 @@ def test_ranges_are_searched_by_cma_es_and_integers_stay_whole() -> None:
     assert all(float(row.values["A"]).is_integer() and 0 <= row.values["A"] <= 10 for row in result.rows)
     assert result.best is not None
     assert (result.best.score or 99) < 20.1
+
+
+class TimedRuns:
+    """Score each instance by its quality A, its work W and noise; a step of work takes A/10000 s on each instance."""
+
+    def __init__(self, noise: float = 0.0) -> None:
+        self.noise = noise
+        self.subsets: list[Subset] = []
+
+    async def __call__(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        self.subsets.append(subset)
+        quality, work = read_value(source, "A"), read_value(source, "W")
+        count = int(subset.instances)
+        rng = np.random.default_rng([subset.seed, int(1e5 * quality)])
+        values = 10000 / (quality * work) + 5 * (quality - 2) ** 2 + self.noise * rng.normal(size=count)
+        seconds = 1e-4 * quality * work * count
+        metrics = {"heuristic_seconds": seconds, "instances_done": count, "by_instance": {"20": values.tolist()}}
+        return Evaluation(Status.OK, float(values.mean()), metrics=metrics, cpu_s=seconds)
+
+
+WORKING = """A = 1.0  # param: A = 1.0, 0.5..8
+W = 2000  # param: W work
+
+def f(x):
+    return A * x * W
+"""
+
+
+def halved(runs: TimedRuns, words: Sequence[str], cpu_s: float = 1000.0, refit: Refit | None = None) -> SweepResult:
+    axes, subset = read_axes(words, WORKING), Subset((20,), "8", "practice")
+    return asyncio.run(
+        run_sweep(runs, wait_for_all, WORKING, axes, subset, Direction.MINIMIZE, cpu_s=cpu_s, refit=refit, halving=True)
+    )
+
+
+def test_settings_are_compared_at_equal_time_if_the_program_declares_its_work() -> None:
+    # 20 instances take 4 s of 4.4 s with the present values; a setting with A times the quality takes A times as long
+    refit = fill_limit(WORKING, 4.4, 20)
+    result = halved(TimedRuns(), ["A=0.5,2,4,8"], refit=refit)
+    works = {row.values["A"]: row.values.get("W", 2000) for row in result.rows}
+    assert works[1] == 2000
+    assert all(work == pytest.approx(2000 / quality, rel=0.1) for quality, work in works.items())
+    # without equal time A = 8 has eight times the work for its quality
+    assert result.best is not None
+    assert result.best.values["A"] == 2
+    assert f"W = {works[2]:g}" in result.write_program(result.best)
+    named = halved(TimedRuns(), ["A=0.5,2", "W=2000"], refit=refit)
+    assert {row.values["W"] for row in named.rows} == {2000}
+
+
+def test_the_better_half_is_compared_on_twice_as_many_other_instances() -> None:
+    runs = TimedRuns(noise=0.1)
+    result = halved(runs, ["A=1.5,2,2.5,4,5,6,7,8"])
+    assert {
+        row.comparison: sum(other.comparison == row.comparison for other in result.rows) for row in result.rows
+    } == {0: 4, 1: 2, 2: 3}
+    counts = {(subset.seed, subset.instances) for subset in runs.subsets}
+    assert counts == {(0, "8"), (1, "16"), (2, "32")}
+    assert result.ranked[0].values["A"] in (2, 2.5)
+    # the present values are in every comparison, and rows of later ones come first
+    assert result.rows[0].comparison == 2
+    assert [row.comparison for row in result.ranked] == sorted((row.comparison for row in result.rows), reverse=True)
+
+
+def test_few_cpu_seconds_give_a_first_comparison_on_fewer_instances() -> None:
+    # the present setting takes 1.6 s on 8 instances
+    runs = TimedRuns()
+    result = halved(runs, ["A=1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8"], cpu_s=8.0)
+    assert len(result.rows) == 9
+    assert runs.subsets[1].instances == "1"
+    assert result.cpu_s <= 8.0
+
+
+@pytest.mark.parametrize(("values", "better"), [("2", True), ("4", False), ("1.0001", False)])
+def test_a_setting_is_shown_to_be_better_by_the_interval_of_its_paired_difference(values: str, better: bool) -> None:
+    result = halved(TimedRuns(noise=0.3), [f"A={values}"], refit=None)
+    present, row = result.rows
+    assert row.difference is not None
+    assert present.difference is None
+    low, high = row.difference.interval or (0.0, 0.0)
+    assert low <= row.difference.mean <= high
+    assert result.is_shown_better(row) is better
+    assert not result.is_shown_better(present)
+
+
+def test_a_paired_difference_weighs_sizes_alike_and_needs_common_instances() -> None:
+    found = compare_pairs({"20": [1.0, 2.0, 3.0], "50": [5.0]}, {"20": [0.0, 0.0], "50": [1.0, 9.0]})
+    assert found == PairedDifference((1.5 + 4) / 2, None, 3)
+    assert compare_pairs({"20": [1.0]}, {"50": [1.0]}) is None
+    assert compare_pairs({}, {}) is None
 
 
 def test_one_range_becomes_values_at_equal_factors() -> None:
