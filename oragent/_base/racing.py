@@ -12,12 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from statistics import NormalDist, fmean, variance
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from oragent._base.direction import Direction
 
 # Metric: value of each instance, by problem size.
 BY_INSTANCE = "by_instance"
+# Metric: parts of these values by name, such as delays and setups, each by problem size.
+PARTS = "parts_by_instance"
+# Metric: reference values of the score on the same instances by name, such as a bound or the best known value.
+REFERENCES = "references"
 # Metric: hash of the answers on the first instances.
 BEHAVIOUR = "behaviour"
 # Metric of an ended evaluation: number of measured instances and estimated score.
@@ -180,25 +184,42 @@ def read_instance_values(metrics: Mapping[str, Any]) -> dict[str, list[float]] |
     for size, values in sizes.items():
         if not isinstance(values, list | tuple) or not values:
             return None
-        if any(isinstance(v, bool) or not isinstance(v, int | float) or not math.isfinite(v) for v in values):
+        if not all(map(_is_finite_number, values)):
             return None
         by_size[str(size)] = [round(float(value), DIGITS) for value in values]
     return by_size
+
+
+def read_parts(metrics: Mapping[str, Any]) -> dict[str, dict[str, list[float]]]:
+    """Read the parts of each instance's value from metrics, by name and size; empty if they are missing or damaged."""
+    parts = metrics.get(PARTS)
+    if not isinstance(parts, Mapping):
+        return {}
+    by_name = {str(name): read_instance_values({BY_INSTANCE: sizes}) for name, sizes in parts.items()}
+    return {name: sizes for name, sizes in by_name.items() if sizes is not None}
+
+
+def read_references(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Read the reference values of the score from metrics, by name; empty if they are missing."""
+    references = metrics.get(REFERENCES)
+    named = references.items() if isinstance(references, Mapping) else ()
+    return {str(name): float(value) for name, value in named if _is_finite_number(value)}
 
 
 def read_race_estimate(metrics: Mapping[str, Any]) -> float | None:
     """Read the estimated score of an evaluation that was ended early; None without an estimate."""
     race = metrics.get(RACED)
     score = race.get("estimate") if isinstance(race, Mapping) else None
-    is_finite = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
-    if is_finite and score is not None:
-        return float(score)
-    return None
+    return float(score) if _is_finite_number(score) else None
+
+
+def _is_finite_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def displayed_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metrics without those that only races use, for prompts, pages and terminals."""
-    return {name: value for name, value in metrics.items() if name not in (BY_INSTANCE, BEHAVIOUR)}
+    """Return metrics without those that have a form of their own, for prompts, pages and terminals."""
+    return {name: value for name, value in metrics.items() if name not in (BY_INSTANCE, BEHAVIOUR, PARTS, REFERENCES)}
 
 
 def mean_score(values: Values) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oragent._base.direction import Direction
 from oragent._base.errors import CandidateError, ProblemError
-from oragent._base.racing import BY_INSTANCE
+from oragent._base.racing import BY_INSTANCE, PARTS, REFERENCES
 from oragent._base.safe_load import load_yaml
 from oragent.harness.arguments import Arguments
 
@@ -54,12 +54,19 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     return array
 
 
-def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str, Any], float]:
+def figures(
+    name: str,
+    values: Mapping[int, Sequence[float]],
+    parts: Mapping[str, Mapping[int, Sequence[float]]] | None = None,
+    references: Mapping[str, Mapping[int, Sequence[float]]] | None = None,
+) -> tuple[dict[str, Any], float]:
     """Return metrics and score for the values of all instances.
 
     Args:
         name: Name of the figure, such as ``length``; its metrics are ``length_20`` and so on.
         values: Values by problem size, one per instance.
+        parts: Parts of these values by name, such as delays and setups. Models that write programs see them.
+        references: Reference values of the same instances by name, such as a bound or the best known value.
 
     Returns:
         The metrics (mean of each size; ``ci95``, a bootstrap interval of the score; ``by_instance``, the values) and
@@ -75,8 +82,20 @@ def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str,
         resampled += sample[drawn].mean(axis=1) / len(values)
     low, high = np.quantile(resampled, (0.025, 0.975))
     metrics["ci95"] = (round(float(low), 6), round(float(high), 6))
-    metrics[BY_INSTANCE] = {size: [round(float(value), 6) for value in measured] for size, measured in values.items()}
-    return metrics, float(np.mean([np.mean(measured) for measured in values.values()]))
+    metrics[BY_INSTANCE] = _round_all(values)
+    if parts:
+        metrics[PARTS] = {part: _round_all(of_part) for part, of_part in parts.items()}
+    if references:
+        metrics[REFERENCES] = {reference: round(_mean_score(of_size), 6) for reference, of_size in references.items()}
+    return metrics, _mean_score(values)
+
+
+def _round_all(values: Mapping[int, Sequence[float]]) -> dict[int, list[float]]:
+    return {size: [round(float(value), 6) for value in measured] for size, measured in values.items()}
+
+
+def _mean_score(values: Mapping[int, Sequence[float]]) -> float:
+    return float(np.mean([np.mean(measured) for measured in values.values()]))
 
 
 def averages(name: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from oragent._base.errors import CandidateError, OragentError
 from oragent._base.protocol import Failure, Result, Status, format_result
-from oragent._base.racing import BY_INSTANCE, read_instance_values
+from oragent._base.racing import BY_INSTANCE, PARTS, read_instance_values
 from oragent._base.text_format import escape_text, shorten_middle
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.ending import Ending, EvaluatorError, FailureOutput
@@ -193,7 +193,7 @@ def run(
         output.print_failure(outcome)
         sys.exit(1)
     for name, value in outcome.metrics.items():
-        if name != BY_INSTANCE:
+        if name not in (BY_INSTANCE, PARTS):
             print(f"{escape_text(str(name))}: {escape_text(str(value))}")
     print(f"\n{format_result(outcome)}", flush=True)
     sys.exit(0)

@@ -6,7 +6,7 @@ They are copied as text, with the functions, constants and imports that they use
 import ast
 from collections.abc import Collection, Iterable, Mapping
 
-from oragent._base.ast_utils import names_of_statement, statement_text
+from oragent._base.ast_utils import first_line, names_of_statement, statement_text
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import parse_tree
 
@@ -22,6 +22,23 @@ def list_helpers(source: str, functions: Collection[str]) -> dict[str, str]:
     """
     nodes = (node for node in parse_tree(source).body if isinstance(node, ast.FunctionDef))
     return {node.name: f"{node.name}({ast.unparse(node.args)})" for node in nodes if node.name not in functions}
+
+
+def omit_functions(source: str, shown: str) -> str:
+    """Return a program in which comments replace the top-level functions that another program has with the same text.
+
+    A text that cannot be parsed is returned unchanged.
+    """
+    try:
+        trees = [parse_tree(text) for text in (source, shown)]
+    except CandidateError:
+        return source
+    lines, others = source.split("\n"), shown.split("\n")
+    texts = {statement_text(others, node) for node in trees[1].body if isinstance(node, ast.FunctionDef)}
+    for node in reversed(trees[0].body):
+        if isinstance(node, ast.FunctionDef) and statement_text(lines, node) in texts:
+            lines[first_line(node) - 1 : node.end_lineno] = [f"# {node.name}: as in the last program"]
+    return "\n".join(lines)
 
 
 def copy_helpers(source: str, names: Iterable[str], libraries: Mapping[str, str]) -> str:

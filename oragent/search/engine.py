@@ -51,6 +51,8 @@ from oragent.search.user_commands import FOLDER, ORIGIN, STOPPED, ActLog, Person
 
 # Cache of evaluations, relative to the root of the project.
 CACHE = Path("outputs") / "cache.db"
+# Reason of an end at which some time is left.
+NO_TIME = "the time that is left is shorter than any round with a model call took"
 # Seconds between checks whether a paused run continues.
 PAUSED_S = 0.2
 T = TypeVar("T")
@@ -204,12 +206,14 @@ class Engine:
         try:
             while True:
                 await self._take_acts(upcoming, len(flying))
-                while len(flying) < self._window and not self._acts.paused and self._may_begin():
+                while len(flying) < self._window and not self._acts.paused and self._may_begin(upcoming):
                     run = self._open_round(upcoming, self._window - len(flying))
                     flying[upcoming] = asyncio.create_task(self._run_round(run))
                     upcoming += 1
                     await self._take_acts(upcoming, len(flying))
                 if not flying:
+                    if self._budget.lacks_time:
+                        self._run_end.finish(NO_TIME)
                     break
                 number = min(flying)
                 run = await self._unless_aborted(flying.pop(number))
@@ -336,8 +340,11 @@ class Engine:
         with suppress(BudgetExhausted):
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
-    def _may_begin(self) -> bool:
-        return not self.is_ending and self._budget.allows_more()
+    def _may_begin(self, number: int) -> bool:
+        """Return True if a round may begin; a round that cannot end in the time that is left would be paid in vain."""
+        if self.is_ending or not self._budget.allows_more():
+            return False
+        return number in self._recorded or not self._budget.lacks_time
 
     def _open_round(self, number: int, places: int) -> RoundContext:
         allowance = self._budget.grant(number, places)

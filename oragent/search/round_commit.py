@@ -77,7 +77,7 @@ class RoundCommit:
         context.marks.append(context.marks[-1] + count_replies(run.candidates))
         context.probes.append(context.probes[-1] + count_probes(run.candidates))
         context.paid.pop(number, None)
-        self._budget.settle(number, used)
+        self._budget.settle(number, used, is_live=number not in self._recorded)
         context.spent = self._budget.spent
         if self._remembers:
             context.history.append(self._make_records(number, placed))

@@ -1,5 +1,6 @@
 """Budget of a run: its limits, the used part, the shares of running rounds, and the run's own clock."""
 
+import math
 import time
 
 from oragent._base.budget import Budget, Spent
@@ -26,8 +27,11 @@ class RunBudget:
         if since is None:
             since = time.monotonic()
         self._begun = since - elapsed_s
-        # Budget granted to each running round, by its number.
+        # Budget granted to each running round, by its number, and the time at which it was granted.
         self._granted: dict[int, Spent] = {}
+        self._granted_at: dict[int, float] = {}
+        # Seconds of the shortest round with a model call; infinite before the first one.
+        self._shortest_s = math.inf
 
     def elapsed_s(self) -> float:
         """Return the seconds of the run so far, without pauses."""
@@ -45,13 +49,23 @@ class RunBudget:
         """Return True if some budget is left for a further round."""
         return not Spent().reaches_any(self.remaining())
 
+    @property
+    def lacks_time(self) -> bool:
+        """True if less time is left than each round with a model call has taken so far."""
+        bound_s = self.bounds.seconds
+        return bound_s is not None and math.isfinite(self._shortest_s) and bound_s - self.elapsed_s() < self._shortest_s
+
     def grant(self, number: int, places: int) -> Spent:
         """Grant a round an equal share of the remaining budget, one of ``places``, and return it."""
         self._granted[number] = self.remaining().equal_part(0, places)
+        self._granted_at[number] = self.elapsed_s()
         return self._granted[number]
 
-    def settle(self, number: int, used: Spent) -> None:
-        """Add the budget used by a committed round, and release its grant."""
+    def settle(self, number: int, used: Spent, *, is_live: bool) -> None:
+        """Add the budget used by a committed round, and release its grant. A replayed round is not ``is_live``."""
         del self._granted[number]
+        begun = self._granted_at.pop(number)
+        if is_live and used.model_calls:
+            self._shortest_s = min(self._shortest_s, self.elapsed_s() - begun)
         self.spent = self.spent + used
         self.spent = Spent(**{**vars(self.spent), "seconds": self.elapsed_s()})

@@ -30,8 +30,10 @@ SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 SMALL_B = 9.0
 # Number of programs after which the replies of a model determine its style.
 MIN_STYLE_PROGRAMS = 6
-# Minimum shares of usable and of scored programs of a strong model.
+# Minimum shares of usable and of scored programs of a model that its name makes small, before it counts as strong.
 USABLE, SCORED = 0.85, 0.6
+# Minimum shares of these of another model, before it counts as small. Single edits that do not match are no sign of it.
+MIN_USABLE, MIN_SCORED = 0.6, 0.4
 
 
 # Templates of the prompts of searches.
@@ -67,15 +69,12 @@ def choose_style(model: ModelSettings | None, shown: ReplyCounts) -> str:
     """Return the style of a model's prompts, ``small`` or ``strong``, from settings, replies so far or model size."""
     if model is not None and model.style != "auto":
         return model.style
-    if shown.programs >= MIN_STYLE_PROGRAMS:
-        good = shown.usable >= USABLE * shown.programs and shown.scored >= SCORED * shown.programs
-        if good:
-            return "strong"
-        return "small"
     size = SIZE.search(model.name) if model else None
-    if size and float(size[1]) <= SMALL_B:
-        return "small"
-    return "strong"
+    is_small = size is not None and float(size[1]) <= SMALL_B
+    if shown.programs >= MIN_STYLE_PROGRAMS:
+        usable, scored = (USABLE, SCORED) if is_small else (MIN_USABLE, MIN_SCORED)
+        is_small = shown.usable < usable * shown.programs or shown.scored < scored * shown.programs
+    return "small" if is_small else "strong"
 
 
 @dataclass

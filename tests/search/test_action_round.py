@@ -24,11 +24,10 @@ from oragent.search.prompting import prompt_templates
 from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.or_agent import STRATEGY
-from oragent.search.strategies.or_agent.action_round import _expected_seconds
 from oragent.search.strategies.or_agent.allocation import ActionKind, ActionRecord, upper_bound
 from oragent.search.strategies.or_agent.coding import read_drafts, read_lesson
-from oragent.search.strategies.or_agent.experiments import MAX_SETTINGS
 from oragent.search.strategies.or_agent.prompt_sections import head_and_tail
+from oragent.search.strategies.or_agent.sweeps import MAX_SETTINGS, expected_seconds
 from oragent.search.strategies.scripted import make_player
 from tests.search.players import Players, guess, notes, origins, search
 from tests.search.test_candidates import problem
@@ -113,7 +112,7 @@ def test_one_call_writes_several_programs_and_each_has_its_title_idea_and_score(
     first, edit, third = (prompt for _, prompt, _ in model.asked)
     for prompt in first, edit, third:  # what is edited has the name of its heading
         assert "\nThe program to change, score " in prompt
-        assert "of the same name in the program to change, or edits of lines of the program to change" in prompt
+        assert "of the same name in the program to change\n- edits of lines of the program to change" in prompt
         assert "last program above" not in prompt
     assert "up to 4 programs of different kinds" in first
     assert "- 88: title 12" in edit
@@ -140,7 +139,7 @@ def test_a_prompt_tells_the_docstring_once_and_edits_apply_to_the_text_that_it_s
     (_, prompt, _), *_ = model.asked
     assert "Args:" not in prompt
     assert "```python\ndef guess(x):\n    y = x * 2.0\n    return y\n```" in prompt
-    assert "complete program and defines\n`guess`" in prompt
+    assert "complete program and defines `guess`" in prompt
     with Store(folder.database, readonly=True) as store:
         assert [record.score for record in store.records()][1:] == [91]
 
@@ -397,7 +396,7 @@ def test_where_no_setting_of_a_sweep_has_time_none_is_scored_and_the_next_prompt
         "time limit of 1 s: the fastest, SCALE = 25, would take about 3 s when it is scored; values with 30 % of its work fit"
         in prompt
     )
-    assert "- SCALE = 25: 25, about 0.3 s" in prompt
+    assert "- SCALE = 25: 25, about 3 s when scored" in prompt
 
 
 def test_the_best_setting_of_a_sweep_gets_less_work_if_none_has_time(begun) -> None:
@@ -439,7 +438,7 @@ def test_the_setting_that_is_scored_is_listed_although_others_scored_better(begu
     model = Players(idea=reply, experiment=part(50), code="no")
     folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=2.7")
     search(folder, model, run=practised, offers=PRACTICE)
-    assert "- SCALE = 25: 25, about 0.3 s" in model.asked[1][1]
+    assert "- SCALE = 25: 25, about 3 s when scored" in model.asked[1][1]
     assert "Of these, SCALE = 25 is scored." in model.asked[1][1]
 
 
@@ -492,7 +491,7 @@ def test_the_time_of_a_program_that_was_not_scored_is_that_of_its_parent_in_prop
     result = SweepResult((present,), Direction.MINIMIZE, source, 1.0, subset=Subset(sizes))
     run = SimpleNamespace(settings=SimpleNamespace(strategy=SimpleNamespace(experiment_s=30.0)))
     shown = SweepRow({"A": 2.0}, 1.0, 0.5, 1.0)
-    assert _expected_seconds(cast("RoundContext", run), source, parent, result, shown) == expected
+    assert expected_seconds(cast("RoundContext", run), source, parent, result, shown) == expected
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_arguments_of_any_size_are_short(value: object) -> None:
     assert "x = " in text
 
 
-def test_the_prompt_of_a_strong_model_has_them_and_that_of_a_small_one_has_not(begun) -> None:
+def test_the_prompts_of_actions_have_them_for_every_model(begun) -> None:
     def run(job: Job) -> Evaluation:
         if BEGIN in job.source:
             assert job.mode == "train"
@@ -62,7 +62,7 @@ def test_the_prompt_of_a_strong_model_has_them_and_that_of_a_small_one_has_not(b
     strong = first_prompt("strong")
     assert "x = 7" in strong
     assert strong.startswith("A core is slow.")
-    assert "x = 7" not in first_prompt("small")
+    assert "x = 7" in first_prompt("small")
 
 
 def test_the_speed_of_a_core_is_two_rough_positive_numbers() -> None:

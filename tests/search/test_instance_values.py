@@ -1,22 +1,27 @@
 """Sizes and values of instances in prompts for strong models."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from oragent.harness import figures
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
+from oragent._base.racing import displayed_metrics
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
+from oragent.search.journal import Moment
 from oragent.search.prompting.instance_values import (
     SHOWN,
-    describe_bound,
     describe_instances,
-    describe_remaining,
+    describe_parts,
+    describe_references,
     describe_sizes,
 )
+from oragent.search.prompting.search_summary import budget_left
 from oragent.search.round_context import RoundContext
 
 
@@ -61,12 +66,15 @@ def test_instances_of_best_and_parent_are_listed_side_by_side() -> None:
     ],
 )
 def test_what_is_left_of_the_budget_is_told(bounds: Budget, numbers: list[str]) -> None:
+    spent = Spent(evaluations=7)
     run = SimpleNamespace(
         settings=SimpleNamespace(budget=bounds),
-        moment=SimpleNamespace(spent=Spent(evaluations=7)),
+        case=SimpleNamespace(allowance=bounds.remaining(spent)),
+        used=Spent(),
         history=[SimpleNamespace(elapsed_s=200.0), SimpleNamespace(elapsed_s=600.0)],
     )
-    assert re.findall(r"\d+", describe_remaining(cast(RoundContext, run))) == numbers
+    text = budget_left(cast(RoundContext, run), cast(Moment, SimpleNamespace(spent=spent)))
+    assert re.findall(r"\d+", text) == numbers
 
 
 def test_sizes_of_the_test_set_are_named_unless_one_size_is_searched() -> None:
@@ -76,6 +84,35 @@ def test_sizes_of_the_test_set_are_named_unless_one_size_is_searched() -> None:
     assert describe_sizes(context([], size=20)) == ""
 
 
-def test_a_gap_is_explained_where_one_is_reported() -> None:
-    assert describe_bound({"gap_percent_20": 1.0})
-    assert not describe_bound({"length_20": 1.0})
+def test_references_of_the_score_are_named_beside_it() -> None:
+    def described(metrics: dict[str, Any]) -> str:
+        best = Elite(id="best", source="best", score=181.2, features=None, metrics=metrics)
+        return describe_references(context([best]))
+
+    metrics, _ = figures(
+        "cost", {20: [180.0, 182.4]}, references={"best known": {20: [169.0, 171.0]}, "relaxation": {20: [155, 155]}}
+    )
+    text = described(metrics)
+    assert re.findall(r"[\d.]*\d", text) == ["181.2", "170", "155"]
+    assert described({"gap_percent_20": 1.0})
+    for damaged in ({"cost_20": 1.0}, {"references": 3}, {"references": {"bound": "x", "other": float("nan")}}):
+        assert described(damaged) == ""
+    assert describe_references(context([])) == ""
+
+
+def test_parts_of_the_score_are_listed_by_size_and_instance() -> None:
+    late, setups = {20: [4.0, 6.0], 50: [1.0]}, {20: [1.0, 1.5], 50: [0.25]}
+    total = {size: [a + b for a, b in zip(late[size], setups[size], strict=True)] for size in late}
+    metrics, score = figures("cost", total, parts={"late": late, "setups": setups})
+    assert score == (6.25 + 1.25) / 2
+    best = Elite(id="best", source="best", score=score, features=None, metrics=metrics)
+    lines = describe_parts(context([best])).split("\n")[1:]
+    assert lines == [
+        "- size 20, late: mean 5: 4, 6",
+        "- size 20, setups: mean 1.25: 1, 1.5",
+        "- size 50, late: mean 1: 1",
+        "- size 50, setups: mean 0.25: 0.25",
+    ]
+    assert "parts" not in " ".join(displayed_metrics(metrics))
+    for damaged in ({}, {"parts_by_instance": {"late": {"20": ["x"]}}}, {"parts_by_instance": [1]}):
+        assert describe_parts(context([elite("best", 1.0, {"20": [1.0]}), replace(best, metrics=damaged)])) == ""

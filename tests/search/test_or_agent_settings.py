@@ -377,10 +377,10 @@ def test_what_an_evaluation_printed_beside_its_figures_is_shown_to_who_experimen
 
 def test_code_and_experiments_are_told_the_memory_and_experiments_the_parents(begun, toy) -> None:
     (toy / "knowledge.md").write_text("Numbers count.")
-    model = Players(experiment="ACTION: STOP")
+    model = Players(experiment="ACTION: STOP", code=[guess(50), guess(60)])
     search(
         begun(
-            *ALONE, "model.style=strong", "budget.evaluations=3", "strategy.patience=2", "or_agent.memory_words=null"
+            *ALONE, "model.style=strong", "budget.evaluations=5", "strategy.patience=2", "or_agent.memory_words=null"
         ),
         model,
     )

@@ -119,7 +119,7 @@ SETTINGS = {
     "dynamic": (OR_AGENT, "or_agent.allocation=dynamic", "or_agent.ideas=independent", "or_agent.tuning_evaluations=6"),
 }  # fmt: skip
 COURSES = {
-    "ael": "1acb47eb38f6", "eoh": "27a84a07814e", "funsearch": "e54fdf28d30a", "gp": "8db2d7d7e64a", "levi": "8bbd150e1263", "mcts_ahd": "025082560176", "portfolio": "5634ab0ac5c7", "reevo": "2e640c973228", "tide": "b6ebef12817e", "tree": "51654cf84b7a", "actions": "6a674615d2d0", "flow": "9949b79c3fd4", "dynamic": "43a25379dad1",
+    "ael": "1acb47eb38f6", "eoh": "27a84a07814e", "funsearch": "e54fdf28d30a", "gp": "8db2d7d7e64a", "levi": "8bbd150e1263", "mcts_ahd": "025082560176", "portfolio": "5634ab0ac5c7", "reevo": "2e640c973228", "tide": "b6ebef12817e", "tree": "26c3da7b4e79", "actions": "6a674615d2d0", "flow": "30ff8d9bbd22", "dynamic": "43a25379dad1",
 }  # fmt: skip
 
 

@@ -73,8 +73,12 @@ def test_then_the_replies_decide() -> None:
     small, strong = ModelSettings("m-1.5b"), ModelSettings("gpt-5")
     assert choose_style(small, ReplyCounts(5, 5, 5)) == "small"  # too few
     assert choose_style(small, ReplyCounts(5, 5, 5) + ReplyCounts(5, 5, 4)) == "strong"
-    assert choose_style(strong, ReplyCounts(10, 6, 9)) == "small"  # four were sent back
-    assert choose_style(strong, ReplyCounts(10, 10, 3)) == "small"  # seven failed
+    assert choose_style(small, ReplyCounts(10, 8, 10)) == "small"
+    # a strong model has a few edits that do not match
+    assert choose_style(strong, ReplyCounts(10, 6, 9)) == "strong"
+    assert choose_style(strong, ReplyCounts(10, 5, 9)) == "small"
+    assert choose_style(strong, ReplyCounts(10, 10, 4)) == "strong"
+    assert choose_style(strong, ReplyCounts(10, 10, 3)) == "small"
     assert choose_style(None, ReplyCounts()) == "strong"
 
 

@@ -1,8 +1,9 @@
 """Sizes, values of single instances and gaps to reference values in prompts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from statistics import fmean
 
-from oragent._base.racing import read_instance_values
+from oragent._base.racing import read_instance_values, read_parts, read_references
 from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.search.candidate import Elite
 from oragent.search.prompting.search_summary import best_elites
@@ -25,21 +26,6 @@ def describe_sizes(run: RoundContext) -> str:
         f"Scored are instances of size {_join(scored)}; the best program is measured later on other instances of these "
         f"sizes, and of size {_join(later)}. All time limits are {HELD_OUT_LIMIT_FACTOR:g} times as long there."
     )
-
-
-def describe_remaining(run: RoundContext) -> str:
-    """Say how many evaluations and minutes of the clock are left, as far as they are limited."""
-    bounds, spent = run.settings.budget, run.moment.spent
-    parts = []
-    if bounds.evaluations is not None:
-        count = max(bounds.evaluations - spent.evaluations, 0)
-        parts.append("1 evaluation" if count == 1 else f"{count} evaluations")
-    if bounds.seconds is not None:
-        # The time of the last commit is recorded, so a resumed run writes the same prompt.
-        elapsed_s = max((record.elapsed_s for record in run.history), default=0.0)
-        minutes = max(bounds.seconds - elapsed_s, 0.0) / 60
-        parts.append(f"about {minutes:.0f} minutes of the clock, which also runs while you write")
-    return f"The remaining budget is {' and '.join(parts)}." if parts else ""
 
 
 def describe_instances(run: RoundContext, parent: Elite | None) -> str:
@@ -74,8 +60,28 @@ def _join(sizes: Sequence[int]) -> str:
     return ", ".join(map(str, sizes))
 
 
-def describe_bound(metrics: Mapping[str, object]) -> str:
-    """Explain the reference of a gap in percent, if the evaluator reports one; otherwise return an empty text."""
-    if any(str(name).startswith("gap_percent_") for name in metrics):
-        return "A gap_percent of 0 is the best value that is known for these instances; below 0 beats it."
-    return ""
+def describe_references(run: RoundContext) -> str:
+    """Compare the best score with reference values on the same instances; empty if the evaluator reports none."""
+    best = next(iter(best_elites(run)), None)
+    if best is None:
+        return ""
+    sentences = []
+    if references := read_references(best.metrics):
+        named = ", ".join(f"{name} {value:.6g}" for name, value in references.items())
+        sentences.append(f"On the same instances, where the best program scores {best.score:.6g}: {named}.")
+    if any(name.startswith("gap_percent_") for name in best.metrics):
+        sentences.append("A gap_percent of 0 is the best value that is known for these instances; below 0 beats it.")
+    return " ".join(sentences)
+
+
+def describe_parts(run: RoundContext) -> str:
+    """List the parts of the score of the best program by size and instance; empty if the evaluator declares none."""
+    best = next(iter(best_elites(run)), None)
+    parts = {} if best is None else read_parts(best.metrics)
+    lines = [
+        f"- size {size}, {name}: mean {fmean(values):.5g}: {_format_values(values)}"
+        for size in next(iter(parts.values()), {})
+        for name, of_size in parts.items()
+        if (values := of_size.get(size))
+    ]
+    return "\n".join(["Parts of these values, for the best program:", *lines]) if lines else ""

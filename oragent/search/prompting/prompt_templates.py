@@ -36,6 +36,8 @@ IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_
 MIN_DOMINANT_SHARE = 0.5
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
+# Up to this number of characters, small models get each program whole.
+MAX_REPEATED = 1500
 # A program with this multiple of the seed's nodes counts as far from the seed.
 LEFT_BEHIND = 3.0
 # A seed counts as having at least this many nodes.
@@ -125,6 +127,11 @@ def program_request(run: RoundContext) -> dict[str, str]:
     """Describe the program that a prompt asks for: its language, and what it must define."""
     signature = run.problem.signature
     return {"signature": signature.shown, "language": LANGUAGES[signature.language]}
+
+
+def shows_changes(run: RoundContext, text: str) -> bool:
+    """Return True if other programs are shown as changes of this one; small models read changes of short ones badly."""
+    return run.style == "strong" or len(text) > MAX_REPEATED
 
 
 def bin_names(run: RoundContext) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from oragent._base.protocol import Status
 from oragent.programs.blocks import fence_text, language_tag
+from oragent.programs.helper_functions import omit_functions
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.journal import Moment
 from oragent.search.prompting import prompt_templates
@@ -37,17 +38,17 @@ COMPARED = 1500
 def shorter_of_text_and_changes(source: str, shown: str) -> tuple[str, str]:
     """Return ``diff`` and the changes relative to a shown program if these are much shorter.
 
-    Otherwise return "" and the text.
+    Otherwise return "" and the text, without functions that the shown program has too.
     """
     text = source.strip()
     old, new = shown.strip().split("\n"), text.split("\n")
     if max(len(old), len(new)) > COMPARED:
-        return "", text
+        return "", omit_functions(text, shown)
     lines = list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:]
     changes = "\n".join(line if not line.startswith("@@") else "@@" for line in lines)
     if changes and len(changes) < SHORTER * len(text):
         return ("diff", changes)
-    return ("", text)
+    return ("", omit_functions(text, shown))
 
 
 def summarise_search(run: RoundContext, parent: Elite | None = None) -> str:
@@ -134,7 +135,7 @@ def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
         return ""
     label = f"The best program so far, score {best.score:.6g}"
     kind, text = "", best.source.strip()
-    if run.style == "strong" and shown:
+    if shown and prompt_templates.shows_changes(run, shown[-1].source):
         kind, text = shorter_of_text_and_changes(best.source, shown[-1].source)
     if kind:
         return f"\n\n{label}, as changes of the last program above:\n{fence_text(text, 'diff')}"
@@ -142,16 +143,29 @@ def describe_champion(run: RoundContext, shown: Sequence[Elite]) -> str:
 
 
 def budget_left(run: RoundContext, moment: Moment) -> str:
-    """Describe the remaining budget, in total and for this step; empty if it is unlimited."""
+    """Describe the remaining evaluations, calls and minutes, in total and for this step; empty if all are unlimited."""
     whole, step = run.settings.budget.remaining(moment.spent), run.case.allowance - run.used
     parts = []
     for name, noun in (("evaluations", "evaluations"), ("model_calls", "model calls")):
         total, mine = getattr(whole, name), getattr(step, name)
         if total < sys.maxsize // 2:
             parts.append(f"{total} {noun}" + (f" (this step may use {mine})" if mine < total else ""))
+    if (seconds := clock_s_left(run)) is not None:
+        parts.append(f"about {seconds / 60:.0f} minutes of the clock, which also runs while you write")
     if parts:
-        return f"Left of the budget: {' and '.join(parts)}."
+        return f"Left of the budget: {', '.join(parts[:-1])}{' and ' if parts[:-1] else ''}{parts[-1]}."
     return ""
+
+
+def clock_s_left(run: RoundContext) -> float | None:
+    """Return the seconds of the clock that were left at the last commit; None if they are unlimited.
+
+    The time of a commit is recorded, so a resumed run writes the same prompt.
+    """
+    bound_s = run.settings.budget.seconds
+    if bound_s is None:
+        return None
+    return max(bound_s - max((record.elapsed_s for record in run.history), default=0.0), 0.0)
 
 
 def set_title(run: RoundContext, source: str, title: str) -> None:

@@ -10,55 +10,27 @@ from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, O
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.job import KEPT_METRIC
-from oragent.programs.blocks import fence_text, language_tag
-from oragent.programs.helper_functions import list_helpers
-from oragent.programs.inspection import documentation
-from oragent.programs.kept_arrays import MAX_BYTES
+from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
-from oragent.search.calibration import SHARE, calibrate, lower_work, work_parameter
+from oragent.search.calibration import lower_work
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.coarse_times import describe_seconds, round_down
-from oragent.search.experiments import (
-    MIN_S,
-    PRACTICE,
-    ProbeResult,
-    SweepResult,
-    SweepRow,
-    read_places,
-    scale_seconds,
-)
+from oragent.search.coarse_times import describe_seconds
+from oragent.search.experiments import MIN_S, PRACTICE, read_places, scale_seconds
 from oragent.search.prompting.example_call import describe_example
-from oragent.search.prompting.instance_values import (
-    describe_bound,
-    describe_instances,
-    describe_remaining,
-    describe_sizes,
-)
-from oragent.search.prompting.programs import describe_lineage
-from oragent.search.prompting.prompt_templates import (
-    INSTANCES,
-    TOTAL,
-    bin_meanings,
-    blocks_hint,
-    describe_places,
-    finished_share,
-    program_request,
-    task_messages,
-)
+from oragent.search.prompting.prompt_templates import INSTANCES, TOTAL, describe_places, finished_share, task_messages
 from oragent.search.prompting.search_summary import (
     LESSON,
     best_elites,
-    describe_tried,
     program_mark,
     program_titles,
     set_title,
-    summarise_search,
     title_of,
 )
 from oragent.search.round_context import RoundContext
-from oragent.search.store import CORE
+from oragent.search.run_end import holds_code
 from oragent.search.strategies.asking import ask_and_read, repair_request
 from oragent.search.strategies.or_agent import prompt_sections
+from oragent.search.strategies.or_agent.action_prompt import BUILD_ON, PromptRequest, shown_text, write_prompt
 from oragent.search.strategies.or_agent.allocation import (
     ACTION,
     OPENING_PART,
@@ -70,23 +42,20 @@ from oragent.search.strategies.or_agent.allocation import (
 from oragent.search.strategies.or_agent.coding import (
     ProgramDraft,
     debug_program,
-    find_helpers,
     library_programs,
     read_drafts,
     read_lesson,
 )
-from oragent.search.strategies.or_agent.experiments import (
-    MAX_SETTINGS,
-    MEASURED,
+from oragent.search.strategies.or_agent.experiments import MEASURED
+from oragent.search.strategies.or_agent.sweeps import (
+    calibrate_work,
     experiment_words,
-    setting_words,
-    sweep_line,
-    sweep_seconds,
+    has_time,
+    scored_instances,
+    sweep_numbers,
 )
 from oragent.search.strategies.or_agent.tree import Idea, account_of, remember_account
 
-# Maximum share of the function's time limit for a setting of a sweep.
-NEARLY = 0.95
 # Minimum number of settings per parameter that the CPU seconds of a sweep must allow.
 MIN_SETTINGS_PER_NUMBER = 2
 # Maximum number of calls of a round. All replies but the last may contain only probes.
@@ -97,21 +66,14 @@ MEASURED_NOTE = "measured"
 OUTCOME_NOTE = "outcomes"
 # Maximum number of characters of the message about a program that was not scored.
 MAX_COMPLAINT = 1500
+# Maximum number of characters of the nearest lines in such a message.
+MAX_NEAREST = 180
 # Kind of notes that hold the label of a probe on the first line, then its program.
 PROBE_NOTE = "probe program"
 # Number of latest probes whose programs a reply may edit.
 MAX_PROBES = 40
-# Maximum number of functions of earlier programs that a prompt offers.
-MAX_HELPERS = 24
-BUILD_ON = (
-    "A part that builds on one of these probes has the line FROM: with its number below its title, and only edits "
-    "or the functions and constants that change."
-)
 # Kind of notes that name a program whose parameters were swept.
 SWEPT = "swept"
-FUNCTIONS = (
-    "or only the functions and constants that change, which replace those of the same name in the program to change, "
-)
 ROLES = {ActionKind.EDIT: "experiment", ActionKind.OPENING: "idea", ActionKind.IDEA: "idea", ActionKind.RESTART: "idea"}
 
 
@@ -149,8 +111,8 @@ def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
 async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     run.note(SWEPT, program_mark(best.source))
     words = [parameter.name for parameter in read_parameters(best.source).parameters]
-    least = MIN_SETTINGS_PER_NUMBER * len(words) if _is_bounded(run) else 0
-    swept = await _sweep(run, best.source, words, best, least)
+    least = MIN_SETTINGS_PER_NUMBER * len(words) if run.settings.strategy.experiment_s is not None else 0
+    swept = await sweep_numbers(run, best.source, words, best, least)
     source = swept.source
     if source != best.source and not swept.problem:
         candidate = await run.evaluate(source, [best.id], "tune")
@@ -161,156 +123,20 @@ async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
             remember_account(run, source, Idea(account.idea, account.idea))
 
 
-def _is_bounded(run: RoundContext) -> bool:
-    return run.settings.strategy.experiment_s is not None
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """Program with the numbers with which it is scored."""
-
-    # Text of the program.
-    source: str
-    # Description of the measurements; empty if there are none.
-    report: str = ""
-    # Reason why it is not scored; empty if it is scored.
-    problem: str = ""
-
-
-async def _sweep(
-    run: RoundContext, source: str, words: Sequence[str], scored: Elite | None, least: int = 0
-) -> _Prepared:
-    """Return a program with the best values of some parameters.
-
-    ``scored`` is the program itself if it was scored, otherwise its parent. Settings that would exceed the function's
-    time limit are left out; if practice instances show that all would, no program is scored. No setting is tried if the
-    CPU seconds allow fewer than ``least`` settings.
-    """
-    try:
-        result = await run.experiments.sweep(source, words, run.experiments.instances, least=least)
-    except (ConfigError, CandidateError) as problem:
-        return _Prepared(source, f"The sweep failed: {problem}")
-    ranked = [(row, _expected_seconds(run, source, scored, result, row)) for row in result.ranked]
-    proven = result.rows[0] if scored is not None and source == scored.source else None
-    scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
-    fitting = [(row, seconds) for row, seconds in scorable if row is proven or _has_time(run, seconds)]
-    is_practice = result.subset.mode == PRACTICE
-    shown, chosen = ranked[:MAX_SETTINGS], fitting[:1]
-    if is_practice:
-        shown += [pair for pair in chosen if pair not in shown]
-    lines = [sweep_line(row, seconds) for row, seconds in shown]
-    if is_practice and scorable and not fitting:
-        if lowered := _lower_to_fit(run, result, scorable):
-            program, row = lowered
-            work = work_parameter(program)
-            value = f"{work.name} = {work.value:g}" if work is not None else ""
-            lines.append(
-                f"None of these fits the time limit; {setting_words(row)} is scored with {value}, which should."
-            )
-            return _Prepared(program, "\n".join(lines))
-        excess = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
-        return _Prepared(source, "\n".join(lines), excess)
-    if is_practice and chosen:
-        lines.append(f"Of these, {setting_words(chosen[0][0])} is scored.")
-    if chosen:
-        source = result.write_program(chosen[0][0])
-    return _Prepared(source, "\n".join(lines))
-
-
-def _lower_to_fit(
-    run: RoundContext, result: SweepResult, scorable: Sequence[tuple[SweepRow, float | None]]
-) -> tuple[str, SweepRow] | None:
-    """Return the best setting with so much less work that it should fit the time limit; None if that is unknown."""
-    limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
-    for row, seconds in scorable:
-        if seconds and (program := lower_work(result.write_program(row), seconds, {}, 1.0, limit_s)):
-            return program, row
-    return None
-
-
-def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
-    """State that no setting of a sweep fits the time limit, and what share of the fastest setting's work would fit."""
-    row, seconds = fastest
-    limit_s = run.problem.heuristic_s(run.settings.limits) or 0.0
-    percent = round_down(100 * NEARLY * limit_s / seconds if seconds else 100.0)
-    return (
-        f"no setting of the sweep fits the time limit of {limit_s:g} s: the fastest, {setting_words(row)}, would take "
-        f"{describe_seconds(seconds or 0.0)} when it is scored; values with {percent:g} % of its work fit"
-    )
-
-
-async def _calibrate(run: RoundContext, source: str) -> _Prepared:
-    """Set the work parameter of a program, if it declares one, based on its time on practice instances."""
-    limit_s, planned = run.problem.heuristic_s(run.settings.limits), _scored_instances(run)
-    is_possible = run.experiments.instances.mode == PRACTICE and limit_s is not None and type(planned) is int
-    if (
-        not is_possible
-        or type(planned) is not int
-        or work_parameter(source) is None
-        or run.experiments.cpu_s_left < MIN_S
-    ):
-        return _Prepared(source)
-
-    async def measure(text: str) -> ProbeResult:
-        return await run.experiments.probe_train(text, run.experiments.instances)
-
-    try:
-        calibrated = await calibrate(measure, source, limit_s or 0.0, planned)
-    except (ConfigError, CandidateError):
-        # No CPU seconds are left.
-        return _Prepared(source)
-    return _Prepared(calibrated.source, calibrated.report, calibrated.problem)
-
-
-def _expected_seconds(
-    run: RoundContext, source: str, scored: Elite | None, result: SweepResult, row: SweepRow
-) -> float | None:
-    """Return the expected CPU seconds of the function when a setting is scored; None if unknown.
-
-    Training instances may have other sizes. The estimate is then in proportion to the seconds of a scored program.
-    """
-    present = result.rows[0]
-    if result.subset.mode == PRACTICE:
-        return scale_seconds(row.seconds, row.places, row.instances, _scored_instances(run))
-    total = None if scored is None else scored.metrics.get(TOTAL)
-    if scored is None or not isinstance(total, int | float) or row.seconds is None or not present.seconds:
-        return None
-    if source == scored.source:
-        return total * row.seconds / present.seconds
-    if row is present or not _is_bounded(run):
-        return None
-    places = read_places(scored.metrics)
-    shares = [places[name] for size in result.subset.sizes if (name := f"size {size}") in places]
-    if len(shares) == len(result.subset.sizes) and sum(shares) > 0:
-        return row.seconds * total / sum(shares)
-    return None
-
-
-def _scored_instances(run: RoundContext) -> object:
-    return best_elites(run)[0].metrics.get(INSTANCES)
-
-
-def _has_time(run: RoundContext, seconds: float | None) -> bool:
-    limit_s = run.problem.heuristic_s(run.settings.limits)
-    return limit_s is None or seconds is None or seconds <= NEARLY * limit_s
-
-
 async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) -> None:
     parents = _choose_parents(run, action, best)
-    base = _shown_text(run, parents[-1]) if parents else None
+    base = shown_text(run, parents[-1]) if parents else None
     outcomes: list[str] = []
     results: list[str] = []
     role, asks = ROLES.get(action, "code"), 2 if run.settings.strategy.practice is None else MAX_ROUND_CALLS
     measured, beside = _recall_measured(run), None
-    if run.style == "strong":
-        example = await describe_example(run)
-    else:
-        example = ""
+    example = await describe_example(run)
     # Ask again after a reply that contains only probes.
     for _ in range(asks):
         count = _program_count(run, action)
         shown = [*_recall_outcomes(run), *measured]
-        messages = task_messages(run, write_prompt(run, action, parents, count, _join_measured(shown), example))
+        request = PromptRequest(action, parents, count, _join_measured(shown), example)
+        messages = task_messages(run, write_prompt(run, request))
         probes = _probe_sources(run)
         read = partial(read_drafts, run, base=base, limit=2 * count, probes=probes, libraries=library_programs(run))
         complain = partial(repair_request, run)
@@ -322,8 +148,13 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             break
         if lesson := read_lesson(answer.reply.text):
             run.note(LESSON, lesson)
-        drafts = answer.value[: count + sum(draft.is_probe for draft in answer.value)]
+        most = count + sum(draft.is_probe for draft in answer.value)
+        drafts, surplus = answer.value[:most], answer.value[most:]
+        outcomes += [f"- {draft.name}: not scored, because at most {count} were asked for" for draft in surplus]
         drafts, calls = await _repair_drafts(run, drafts, answer.reply.call, base, read)
+        if not any(draft.source for draft in drafts) and not holds_code(answer.reply.text, run.problem.about.function):
+            # Titles without programs do not show that the model works.
+            run.reply_problems[-1] = drafts[0].problem
         if beside is None and any(draft.is_probe for draft in drafts):
             beside = await _practice_score(run)
         labels = _label_probes(run, drafts)
@@ -349,7 +180,9 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
 
 
 def _describe_rejection(problem: str) -> str:
-    return f"not scored, because it cannot be used: {problem[:MAX_COMPLAINT]}"
+    reason, mark, nearest = problem.partition(NEAREST)
+    # The next prompt shows the program with these lines.
+    return f"not scored, because it cannot be used: {reason[:MAX_COMPLAINT]}{mark}{nearest[:MAX_NEAREST].rstrip()}"
 
 
 async def _repair_drafts(
@@ -366,7 +199,7 @@ async def _repair_drafts(
         return drafts, calls
     parts = [
         f"{'PROBE' if drafts[at].is_probe else 'PROGRAM'}: {drafts[at].title}\n{fence_text(drafts[at].text)}\n"
-        f"It cannot be used: {drafts[at].problem[:MAX_COMPLAINT]}"
+        f"It cannot be used: {_without_nearest(drafts[at].problem, base)[:MAX_COMPLAINT]}"
         for at in broken
     ]
     program = "(none)" if base is None else fence_text(base.strip(), language_tag(base))
@@ -385,6 +218,12 @@ async def _repair_drafts(
             drafts[at] = replace(draft, title=first.title, idea=idea, axes=axes, is_probe=first.is_probe)
             calls[at] = reply.call
     return drafts, calls
+
+
+def _without_nearest(problem: str, base: str | None) -> str:
+    """Return a message without the nearest lines of a program that the same prompt shows."""
+    reason, mark, nearest = problem.partition(NEAREST)
+    return reason.rstrip(" .") if base is not None and nearest.strip() in base else f"{reason}{mark}{nearest}"
 
 
 def _recall_outcomes(run: RoundContext) -> list[str]:
@@ -461,128 +300,6 @@ def _list_mates(run: RoundContext) -> list[Elite]:
     return [elite for elite in best_elites(run)[1:] if elite.source != run.problem.seed]
 
 
-def write_prompt(
-    run: RoundContext, action: ActionKind, parents: Sequence[Elite], count: int, measured: str = "", example: str = ""
-) -> str:
-    """Write the prompt: the state of the search, the programs, the action, and the form of the reply."""
-    last = parents[-1] if parents else None
-    # Only Python programs have parameters.
-    has_numbers = run.problem.signature.language == "python" and run.experiments.cpu_s_left >= MIN_S
-    form = run.fill_template(
-        "or_agent_wave_form",
-        run.style,
-        # The task section has the whole signature.
-        **program_request(run) | {"signature": run.problem.about.function},
-        edits=_edits_request(run, last) + _helpers_request(run),
-        sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
-        probe=_probe_request(run),
-        numbers=_numbers_request(run) if has_numbers else "",
-    )
-    shown = prompt_sections.programs_section(run, parents, "change", partial(_shown_text, run)) if parents else ""
-    bins = bin_meanings(run).strip()
-    return run.fill_template(
-        "or_agent_wave",
-        run.style,
-        standing=_describe_standing(run, last),
-        tried=prompt_sections.with_blank_line(describe_tried(run)),
-        # Constant text comes first, because servers cache equal prefixes.
-        memory=prompt_sections.memory_section(run.problem.knowledge.strip()) + _describe_setting(run, example),
-        features=f"{bins}\n\n" if bins else "",
-        programs=prompt_sections.with_blank_line(shown),
-        history=prompt_sections.with_blank_line(describe_lineage(run, last)) if last else "",
-        measured=prompt_sections.with_blank_line(measured),
-        task=run.fill_template(
-            f"or_agent_wave_{action}", run.style, amount="one program" if count == 1 else f"up to {count} programs"
-        ),
-        # A strong model needs no building blocks.
-        blocks="" if run.style == "strong" else blocks_hint(run, last),
-        form=form,
-    )
-
-
-def _describe_setting(run: RoundContext, example: str) -> str:
-    """Return the speed of a core and an example of the arguments, for a strong model, before a blank line."""
-    if run.style != "strong":
-        return ""
-    return "".join(f"{part}\n\n" for part in (run.context.store.meta(CORE), example) if part)
-
-
-def _describe_standing(run: RoundContext, last: Elite | None) -> str:
-    """Describe the state of the search. A strong model also sees sizes, values of instances and the known bound."""
-    parts = [summarise_search(run, last)]
-    if run.style == "strong":
-        best = next(iter(best_elites(run)), None)
-        bound = describe_bound(best.metrics) if best is not None else ""
-        sentences = describe_remaining(run), describe_sizes(run), bound
-        parts += [" ".join(filter(None, sentences)), describe_instances(run, last)]
-    return "\n\n".join(filter(None, parts))
-
-
-def _numbers_request(run: RoundContext) -> str:
-    """Ask for ranges of numbers, and for a work parameter if it can be set to fit the time limit."""
-    text = run.fill_template("or_agent_wave_numbers", left=sweep_seconds(run), instances=experiment_words(run))
-    if run.experiments.instances.mode == PRACTICE and run.problem.heuristic_s(run.settings.limits) is not None:
-        text += "\n" + run.fill_template("or_agent_wave_work", share=f"{100 * SHARE:.0f}")
-    return f"\n{text}"
-
-
-def _probe_request(run: RoundContext) -> str:
-    """Describe a probe: it is measured on practice instances, or prints on a few training instances."""
-    arrays = _describe_arrays(run)
-    if run.experiments.instances.mode == PRACTICE:
-        return run.fill_template("or_agent_wave_practice", run.style, instances=experiment_words(run)) + arrays
-    sizes = run.problem.about.sizes.get("train", ())
-    return (
-        run.fill_template("or_agent_wave_probe", run.style, probed=f" of size {min(sizes)}" if sizes else "") + arrays
-    )
-
-
-def _describe_arrays(run: RoundContext) -> str:
-    """Describe how a probe keeps arrays, and list those of the run, for a strong model; otherwise empty."""
-    if run.style != "strong" or not run.experiments.keeps_arrays:
-        return ""
-    text = "\n" + run.fill_template("or_agent_wave_arrays", run.style, most=f"{MAX_BYTES:,}")
-    kept = run.experiments.list_arrays().values()
-    if kept:
-        text += " Kept so far:\n" + "\n".join(f"- {note.call}, by a probe of round {note.round}" for note in kept)
-    return text
-
-
-def _helpers_request(run: RoundContext) -> str:
-    """Offer the functions of earlier programs to a strong model; empty if there are none."""
-    if run.style != "strong":
-        return ""
-    calls = []
-    for name, source in find_helpers(run, library_programs(run)).items():
-        calls.append(f"- `{list_helpers(source, ())[name]}`")
-    if not calls:
-        return ""
-    return "\n\n" + run.fill_template("or_agent_wave_helpers", run.style, functions="\n".join(calls[:MAX_HELPERS]))
-
-
-def _edits_request(run: RoundContext, base: Elite | None) -> str:
-    if base is None:
-        return ""
-    functions = FUNCTIONS if run.problem.signature.language == "python" else ""
-    line = _shown_text(run, base).rstrip().split("\n")[-1]
-    return "\n\n" + run.fill_template("or_agent_wave_edits", run.style, line=line, functions=functions)
-
-
-def _shown_text(run: RoundContext, elite: Elite) -> str:
-    """Return the text of a program to which edits apply, without the docstring if the task shows the same one."""
-    signature, described = run.problem.signature, run.problem.documentation
-    if signature.language != "python" or not described:
-        return elite.source
-    try:
-        is_told = documentation(elite.source, signature.function) == described
-    except CandidateError:
-        # The program is written for another version of Python.
-        return elite.source
-    if is_told:
-        return prompt_sections.drop_docstrings(elite.source)
-    return elite.source
-
-
 @dataclass(frozen=True)
 class _TriedPart:
     """What the next prompt shows of a part of a reply."""
@@ -614,9 +331,9 @@ async def _try_draft(
             return _TriedPart(_describe_probe(run, draft, label, probed, beside), "")
         like = parents[-1] if parents else None
         if draft.axes:
-            prepared = await _sweep(run, draft.source, draft.axes, like)
+            prepared = await sweep_numbers(run, draft.source, draft.axes, like)
         else:
-            prepared = await _calibrate(run, draft.source)
+            prepared = await calibrate_work(run, draft.source)
         if prepared.problem:
             run.reject(prepared.source, prepared.problem, ids, role, call)
             report = f"The program {draft.title!r} was not scored: {prepared.problem}.\n{prepared.report}"
@@ -704,9 +421,9 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
     total, count = result.metrics.get(TOTAL), result.metrics.get(INSTANCES)
     if not isinstance(total, int | float) or type(count) is not int:
         return ""
-    expected = scale_seconds(total, read_places(result.metrics), count, _scored_instances(run))
+    expected = scale_seconds(total, read_places(result.metrics), count, scored_instances(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
     scored = "" if expected is None else f", which comes to {describe_seconds(expected)} when it is scored"
     if limit_s is not None and scored:
-        scored += f"; {limit_s:g} s are allowed{'' if _has_time(run, expected) else ', so that it may run out of time'}"
+        scored += f"; {limit_s:g} s are allowed{'' if has_time(run, expected) else ', so that it may run out of time'}"
     return f"; {describe_seconds(total)} on {count} instances{describe_places(result.metrics)}{scored}"

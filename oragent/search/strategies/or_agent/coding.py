@@ -156,7 +156,8 @@ def read_drafts(
     """
     parts = _split_parts(drop_thoughts(text))[:limit]
     drafts = [_read_part(run, head, lines, base, probes or {}, libraries) for head, lines in parts]
-    if not any(draft.source for draft in drafts):
+    # Parts with a title are repaired together, without the whole prompt again.
+    if not any(draft.source or (draft.title and draft.text) for draft in drafts):
         raise ReplyError(drafts[0].problem if drafts else "the reply contains no program")
     return drafts
 

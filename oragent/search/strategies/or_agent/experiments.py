@@ -1,17 +1,14 @@
 """The role *experiment*: small changes of one solution. Each is measured, and reverted unless it is better."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from oragent._base.errors import CandidateError, ConfigError
 from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.programs.parameters import read_parameters
 from oragent.search.candidate import Candidate, Elite, ParentProgram
-from oragent.search.coarse_times import describe_seconds, round_down
-from oragent.search.experiments import MIN_S, PRACTICE, SweepRow
+from oragent.search.experiments import MIN_S
 from oragent.search.prompting.programs import describe_lineage
 from oragent.search.prompting.prompt_templates import bin_meanings, program_request, task_messages
 from oragent.search.prompting.search_summary import LESSON, describe_champion, set_title, summarise_search
@@ -22,6 +19,7 @@ from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.actions import ExperimentAction, read_action, read_lesson
 from oragent.search.strategies.or_agent.coding import debug_program
 from oragent.search.strategies.or_agent.reflection import ask_lesson, ask_report
+from oragent.search.strategies.or_agent.sweeps import experiment_words, sweep_numbers, sweep_seconds
 from oragent.search.strategies.or_agent.tree import MEASURING, ExperimentStep, Idea, remember_account
 from oragent.search.strategies.tuning import tune_constants
 
@@ -29,8 +27,6 @@ from oragent.search.strategies.tuning import tune_constants
 MAX_PUBLISHED = 400
 # Minimum number of remaining evaluations for which tuning is offered.
 MIN_TUNING_EVALUATIONS = 3
-# Number of best settings of a sweep that the prompt shows.
-MAX_SETTINGS = 12
 # Maximum number of characters of the output of a probe in a prompt.
 MEASURED = 3000
 # Maximum number of lines of a program that a small model rewrites as a whole to change one line.
@@ -156,7 +152,7 @@ def write_prompt(run: RoundContext, session: ExperimentSession, offered: Sequenc
     # Prompts for small models contain one task at a time.
     champion = describe_champion(run, beside) if run.style == "strong" else ""
     if best:
-        program = prompt_sections.program_section(run, "The program", best)
+        program = prompt_sections.program_section(run, "The program", best, reported=session.idea.account)
     else:
         program = prompt_sections.failing_section(run, session.latest)
     return run.fill_template(
@@ -242,26 +238,6 @@ def _sweep_action(run: RoundContext, session: ExperimentSession) -> str:
     return run.fill_template("or_agent_experiment_sweep", **shown) + "\n"
 
 
-def experiment_words(run: RoundContext) -> str:
-    """Describe the instances of sweeps."""
-    subset, sizes = run.experiments.instances, run.problem.about.sizes
-    if subset.mode == PRACTICE:
-        shown = ", ".join(map(str, subset.sizes or sizes.get("val", ())))
-        return f"{subset.instances} practice instances of each size ({shown}), drawn as those of the score"
-    shown = ", ".join(map(str, sizes.get("train", ())))
-    if shown:
-        return f"training instances (sizes: {shown})"
-    return "training instances"
-
-
-def sweep_seconds(run: RoundContext) -> str:
-    """Describe the remaining CPU seconds for sweeps; empty if they are unlimited."""
-    remaining = run.experiments.cpu_s_left
-    if math.isinf(remaining):
-        return ""
-    return f" (at least {round_down(remaining):g} CPU seconds are left for it)"
-
-
 def _constant_line(constant: Constant) -> str:
     if constant.name:
         return f"{constant.name} = {constant.value:g}, declared {constant.low:g} to {constant.high:g}"
@@ -340,35 +316,11 @@ async def _change_solution(run: RoundContext, session: ExperimentSession, action
 
 
 async def _run_sweep(run: RoundContext, session: ExperimentSession, action: ExperimentAction) -> tuple[str, str]:
-    """Try settings on practice or training instances.
-
-    Return the program with the best values; empty if it is unchanged.
-    """
-    try:
-        result = await run.experiments.sweep(session.base.source, action.words, run.experiments.instances)
-    except (ConfigError, CandidateError) as problem:
-        session.measured = f"The sweep failed: {problem}"
-        return " ".join(action.words), ""
-    rows = [sweep_line(row) for row in result.ranked[:MAX_SETTINGS]]
-    session.measured = "\n".join([f"The latest sweep, scores on {experiment_words(run)}, best first:", *rows])
-    best, present = result.best, result.rows[0] if result.rows else None
-    words = f"{' '.join(action.words)}, {len(result.rows)} settings on {result.subset.mode}"
-    if best is None or present is None or best.score == present.score:
-        return words, ""
-    return f"{words}; best {setting_words(best)}", result.write_program(best)
-
-
-def setting_words(row: SweepRow) -> str:
-    """Return the values of a setting, such as ``WINDOW = 15, SHARE = 0.5``."""
-    return ", ".join(f"{name} = {value:g}" for name, value in row.values.items())
-
-
-def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
-    """Describe a setting of a sweep on one line, with the expected CPU seconds of its scoring, if known."""
-    time = "" if row.seconds is None or row.score is None else f", {describe_seconds(row.seconds)}"
-    if time and expected_s is not None:
-        time += f" ({describe_seconds(expected_s)} when scored)"
-    return f"- {setting_words(row)}: {row.message if row.score is None else f'{row.score:.6g}'}{time}"
+    """Return a description of a sweep, and the program with better values; empty if none are shown to be better."""
+    source = session.base.source
+    swept = await sweep_numbers(run, source, action.words, session.best)
+    session.measured = f"The latest sweep, on {experiment_words(run)}:\n{swept.report}"
+    return " ".join(action.words), swept.source if swept.source != source else ""
 
 
 def _publish_lesson(run: RoundContext, session: ExperimentSession) -> None:

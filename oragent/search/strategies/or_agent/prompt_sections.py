@@ -15,7 +15,7 @@ from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.inspection import parse_tree as parsed
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting.programs import show_program
-from oragent.search.prompting.prompt_templates import bin_names, describe_exceeded_limits
+from oragent.search.prompting.prompt_templates import bin_names, describe_exceeded_limits, shows_changes
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import MEASURING, UNTRIED, ExperimentStep, IdeaNode, IdeaTree, account_of
 
@@ -31,6 +31,8 @@ MAX_NODES = 12
 MAX_SHOWN_CHARACTERS = 900
 # Largest number of characters of an older idea's title.
 MAX_TITLE_CHARACTERS = 80
+# Maximum number of characters of a message about a failure that other parts of a prompt can repeat.
+MAX_MESSAGE = 180
 # Maximum number of other ideas in prompts of experiments, and of characters of a lesson.
 MAX_OTHERS, MAX_LESSON = 6, 160
 WHERE = re.compile(r'File "(?:[^"\n]*/)?heuristic\.py", line (\d{1,6}), in ')
@@ -58,22 +60,25 @@ def scored_parent(candidate: Candidate) -> Elite | None:
     return Elite.of(candidate)
 
 
-def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "") -> str:
+def program_section(
+    run: RoundContext, label: str, elite: Elite, *, text: str = "", against: str = "", reported: str = ""
+) -> str:
     """Show a program with its score, figures and cell, its idea, and the report on its experiments.
 
     ``text`` is the form in which it is shown; empty means its source. ``against`` is the last program of the prompt. If
-    the changes relative to that program are shorter, they are shown instead.
+    the changes relative to that program are shorter, they are shown instead. An idea or report that ``reported``, a
+    text of the same prompt, has already is not repeated.
     """
     account = account_of(run, elite.source)
     shown = show_program(
         label,
         replace(elite, source=text or elite.source),
-        idea=_one_line(account.idea, MAX_SHOWN_CHARACTERS) if account else "",
+        idea=_one_line(account.idea.replace(reported, "").strip(), MAX_SHOWN_CHARACTERS) if account else "",
         bins=bin_names(run),
         against=against,
     )
     taught = account.report or account.lesson if account else ""
-    if taught:
+    if taught and " ".join(taught.split()) not in " ".join(reported.split()):
         return f"{shown}\nWhat its experiments taught: {_one_line(taught, MAX_SHOWN_CHARACTERS)}"
     return shown
 
@@ -81,12 +86,10 @@ def program_section(run: RoundContext, label: str, elite: Elite, *, text: str = 
 def programs_section(
     run: RoundContext, elites: Sequence[Elite], verb: str, text_of: Callable[[Elite], str] = lambda elite: elite.source
 ) -> str:
-    """Show the starting programs.
-
-    The last one is shown whole; for a strong model, shorter changes replace the others.
-    """
-    *others, last = elites
-    against = text_of(last) if run.style == "strong" else ""
+    """Show the starting programs: the last one whole, the others as changes of it where these are shorter."""
+    last = elites[-1]
+    others = [elite for elite in elites[:-1] if elite.source != last.source]
+    against = text_of(last) if shows_changes(run, text_of(last)) else ""
     shown = [
         program_section(run, f"Program {number}", elite, text=text_of(elite), against=against)
         for number, elite in enumerate(others, 1)
@@ -108,7 +111,9 @@ def parents_section(run: RoundContext, programs: Sequence[Elite], against: str) 
     """
     if run.style == "strong":
         return "\n\n".join(
-            program_section(run, f"Parent {number}", elite, against=against) for number, elite in enumerate(programs, 1)
+            program_section(run, f"Parent {number}", elite, against=against)
+            for number, elite in enumerate(programs, 1)
+            if elite.source != against
         )
     scores = ", ".join(f"{elite.score:.6g}" for elite in programs)
     if scores:
@@ -198,7 +203,7 @@ def describe_outcome(candidate: Candidate) -> str:
     result = candidate.evaluation
     if result.score is not None:
         return f"score {result.score:.6g}"
-    return f"{result.status}: {_one_line(result.message)}"
+    return f"{result.status}: {_one_line(result.message, MAX_MESSAGE)}"
 
 
 def describe_failure(result: Evaluation) -> str:

@@ -171,6 +171,11 @@ class Idea:
     title: str
     text: str
 
+    @property
+    def account(self) -> str:
+        """Title and text, as prompts show them below a program."""
+        return f"{self.title}. {self.text}" if self.text != self.title else self.text
+
 
 @dataclass
 class IdeaNode:
@@ -342,7 +347,7 @@ class Account:
 
 def remember_account(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
     """Store the account of a program. It replaces an earlier one."""
-    account = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
+    account = Account(idea.account, report, lesson)
     run.note(ACCOUNT, f"{program_mark(source)} {json.dumps(asdict(account))}")
 
 
