@@ -92,7 +92,7 @@ class LedgerCase:
             reply = RecordedReply.from_reply(request, await model(request))
             self.context.replies.store_reply(reply, request.digest)
         self.replies.append(reply)
-        self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0)
+        self.used += reply.cost
         return reply
 
     @property

@@ -7,14 +7,17 @@ third branch of the first fork. The number counts the calls of the branch.
 import json
 import re
 import sqlite3
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from oragent._base.budget import Spent
 from oragent._base.errors import FullDiskError, ModelError, StoreError
 from oragent._base.safe_load import parse_json
 from oragent.ledger.database import Database
+from oragent.llm.client import CHECK
 from oragent.llm.model import Reply, Request, ToolCall
 
 REPLIES = """
@@ -52,6 +55,11 @@ class RecordedReply:
     def from_reply(cls, request: Request, reply: Reply) -> "RecordedReply":
         """Make the record of a reply to a request that has a key."""
         return cls(request.key, request.role, request.prompt, **_shared_fields(reply))
+
+    @property
+    def cost(self) -> Spent:
+        """Cost of the call."""
+        return Spent(model_calls=1, tokens=self.tokens_in + self.tokens_out, money=self.money or 0.0)
 
     def to_reply(self) -> Reply:
         """Return the reply in the form that the model gave it."""
@@ -159,6 +167,17 @@ class Replies:
         """Return the replies of a case, in the order of their calls."""
         rows = self._database.query_rows("SELECT * FROM replies WHERE key LIKE ?", f"{case}.%")
         return sorted(map(self._from_row, rows), key=lambda reply: reply.order)
+
+    def store_checks(self, case: str, checks: Sequence[Reply]) -> None:
+        """Store the replies of connection checks, which cost money like any other, as further calls of a case."""
+        begin = sum(reply.role == CHECK.role for reply in self.case_replies(case))
+        for number, reply in enumerate(checks, begin):
+            request = replace(CHECK, key=f"{case}.{number}")
+            self.store_reply(RecordedReply.from_reply(request, reply), request.digest)
+
+    def case_cost(self, case: str) -> Spent:
+        """Return the cost of the calls of a case."""
+        return Spent().add_all(reply.cost for reply in self.case_replies(case))
 
     def _from_row(self, row: sqlite3.Row) -> RecordedReply:
         columns = {name: row[name] for name in RecordedReply.__dataclass_fields__}

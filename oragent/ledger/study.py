@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +19,6 @@ from oragent._base.safe_load import parse_json
 from oragent.ledger.case import Interrupted, LedgerCase
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, ReplayModel, Replies
-from oragent.llm.client import CHECK
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
 from oragent.llm.model_settings import RuntimeSettings
@@ -105,7 +104,7 @@ class Study:
         self._paid = sum((case.spent for case in self._finished.values()), Spent())
         # Reason why cases are unfinished, one line. Empty if all are finished.
         self.stop_reason = ""
-        self._checks = self._sum_checks()
+        self._checks = self.replies.case_cost(CHECKS)
 
     def __enter__(self) -> Self:
         return self
@@ -143,15 +142,8 @@ class Study:
 
     def record_checks(self, checks: Sequence[Reply]) -> None:
         """Record the replies of connection checks, which cost money like any other."""
-        for number, reply in enumerate(checks, len(self.replies.case_replies(CHECKS))):
-            request = replace(CHECK, key=f"{CHECKS}.{number}")
-            self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
-        self._checks = self._sum_checks()
-
-    def _sum_checks(self) -> Spent:
-        paid = self.replies.case_replies(CHECKS)
-        tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
-        return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
+        self.replies.store_checks(CHECKS, checks)
+        self._checks = self.replies.case_cost(CHECKS)
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin no further case or call. Calls in progress end and are recorded."""

@@ -363,7 +363,7 @@ class RoundContext:
             del self.context.asking[key]
         names = ("role", "model", "tokens_in", "tokens_out", "money", "seconds")
         self.context.emit(EventKind.REPLIED, self.number, {name: getattr(reply, name) for name in names})
-        self._record_spending(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
+        self._record_spending(reply.cost)
         return reply
 
     async def evaluate(

@@ -22,8 +22,7 @@ from oragent._base.protocol import MAX_FEATURES, Status
 from oragent._base.safe_load import parse_json
 from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
-from oragent.ledger.replies import REPLIES, RecordedReply, Replies
-from oragent.llm.client import CHECK
+from oragent.ledger.replies import REPLIES, Replies
 from oragent.llm.model import Reply
 from oragent.programs.kept_arrays import KeptArray, contract_references, expand_references
 from oragent.programs.size_limits import MAX_BYTES
@@ -292,16 +291,11 @@ class Store:
 
     def book(self, checks: Sequence[Reply]) -> None:
         """Store the replies of connection checks. They count as calls of the seed's round."""
-        begin = sum(reply.role == CHECK.role for reply in self.replies.case_replies("0"))
-        for number, reply in enumerate(checks, begin):
-            request = replace(CHECK, key=f"0.{number}")
-            self.replies.store_reply(RecordedReply.from_reply(request, reply), request.digest)
+        self.replies.store_checks("0", checks)
 
     def checks(self) -> Spent:
         """Return the cost of connection checks."""
-        paid = self.replies.case_replies("0")
-        tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
-        return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
+        return self.replies.case_cost("0")
 
     def amend(self, number: int, spent: Spent) -> None:
         """Correct the recorded cost of a committed round."""
