@@ -22,7 +22,7 @@ from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, await_in_thread, run_in_thread
 from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
 from oragent.report.tracking.event_adapter import EventAdapter
-from oragent.sandbox.isolation import describe_isolation
+from oragent.sandbox.isolation.probe import describe_isolation
 from oragent.search.config import Config, read_config
 from oragent.search.events import Observer, OnEvent, Progress, SearchResult, call_both, ignore_event
 from oragent.search.folder import RunFolder, make_folder, reopen

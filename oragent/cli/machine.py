@@ -28,7 +28,8 @@ from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.sandbox.confined_command import can_restrict_ports, explain_unconfined
-from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
+from oragent.sandbox.isolation.mechanisms import Guarantee
+from oragent.sandbox.isolation.probe import missing_guarantees, probe_mechanisms
 from oragent.search.config import read_config
 from oragent.search.run_context import PROMPTS
 

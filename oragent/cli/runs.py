@@ -45,7 +45,7 @@ from oragent.report.live.server import end_with_parent, serve
 from oragent.report.pages.text import format_score
 from oragent.report.run import RunData, load_run
 from oragent.report.solution_pictures import draw_pictures
-from oragent.sandbox.isolation import describe_isolation
+from oragent.sandbox.isolation.probe import describe_isolation
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.folder import problem_of_program, reopen
 from oragent.search.program_header import drop_head

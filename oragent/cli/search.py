@@ -46,7 +46,7 @@ from oragent.report.live.server import open_companion
 from oragent.report.pages.loopback import require_server
 from oragent.report.run import load_run
 from oragent.report.tracking.event_adapter import TRACKERS, EventAdapter
-from oragent.sandbox.isolation import describe_isolation
+from oragent.sandbox.isolation.probe import describe_isolation
 from oragent.search.config import Config, read_config
 from oragent.search.engine import Engine
 from oragent.search.events import OnEvent, RunEvent, call_both

@@ -8,14 +8,15 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
 from oragent._base.errors import ModelError
-from oragent._base.text_format import escape_text, shorten
-from oragent.sandbox.confined_command import wrap_command
+from oragent._base.text_format import one_line, shorten
+from oragent.sandbox.children import ChildLimits, run_child
 
 KEY_PLACE = "{key}"
 NAMED_VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]{0,100})\}?")
@@ -103,23 +104,15 @@ class Gateway:
         program = shutil.which(words[0]) if words else None
         if program is None:
             raise ModelError(f"model.key_command: no program {shorten(self.key_command, 60)!r} is on the path")
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *wrap_command([os.path.abspath(program), *words[1:]], None),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
-            start_new_session=True,
-        )
+        command = [os.path.abspath(program), *words[1:]]
         try:
-            out, errors = await asyncio.wait_for(process.communicate(), COMMAND_S)
-        except TimeoutError:
-            process.kill()
+            ended = await asyncio.to_thread(run_child, command, None, ChildLimits(COMMAND_S), variables=os.environ)
+        except subprocess.TimeoutExpired:
             raise ModelError(f"model.key_command printed no key within {COMMAND_S:g} s") from None
-        key = out[:MAX_KEY_BYTES].decode("utf-8", "replace").strip()
-        if process.returncode:
-            reason = " ".join(escape_text(errors.decode("utf-8", "replace")).split())
-            raise ModelError(f"model.key_command ended with code {process.returncode}: {shorten(reason, 200)}")
+        key = ended.stdout[:MAX_KEY_BYTES].decode("utf-8", "replace").strip()
+        if ended.returncode:
+            reason = one_line(ended.stderr.decode("utf-8", "replace"))
+            raise ModelError(f"model.key_command ended with code {ended.returncode}: {reason}")
         if not key or not (key.isascii() and key.isprintable()) or " " in key:
             raise ModelError("model.key_command must print the key alone, on one line")
         self.key = SecretStr(key)

@@ -27,10 +27,11 @@ from typing import NoReturn
 
 from oragent._base.frames import ConnectionClosed, receive_message, send_message
 from oragent.sandbox import warm_script
-from oragent.sandbox.isolation import kernel, namespaces, probe_mechanisms
+from oragent.sandbox.isolation import kernel, namespaces
 from oragent.sandbox.isolation.guest import prepare_confinement
 from oragent.sandbox.isolation.mechanisms import Mechanism
 from oragent.sandbox.isolation.modules import remember_modules
+from oragent.sandbox.isolation.probe import probe_mechanisms
 from oragent.sandbox.isolation.process_usage import ControlGroup
 from oragent.sandbox.isolation.seccomp import evaluator_filter
 from oragent.sandbox.limits import count_tasks, kernel_cache_path

@@ -15,7 +15,8 @@ import pytest
 
 from oragent.harness import Guest
 from oragent.harness.wire_format import encode
-from oragent.sandbox.isolation import Guarantee, list_not_held, probe_mechanisms
+from oragent.sandbox.isolation.mechanisms import Guarantee, list_not_held
+from oragent.sandbox.isolation.probe import probe_mechanisms
 
 CANDIDATE = Path(__file__).parent / "sends_bits.py"
 RUNS = int(os.environ.get("ORAGENT_TEST_CHANNEL_RUNS", "100"))

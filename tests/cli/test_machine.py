@@ -4,11 +4,11 @@ import json
 import subprocess
 import sys
 
-from oragent.sandbox.isolation import Guarantee
+from oragent.sandbox.isolation.mechanisms import Guarantee
 
 SCRIPT = """
 import json, threading
-from oragent.sandbox.isolation import describe_isolation
+from oragent.sandbox.isolation.probe import describe_isolation
 first = describe_isolation()
 thread = threading.Thread(target=threading.Event().wait, daemon=True)
 thread.start()

@@ -12,7 +12,8 @@ from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, evaluation_root, load_problem
 from oragent.programs.inspection import fit_to_frame, inspect_program
 from oragent.programs.multi_file import join_files, split_files
-from oragent.sandbox.isolation import Mechanism, probe_mechanisms
+from oragent.sandbox.isolation.mechanisms import Mechanism
+from oragent.sandbox.isolation.probe import probe_mechanisms
 
 WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 hidden = pytest.mark.skipif(

@@ -134,7 +134,8 @@ def test_a_helper_that_imports_the_candidate_gets_each_candidates_own(shop: Path
 @pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_nothing_in_the_folder_can_be_changed(shop: Path, warm: bool) -> None:
-    from oragent.sandbox.isolation import Mechanism, probe_mechanisms
+    from oragent.sandbox.isolation.mechanisms import Mechanism
+    from oragent.sandbox.isolation.probe import probe_mechanisms
 
     if not {Mechanism.NAMESPACES, Mechanism.LANDLOCK} & {
         report.mechanism for report in probe_mechanisms() if report.works
@@ -272,7 +273,8 @@ def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_s
 
 @pytest.mark.slow
 def test_one_among_too_many_files_finds_no_seed_either(shop: Path) -> None:
-    from oragent.sandbox.isolation import Mechanism, probe_mechanisms
+    from oragent.sandbox.isolation.mechanisms import Mechanism
+    from oragent.sandbox.isolation.probe import probe_mechanisms
 
     if Mechanism.NAMESPACES not in {report.mechanism for report in probe_mechanisms() if report.works}:
         pytest.skip("nothing here hides a file")

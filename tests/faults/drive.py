@@ -21,7 +21,8 @@ from pathlib import Path
 from oragent._base.protocol import Result, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.problem import load_problem
-from oragent.sandbox.isolation import list_not_held, probe_mechanisms
+from oragent.sandbox.isolation.mechanisms import list_not_held
+from oragent.sandbox.isolation.probe import probe_mechanisms
 from oragent.sandbox.messages import Limits
 from tests.faults.short_candidates import CANDIDATES
 from tests.processes import bearing

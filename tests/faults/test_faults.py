@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from oragent.sandbox.isolation import Guarantee
-from oragent.sandbox.isolation.mechanisms import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID, Guarantee
 from tests.faults.drive import FAULTS, HERE, Fault
 from tests.sharing import once
 

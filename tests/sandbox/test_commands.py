@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.isolation import Mechanism, probe_mechanisms
-from oragent.sandbox.isolation.mechanisms import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID, Mechanism
+from oragent.sandbox.isolation.probe import probe_mechanisms
 from oragent.sandbox.limits import count_processors
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox

@@ -9,8 +9,8 @@ import pytest
 
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import EvaluationRunner, Job
-from oragent.sandbox.isolation import Mechanism, probe_mechanisms
-from oragent.sandbox.isolation.mechanisms import FORBID
+from oragent.sandbox.isolation.mechanisms import FORBID, Mechanism
+from oragent.sandbox.isolation.probe import probe_mechanisms
 from oragent.sandbox.isolation.process_usage import ControlGroup, _parent_groups
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox

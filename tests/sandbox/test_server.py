@@ -17,7 +17,7 @@ from oragent._base.errors import SandboxError
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox import client
-from oragent.sandbox.isolation import probe_mechanisms
+from oragent.sandbox.isolation.probe import probe_mechanisms
 from oragent.sandbox.messages import EndReason, Limits
 from tests.processes import bearing, lineage
 

@@ -21,7 +21,8 @@ from typing import Any
 import oragent
 from oragent._base.errors import SandboxError
 from oragent._base.text_format import escape_text
-from oragent.sandbox.isolation import Guarantee, missing_guarantees, probe_mechanisms
+from oragent.sandbox.isolation.mechanisms import Guarantee
+from oragent.sandbox.isolation.probe import missing_guarantees, probe_mechanisms
 from oragent.sandbox.limits import count_processors, server_environment
 
 # Packages whose version can change a score.

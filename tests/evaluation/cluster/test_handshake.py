@@ -17,7 +17,7 @@ from oragent.evaluation.cluster.handshake import (
     read_handshake,
     reason_to_refuse,
 )
-from oragent.sandbox.isolation import Guarantee
+from oragent.sandbox.isolation.mechanisms import Guarantee
 
 ENGINE = Handshake("desk", "1.2", "abc", "3.11.4", {"numpy": "2.1"}, "x86_64", 8, (), 1000.0, 9000.0)
 

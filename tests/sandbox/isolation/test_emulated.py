@@ -7,8 +7,16 @@ import sys
 import pytest
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.isolation import Mechanism, landlock, list_not_held, probe_mechanisms
-from oragent.sandbox.isolation.mechanisms import FORBID, Guarantee, is_allowed, newest_landlock
+from oragent.sandbox.isolation import landlock
+from oragent.sandbox.isolation.mechanisms import (
+    FORBID,
+    Guarantee,
+    Mechanism,
+    is_allowed,
+    list_not_held,
+    newest_landlock,
+)
+from oragent.sandbox.isolation.probe import probe_mechanisms
 
 WORKING = {report.mechanism for report in probe_mechanisms() if report.works}
 

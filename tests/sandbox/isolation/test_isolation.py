@@ -13,19 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.isolation import (
-    Guarantee,
-    Mechanism,
-    kernel,
-    landlock,
-    list_not_held,
-    namespaces,
-    probe_mechanisms,
-    seccomp,
-)
+from oragent.sandbox.isolation import kernel, landlock, namespaces, seccomp
 from oragent.sandbox.isolation.environment import interpreter_paths, readable_by_all
-from oragent.sandbox.isolation.mechanisms import FORBID, HELD_BY
-from oragent.sandbox.isolation.probe import run_in_child
+from oragent.sandbox.isolation.mechanisms import FORBID, HELD_BY, Guarantee, Mechanism, list_not_held
+from oragent.sandbox.isolation.probe import probe_mechanisms, run_in_child
 from oragent.sandbox.isolation.process_usage import ControlGroup
 
 WORKING = {report.mechanism for report in probe_mechanisms() if report.works}

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.isolation import Mechanism, kernel, namespaces, probe_mechanisms
+from oragent.sandbox.isolation import kernel, namespaces
 from oragent.sandbox.isolation.environment import NOBODY, interpreter_places
-from oragent.sandbox.isolation.probe import run_in_child
+from oragent.sandbox.isolation.mechanisms import Mechanism
+from oragent.sandbox.isolation.probe import probe_mechanisms, run_in_child
 from oragent.sandbox.isolation.root import (
     build_root,
     cover_path,
