@@ -19,9 +19,12 @@ from oragent.solvers.aco_bpp import bounded_promise, solve_bpp
 PROBLEM = "bpp_offline_aco"
 SIZES = {"train": (500,), "val": (120, 500), "test": (120, 500, 1000), "fresh": (120, 500, 1000)}
 ANTS, ITERATIONS = 20, 15
-GREED_EDGES = (0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.75)  # effective share of the other items
-FILL_EDGES = (0.7, 0.78, 0.85, 0.9, 0.94, 0.975)  # of two promised items in a bin
-ONE_WAY_EDGES = (0.01, 0.1, 0.3, 0.6)  # share of the promise that differs between the directions of a pair
+# Effective share of the other items.
+GREED_EDGES = (0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.75)
+# Share of a bin that two promised items fill.
+FILL_EDGES = (0.7, 0.78, 0.85, 0.9, 0.94, 0.975)
+# Share of the promise that differs between the directions of a pair.
+ONE_WAY_EDGES = (0.01, 0.1, 0.3, 0.6)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
@@ -34,10 +37,10 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
         watch = watching("iteration", size=size, instance=index)
-        found = solve_bpp(
+        solution = solve_bpp(
             instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
         )
-        packing = bpp.check(instance, found.bins)
+        packing = bpp.check(instance, solution.bins)
         bins[size].append(bpp.objective(instance, packing))
         heuristics.show(instance, packing, bins[size][-1])
         traits[size].append(behaviour(instance, bounded_promise(promise)))

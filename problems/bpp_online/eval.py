@@ -17,9 +17,12 @@ from oragent.solvers.constructive import OnlinePacking, retrace
 
 PROBLEM = "bpp_online"
 SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
-FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)  # share of bins filled to the brim
-HOLLOW_EDGES = (0.005, 0.03, 0.1)  # share of bins filled to less than 80 %
-WAIT_EDGES = (20.0, 50.0, 80.0, 120.0, 165.0, 200.0)  # arrivals between an item and the next in its bin
+# Share of bins that are full.
+FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
+# Share of bins filled to less than 80 %.
+HOLLOW_EDGES = (0.005, 0.03, 0.1)
+# Arrivals between an item and the next in its bin.
+WAIT_EDGES = (20.0, 50.0, 80.0, 120.0, 165.0, 200.0)
 
 
 def evaluate(arguments: Arguments, priority: Guest) -> Result:
@@ -34,7 +37,8 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
         for index, instance, decisions in zip(indices, block, packings, strict=True):
             priority.where = f"size {size}, instance {index}"
             packing = bpp.check(instance, decisions)
-            if not bins[size] and (watch := watching("item", size=size)):  # thousands of items are enough
+            # One instance of each size has thousands of items, which are enough.
+            if not bins[size] and (watch := watching("item", size=size)):
                 retrace(instance.items, instance.capacity, packing, watch)
             bins[size].append(bpp.objective(instance, packing))
             priority.show(instance, packing, bins[size][-1])

@@ -19,9 +19,12 @@ from oragent.solvers.aco_cvrp import solve_cvrp
 PROBLEM = "cvrp_aco"
 SIZES = {"train": (50,), "val": (20, 50), "test": (20, 50, 100), "fresh": (20, 50, 100)}
 ANTS, ITERATIONS = 30, 50
-GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of next nodes
-ROUTES_EDGES = (1.02, 1.1, 1.25, 1.45, 1.7, 2.2)  # number of routes over the least that the demands need
-SPREAD_EDGES = (0.2, 0.25, 0.3, 0.36, 0.5, 0.8)  # angle between neighbours of a route, seen from the depot, radians
+# Effective number of next nodes.
+GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)
+# Number of routes over the least that the demands need.
+ROUTES_EDGES = (1.02, 1.1, 1.25, 1.45, 1.7, 2.2)
+# Angle between neighbours of a route, seen from the depot, radians.
+SPREAD_EDGES = (0.2, 0.25, 0.3, 0.36, 0.5, 0.8)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
@@ -32,13 +35,14 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     traits: list[tuple[float, float]] = []
     instances = {size: cvrp.stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
     for size, index, instance in each(heuristics, instances, lengths):
-        distances = instance.distances + np.eye(size + 1)  # so that 1/d is finite on the diagonal
+        # 1/d is finite on the diagonal.
+        distances = instance.distances + np.eye(size + 1)
         demands = instance.demands.astype(float)
         told = heuristics(distances, instance.coordinates, demands, instance.capacity)
         promise = matrix(told, distances.shape)
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
         watch = watching("iteration", size=size, instance=index)
-        found = solve_cvrp(
+        solution = solve_cvrp(
             instance.distances,
             instance.demands,
             instance.capacity,
@@ -48,7 +52,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             iterations=ITERATIONS,
             watch=watch,
         )
-        path = cvrp.check(instance, found.path)
+        path = cvrp.check(instance, solution.path)
         lengths[size].append(cvrp.objective(instance, path))
         heuristics.show(instance, path, lengths[size][-1])
         choices[size].append(effective_choices(usable_promise(promise)))

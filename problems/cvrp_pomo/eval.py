@@ -12,7 +12,8 @@ from functools import partial  # noqa: E402
 
 from oragent.solvers.attention_bias.scoring import ROUTES, SIZES, evaluate  # noqa: E402
 
-COUNTS = {"train": 10, "val": 10, "test": 10}  # instances of a size
+# Instances of a size.
+COUNTS = {"train": 10, "val": 10, "test": 10}
 
 if __name__ == "__main__":
     score = partial(evaluate, kind=ROUTES, problem="cvrp_pomo", counts=COUNTS)

@@ -19,12 +19,17 @@ from oragent.solvers.genetic import evolve, find_unusable
 PROBLEM = "dpp_ga"
 SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,), "fresh": (pdn.PORTS,)}
 GENERATIONS = {"train": 5, "val": 10, "test": 10, "fresh": 10}
-DATA = f"problems/{PROBLEM}/data"  # where official files are looked for, under the project root
+# Where official files are looked for, under the project root.
+DATA = f"problems/{PROBLEM}/data"
 SITES_SEED = 20
-MAX_REPAIRED = 0.5  # share of the children's ports; more would be a random search of the solver's
-NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)  # share of a child's ports that no parent has
-LIKENESS_EDGES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95)  # share of its ports that the parent most like it has
-TWIN_EDGES = (0.25, 0.35, 0.45, 0.55, 0.7, 0.9)  # share of its ports that another child of the same call has
+# Share of the children's ports; more would be a random search of the solver's.
+MAX_REPAIRED = 0.5
+# Share of a child's ports that no parent has.
+NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)
+# Share of its ports that the parent most like it has.
+LIKENESS_EDGES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95)
+# Share of its ports that another child of the same call has.
+TWIN_EDGES = (0.25, 0.35, 0.45, 0.55, 0.7, 0.9)
 
 
 def evaluate(arguments: Arguments, crossover: Guest) -> Result:
@@ -39,7 +44,8 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     traits: list[tuple[float, float, float]] = []
     begun = perf_counter()
     for size, index, instance in each(crossover, {pdn.PORTS: instances(arguments, sites, network)}, rewards):
-        crossover.renew()  # nothing is kept from one instance to the next
+        # Nothing is kept from one instance to the next.
+        crossover.renew()
         repairs: list[float] = []
 
         def fitness(placements: np.ndarray, instance: pdn.PlacementInstance = instance) -> np.ndarray:
@@ -56,7 +62,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             traits.append(kinship(parents, children))
             return children
 
-        found = evolve(
+        solution = evolve(
             fitness,
             breed,
             instance.free,
@@ -69,14 +75,13 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
                 f"{repaired:.0%} of the ports of its children were forbidden or repeated, and replaced by random ones; "
                 f"return children of {pdn.DECAPS} different allowed ports"
             )
-        placement = pdn.check(instance, found.genes)
+        placement = pdn.check(instance, solution.genes)
         rewards[size].append(pdn.objective(instance, placement))
         crossover.show(instance, placement, rewards[size][-1])
-        histories.append(found.history)
+        histories.append(solution.history)
     metrics, score = figures("reward", rewards)
-    if (
-        network.origin == "generated" and not read and arguments.fresh_seed is None
-    ):  # what the references were made with
+    # The references were made with these networks.
+    if network.origin == "generated" and not read and arguments.fresh_seed is None:
         metrics |= gaps(arguments, PROBLEM, rewards)
     first, *later = np.mean(histories, axis=0).round(3).tolist()
     novelty, likeness, twins = np.mean(traits, axis=0).tolist()
@@ -108,8 +113,8 @@ def ports(value: object, shape: tuple[int, int]) -> np.ndarray:
     wrong = (numbers != np.rint(numbers)) | (numbers < 0) | (numbers >= pdn.PORTS)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        found = f"{numbers[row, column]:.6g} at [{row}, {column}] ({int(wrong.sum())} such entries)"
-        raise CandidateError(f"returned {found}; expected ports, whole numbers 0 to {pdn.PORTS - 1}")
+        returned = f"{numbers[row, column]:.6g} at [{row}, {column}] ({int(wrong.sum())} such entries)"
+        raise CandidateError(f"returned {returned}; expected ports, whole numbers 0 to {pdn.PORTS - 1}")
     return numbers.astype(np.int64)
 
 

@@ -19,9 +19,12 @@ from oragent.solvers.aco_mkp import solve_mkp
 PROBLEM = "mkp_aco"
 SIZES = {"train": (100,), "val": (100, 300), "test": (100, 200, 300, 500), "fresh": (100, 200, 300, 500)}
 ANTS, ITERATIONS = 30, 50
-GREED_EDGES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)  # effective share of the items
-PRIZE_EDGES = (0.4, 0.72, 0.78, 0.83, 0.9)  # rank correlation with the prize
-SCARCITY_EDGES = (0.15, 0.3, 0.42, 0.5, 0.57)  # how much more it turns on the scarcest dimension than on the others
+# Effective share of the items.
+GREED_EDGES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+# Rank correlation with the prize.
+PRIZE_EDGES = (0.4, 0.72, 0.78, 0.83, 0.9)
+# How much more it turns on the scarcest dimension than on the others.
+SCARCITY_EDGES = (0.15, 0.3, 0.42, 0.5, 0.57)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
@@ -34,10 +37,10 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
         watch = watching("iteration", size=size, instance=index)
-        found = solve_mkp(
+        solution = solve_mkp(
             instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
         )
-        choice = mkp.check(instance, found.path)
+        choice = mkp.check(instance, solution.path)
         prizes[size].append(mkp.objective(instance, choice))
         heuristics.show(instance, choice, prizes[size][-1])
         traits[size].append(behaviour(instance, usable_promise(promise)))

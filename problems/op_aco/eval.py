@@ -19,10 +19,14 @@ from oragent.solvers.aco_op import solve_op
 PROBLEM = "op_aco"
 SIZES = {"train": (50,), "val": (50, 100), "test": (50, 100, 200), "fresh": (50, 100, 200)}
 ANTS, ITERATIONS = 20, 50
-NO_LOOP = 1e9  # distance of a node from itself, so that 1/d is next to nothing on the diagonal
-GREED_EDGES = (2.0, 3.5, 6.0, 10.0, 16.0, 26.0, 45.0)  # effective number of next nodes
-LURE_EDGES = (0.98, 1.01, 1.05, 1.1, 1.2, 1.35)  # prize of the node that the promise names, over the mean prize
-REACH_EDGES = (0.15, 0.25, 0.35, 0.5, 0.7, 0.9)  # distance to that node, over the mean distance
+# Distance of a node from itself, so that 1/d is almost 0 on the diagonal.
+NO_LOOP = 1e9
+# Effective number of next nodes.
+GREED_EDGES = (2.0, 3.5, 6.0, 10.0, 16.0, 26.0, 45.0)
+# Prize of the node that the promise names, over the mean prize.
+LURE_EDGES = (0.98, 1.01, 1.05, 1.1, 1.2, 1.35)
+# Distance to that node, over the mean distance.
+REACH_EDGES = (0.15, 0.25, 0.35, 0.5, 0.7, 0.9)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
@@ -38,7 +42,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
         watch = watching("iteration", size=size, instance=index)
-        found = solve_op(
+        solution = solve_op(
             instance.prizes,
             instance.distances,
             instance.maxlen,
@@ -48,11 +52,12 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             iterations=ITERATIONS,
             watch=watch,
         )
-        path = op.check(instance, found.path)
+        path = op.check(instance, solution.path)
         prizes[size].append(op.objective(instance, path))
         heuristics.show(instance, path, prizes[size][-1])
         visited[size].append(len(path) - 1)
-        usable = usable_promise(promise)[1:, 1:]  # no ant chooses the depot
+        # No ant chooses the depot.
+        usable = usable_promise(promise)[1:, 1:]
         choices[size].append(effective_choices(usable))
         traits.append(lure_and_reach(instance, usable))
     metrics, score = figures("prize", prizes)

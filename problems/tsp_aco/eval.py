@@ -22,9 +22,12 @@ SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100), "fresh": (
 # The study of OR-Agent drew 64 training instances, as the constructive stream does, and so all that follow are others.
 STREAMS = {"reevo": tsp.ACO_STREAM, "oragent": tsp.CONSTRUCTIVE_STREAM}
 ANTS, ITERATIONS = 30, 80
-GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of neighbours
-GROWTH_EDGES = (0.1, 0.3, 0.5, 0.75)  # its exponent in the number of cities
-ONE_WAY_EDGES = (0.01, 0.1, 0.25, 0.4)  # share of the promise that differs between the directions of an edge
+# Effective number of neighbours.
+GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)
+# Its exponent in the number of cities.
+GROWTH_EDGES = (0.1, 0.3, 0.5, 0.75)
+# Share of the promise that differs between the directions of an edge.
+ONE_WAY_EDGES = (0.01, 0.1, 0.25, 0.4)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
@@ -38,12 +41,13 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         for size in arguments.sizes
     }
     for size, index, instance in each(heuristics, instances, lengths):
-        distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
+        # 1/d is finite on the diagonal.
+        distances = instance.distances + np.eye(size)
         promise = matrix(heuristics(distances), (size, size))
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
         watch = watching("iteration", size=size, instance=index)
-        found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch)
-        tour = tsp.check(instance, found.path)
+        solution = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch)
+        tour = tsp.check(instance, solution.path)
         lengths[size].append(tsp.objective(instance, tour))
         heuristics.show(instance, tour, lengths[size][-1])
         usable = usable_promise(promise)

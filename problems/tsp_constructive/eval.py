@@ -17,9 +17,12 @@ from oragent.solvers.constructive import TourConstruction
 
 PROBLEM = "tsp_constructive"
 SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
-NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)  # share of steps to the nearest city left
-LATE_EDGES = (0.26, 0.29, 0.32, 0.35, 0.38, 0.42)  # share of the length in the last quarter of the steps
-TURN_EDGES = (1.1, 1.14, 1.17, 1.2, 1.25, 1.5)  # mean change of heading, radians
+# Share of steps to the nearest unvisited city.
+NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)
+# Share of the length in the last quarter of the steps.
+LATE_EDGES = (0.26, 0.29, 0.32, 0.35, 0.38, 0.42)
+# Mean change of heading, radians.
+TURN_EDGES = (1.1, 1.14, 1.17, 1.2, 1.25, 1.5)
 
 
 def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:

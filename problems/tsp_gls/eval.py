@@ -18,10 +18,14 @@ from oragent.solvers.gls import Guided, solve_tsp_gls
 PROBLEM = "tsp_gls"
 SIZES = {"train": (200,), "val": (50, 100, 200), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
 MOVES, ITERATIONS = 30, 1200
-NO_LOOP = 1e-5  # distance of a city from itself, so that 1/d is finite
-REACH_EDGES = (1.6, 2.3, 2.7, 2.95, 3.1, 3.3, 3.7)  # mean length of a penalised edge, in mean edges of the tour
-GROWTH_EDGES = (0.7, 0.76, 0.8, 0.86)  # its value at the largest size over that at the smallest
-ONE_WAY_EDGES = (0.08, 0.16, 0.22, 0.3, 0.45)  # share of the penalties that differs between the directions of an edge
+# Distance of a city from itself, so that 1/d is finite.
+NO_LOOP = 1e-5
+# Mean length of a penalised edge, in mean edges of the tour.
+REACH_EDGES = (1.6, 2.3, 2.7, 2.95, 3.1, 3.3, 3.7)
+# Its value at the largest size over that at the smallest.
+GROWTH_EDGES = (0.7, 0.76, 0.8, 0.86)
+# Share of the penalties that differs between the directions of an edge.
+ONE_WAY_EDGES = (0.08, 0.16, 0.22, 0.3, 0.45)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
@@ -36,12 +40,12 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     for size, index, instance in each(heuristics, instances, lengths):
         badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
         watch = watching("search", size=size, instance=index)
-        found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS, watch=watch)
-        tour = tsp.check(instance, found.tour)
+        solution = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS, watch=watch)
+        tour = tsp.check(instance, solution.tour)
         lengths[size].append(tsp.objective(instance, tour))
         heuristics.show(instance, tour, lengths[size][-1])
-        reaches[size].append(reach(instance, found, lengths[size][-1]))
-        one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
+        reaches[size].append(reach(instance, solution, lengths[size][-1]))
+        one_way.append(float(np.abs(solution.penalties - solution.penalties.T).sum() / solution.penalties.sum() / 2))
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths) | averages("penalised_length", reaches)
     metrics |= seconds(begun, heuristics.seconds)
@@ -55,9 +59,9 @@ def usable(value: object, size: int) -> np.ndarray:
     return matrix(badness, (size, size))
 
 
-def reach(instance: tsp.TspInstance, found: Guided, length: float) -> float:
+def reach(instance: tsp.TspInstance, solution: Guided, length: float) -> float:
     """Mean length of the edges that were penalised, each as often as it was, over that of the tour's edges."""
-    penalised = (found.penalties * instance.distances).sum() / found.penalties.sum()
+    penalised = (solution.penalties * instance.distances).sum() / solution.penalties.sum()
     return float(penalised / (length / len(instance)))
 
 
