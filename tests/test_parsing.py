@@ -104,7 +104,7 @@ SITES = {
     "benchmarks/converse/evaluable_problems.py": ({"json.loads": 1}, USER),
     "modelling/capture/places.py": ({"ast.parse": 1}, "in a stranger's process, the stranger's program"),
     "modelling/capture/reading.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
-    "modelling/files/flat_json.py": ({"json.loads": 1}, BOUNDED),
+    "modelling/files/json_text.py": ({"json.loads": 1}, BOUNDED),
     "modelling/data/names.py": ({"yaml.safe_load": 1}, f"corrections of the user, of bounded size: {BOUNDED}"),
     "modelling/files/sol_files.py": ({"json.loads": 1}, BOUNDED),
     "modelling/files/text_forms.py": ({"json.loads": 1}, BOUNDED),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from oragent.modelling import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling import IndexedModel, Objective, Relation, Row, Sense, Variable
 from oragent_benchmarks.converse.command import ConverseBenchRequest, run_bench
 from oragent_benchmarks.converse.decision import Goal, Judged
 from oragent_benchmarks.converse.paradigms import negotiate
@@ -87,7 +87,7 @@ fun = Goal("fun", "fun", "points", {name: points for name, (_, points) in ITEMS.
 load = Goal("weight", "weight", "kg", {name: kilograms for name, (kilograms, _) in ITEMS.items()})
 room = Row("room", dict(load.terms), Relation.AT_MOST, 8)
 binary = tuple(Variable(name, 0, 1, "integer") for name in ITEMS)
-trip = Trip(Milp(binary, (room,), Objective(), Sense.MINIMIZE, "trip"), goals=(fun, load))
+trip = Trip(IndexedModel.from_records(binary, (room,), Objective(), Sense.MINIMIZE, "trip"), goals=(fun, load))
 
 if __name__ == "__main__":
     request = ConverseBenchRequest(

@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.opening import open_milp
+from oragent.modelling.opening import open_model
 from oragent.modelling.solving.back_ends import SolverOptions
-from oragent.modelling.solving.flat_solving import solve as solve_milp
+from oragent.modelling.solving.model_solving import solve as solve_model
 
 
 def solve(
-    model: str | Path | Milp | IndexedModel,
+    model: str | Path | IndexedModel,
     *,
     solver: str = "highs",
     seconds: float | None = None,
@@ -24,7 +22,7 @@ def solve(
 
     Args:
         model: A ``.json``, ``.lp`` or ``.mps`` file, a program (``.py``, which runs in the sandbox), a run's folder,
-            an ``oragent.modelling.Milp`` or an ``oragent.modelling.IndexedModel``.
+            or an ``oragent.modelling.IndexedModel``.
         solver: ``highs``, ``scip``, ``cp-sat``, ``glop``, ``pdlp``, ``gurobi``, or ``command:PROGRAM ARGUMENTS``.
         seconds: Wall-clock limit; None for none.
         gap: Relative gap at which the search may end.
@@ -37,10 +35,6 @@ def solve(
     Raises:
         ModellingError: There is no model, or the solver cannot solve such a model.
     """
-    if isinstance(model, IndexedModel):
-        flat = to_milp(model)
-    elif isinstance(model, Milp):
-        flat = model
-    else:
-        flat = open_milp(Path(model))
-    return solve_milp(flat, solver=solver, options=SolverOptions(seconds, gap, threads, nodes))
+    if not isinstance(model, IndexedModel):
+        model = open_model(Path(model), guesses_families=False)
+    return solve_model(model, solver=solver, options=SolverOptions(seconds, gap, threads, nodes))

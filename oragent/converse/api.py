@@ -19,7 +19,7 @@ from oragent.llm.callable import Function, wrap_function
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeWords, build_runtime, check_roles
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 
 T = TypeVar("T")
 
@@ -139,5 +139,5 @@ def _begin(model: str | Path | IndexedModel, outputs: Path, request: Conversatio
         return begin_conversation(outputs, with_problem(request, str(model)))
     with tempfile.TemporaryDirectory(prefix="oragent-converse-") as passing:
         path = Path(passing) / "given.json"
-        write_indexed(model, path)
+        write(model, path)
         return begin_conversation(outputs, with_problem(request, str(path)))

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent.modelling.data.features import FurtherObjective, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row
-from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import Solution
 
 # Relative difference up to which two values or coefficients are equal.
@@ -103,11 +104,15 @@ def read_stated_aim(plain: Mapping[str, Any]) -> StatedAim:
     return StatedAim(**{**plain, "sense": Sense(plain["sense"])})
 
 
-def staged_objectives(milp: Milp) -> tuple[StagedObjective, ...]:
+def staged_objectives(milp: IndexedModel) -> tuple[StagedObjective, ...]:
     """Return the objectives of a model by decreasing priority; those of equal priority are summed by their weights."""
-    features, goals = milp.features, [goal for goal in milp.features.goals if goal.weight]
+    features, goals = milp.named_features, [goal for goal in milp.named_features.goals if goal.weight]
     own = StagedObjective(
-        milp.objective.name, milp.sense, milp.objective.terms, milp.objective.constant, features.quadratic
+        milp.objective_record.name,
+        milp.sense,
+        milp.objective_record.terms,
+        milp.objective_record.constant,
+        features.quadratic,
     )
     stages = []
     for priority in sorted({0, *(goal.priority for goal in goals)}, reverse=True):
@@ -212,7 +217,7 @@ def _split_texts(value: Any, count: int) -> list[str]:
 
 
 def choose_senses(
-    milp: Milp, solution: Solution, stated: Sequence[StatedAim], facts: Sequence[AimFacts]
+    milp: IndexedModel, solution: Solution, stated: Sequence[StatedAim], facts: Sequence[AimFacts]
 ) -> list[Sense | None]:
     """Return the sense in which each aim is to be shown: that of the checker, then that of the program's author.
 
@@ -232,7 +237,7 @@ def choose_senses(
 
 
 def list_aims(
-    milp: Milp,
+    milp: IndexedModel,
     solution: Mapping[str, Any] | None,
     facts: Sequence[AimFacts],
     stated: Sequence[StatedAim] = (),
@@ -281,7 +286,7 @@ def _values_of(objectives: Sequence[StagedObjective], solution: Mapping[str, Any
     return [objective.at(solution["values"]) for objective in objectives]
 
 
-def direct_objectives(milp: Milp, senses: Sequence[Sense | None] = ()) -> Milp:
+def direct_objectives(milp: IndexedModel, senses: Sequence[Sense | None] = ()) -> IndexedModel:
     """Return a model whose objectives are turned into the direction in which people speak of them.
 
     ``maximize -km`` becomes ``minimize km``. Without a given sense, an objective is turned if it can only be negative.
@@ -290,8 +295,8 @@ def direct_objectives(milp: Milp, senses: Sequence[Sense | None] = ()) -> Milp:
         milp: The model.
         senses: Sense of each aim, the most important first; None leaves the choice to the signs of the coefficients.
     """
-    low = {variable.name: variable.low for variable in milp.variables}
-    priorities = sorted({0, *(goal.priority for goal in milp.features.goals if goal.weight)}, reverse=True)
+    low = {variable.name: variable.low for variable in milp.variable_records}
+    priorities = sorted({0, *(goal.priority for goal in milp.named_features.goals if goal.weight)}, reverse=True)
     given = dict(zip(priorities, senses, strict=False)) if senses else {}
 
     def is_turned(terms: Mapping[str, float], constant: float, sense: Sense, priority: int) -> bool:
@@ -301,27 +306,29 @@ def direct_objectives(milp: Milp, senses: Sequence[Sense | None] = ()) -> Milp:
         used = [(name, value) for name, value in terms.items() if value]
         return bool(used) and constant <= 0 and all(value < 0 and low.get(name, -1.0) >= 0 for name, value in used)
 
-    counts = [sum(goal.priority == priority for goal in milp.features.goals if goal.weight) for priority in priorities]
+    counts = [
+        sum(goal.priority == priority for goal in milp.named_features.goals if goal.weight) for priority in priorities
+    ]
     goals = []
-    for goal in milp.features.goals:
+    for goal in milp.named_features.goals:
         is_single = counts[priorities.index(goal.priority)] == 1 and goal.priority != 0 if goal.weight else False
         if is_single and is_turned(goal.terms, goal.constant, goal.sense, goal.priority):
             terms = {name: -value for name, value in goal.terms.items()}
             goal = replace(goal, terms=terms, constant=0.0 - goal.constant, sense=goal.sense.opposite)
         goals.append(goal)
-    features = replace(milp.features, goals=tuple(goals))
-    own = milp.objective
+    features = replace(milp.named_features, goals=tuple(goals))
+    own = milp.objective_record
     is_alone = not any(goal.weight and goal.priority == 0 for goal in goals) and not features.quadratic
     if is_alone and is_turned(own.terms, own.constant, milp.sense, 0):
         turned = Objective({name: -value for name, value in own.terms.items()}, 0.0 - own.constant)
         own = replace(own, terms=turned.terms, constant=turned.constant)
-        return replace(milp, objective=own, sense=milp.sense.opposite, features=features)
-    return replace(milp, features=features)
+        return milp.with_records(objective=own, sense=milp.sense.opposite, features=features)
+    return milp.with_records(features=features)
 
 
-def direct_solution(milp: Milp, directed: Milp, solution: Solution) -> Solution:
+def direct_solution(milp: IndexedModel, directed: IndexedModel, solution: Solution) -> Solution:
     """Return the solution of a model for the same model with turned objectives."""
-    goals = {goal.name: goal.at(lambda name: solution.values.get(name, 0.0)) for goal in directed.features.goals}
+    goals = {goal.name: goal.at(lambda name: solution.values.get(name, 0.0)) for goal in directed.named_features.goals}
     solution = replace(solution, goals=goals if solution.goals else {})
     if milp.sense is directed.sense:
         return solution

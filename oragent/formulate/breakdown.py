@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from oragent.formulate.aims import staged_objectives
-from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Row, Variable
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.solution import Solution
 from oragent.report.pages.value_tables import NOISE, DecisionFamily, DecisionKind, group_families
 
@@ -87,7 +89,7 @@ class TimeChart:
 
 
 def split_objective(
-    milp: Milp, solution: Solution, labels: Iterable[str] = (), times: Collection[str] = ()
+    milp: IndexedModel, solution: Solution, labels: Iterable[str] = (), times: Collection[str] = ()
 ) -> tuple[ObjectivePart, ...]:
     """Return the parts of the most important objective by kind of variable, the largest first.
 
@@ -102,7 +104,7 @@ def split_objective(
     objective = staged_objectives(milp)[0]
     if objective.quadratic or not solution.status.has_point:
         return ()
-    priced = [variable for variable in milp.variables if objective.terms.get(variable.name)]
+    priced = [variable for variable in milp.variable_records if objective.terms.get(variable.name)]
     if any(variable.name in times for variable in priced):
         return ()
     totals: dict[str, float] = {}
@@ -120,7 +122,7 @@ def split_objective(
     return parts if len(parts) > 1 else ()
 
 
-def tabulate_use(milp: Milp, solution: Solution, labels: Iterable[str] = ()) -> tuple[UseTable, ...]:
+def tabulate_use(milp: IndexedModel, solution: Solution, labels: Iterable[str] = ()) -> tuple[UseTable, ...]:
     """Return the use of upper limits by kind, in the order of the model.
 
     A limit counts if its left side has no negative coefficient and its right side is positive and at least 2, so that
@@ -128,7 +130,7 @@ def tabulate_use(milp: Milp, solution: Solution, labels: Iterable[str] = ()) -> 
     """
     if not solution.status.has_point:
         return ()
-    limits = {row.name: row for row in milp.rows if _is_capacity(row) and row.name in solution.activities}
+    limits = {row.name: row for row in milp.row_records if _is_capacity(row) and row.name in solution.activities}
     substitutes = [Variable(name) for name in limits]
     tables, single = [], []
     for family in group_families(substitutes, solution.activities, labels):

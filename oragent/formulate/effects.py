@@ -13,8 +13,9 @@ import numpy as np
 
 from oragent.formulate.aims import staged_objectives
 from oragent.formulate.model_class import solve_model
-from oragent.modelling.data.arrays import Arrays
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.infeasibility import find_nearest
 
@@ -85,7 +86,7 @@ class IncompletePlan:
     is_least: bool
 
 
-def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) -> tuple[LimitEffect, ...]:
+def measure_effects(milp: IndexedModel, solution: Solution, total_s: float = TOTAL_S) -> tuple[LimitEffect, ...]:
     """Relax each group of binding limits and solve again.
 
     Args:
@@ -123,30 +124,30 @@ def measure_effects(milp: Milp, solution: Solution, total_s: float = TOTAL_S) ->
     return tuple(sorted(effects, key=lambda effect: (effect.aim, -effect.size)))
 
 
-def plan_with_shortages(milp: Milp, limit_s: float = TOTAL_S) -> IncompletePlan | None:
+def plan_with_shortages(milp: IndexedModel, limit_s: float = TOTAL_S) -> IncompletePlan | None:
     """Find the least total shortage of an infeasible model, and the best plan with it.
 
     Returns:
         None if the bounds alone are infeasible, no plan was found in time, or the model is not linear.
     """
     single = _without_goals(milp)
-    if not single.is_linear:
+    if not single.is_purely_linear:
         return None
-    near = find_nearest(Arrays.from_milp(single), limit_s=limit_s)
+    near = find_nearest(single.to_staged_arrays(), limit_s=limit_s)
     if near.total is None or not near.needed:
         return None
     shortages = tuple(
         Shortage(row.name, row.meaning, str(row.relation), row.rhs, near.needed[place])
-        for place, row in enumerate(milp.rows)
+        for place, row in enumerate(milp.row_records)
         if place in near.needed
     )
-    rows = tuple(replace(row, rhs=near.needed.get(place, row.rhs)) for place, row in enumerate(milp.rows))
-    solved = solve_model(replace(milp, rows=rows), limit_s)
+    rows = tuple(replace(row, rhs=near.needed.get(place, row.rhs)) for place, row in enumerate(milp.row_records))
+    solved = solve_model(milp.with_records(rows=rows), limit_s)
     return IncompletePlan(shortages, solved if solved.status.has_point else None, near.status is SolveStatus.OPTIMAL)
 
 
 def find_alternative(
-    milp: Milp, solution: Solution, names: Collection[str], limit_s: float = EACH_S
+    milp: IndexedModel, solution: Solution, names: Collection[str], limit_s: float = EACH_S
 ) -> Mapping[str, float]:
     """Find another optimal plan.
 
@@ -163,18 +164,20 @@ def find_alternative(
         Values of the other plan by variable, for decisions that differ; empty if no plan was found.
     """
     single = _without_goals(milp)
-    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not single.is_linear:
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not single.is_purely_linear:
         return {}
-    rows = (*milp.rows, *_optimum_rows(milp, solution))
+    rows = (*milp.row_records, *_optimum_rows(milp, solution))
     rng = np.random.default_rng(0)
-    weights = {variable.name: float(rng.uniform(1, 2)) for variable in milp.variables if variable.name in names}
+    weights = {variable.name: float(rng.uniform(1, 2)) for variable in milp.variable_records if variable.name in names}
     for direction in (1.0, -1.0):
         terms = {
             variable.name: weights[variable.name] * _side(variable, solution.values[variable.name], direction)
-            for variable in milp.variables
+            for variable in milp.variable_records
             if variable.name in weights
         }
-        alternative = solve_model(replace(single, rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s)
+        alternative = solve_model(
+            single.with_records(rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s
+        )
         if not alternative.status.has_point:
             continue
         changed = {key: value for key, value in alternative.values.items() if key in weights}
@@ -186,13 +189,13 @@ def find_alternative(
     return {}
 
 
-def _without_goals(milp: Milp) -> Milp:
-    return replace(milp, features=replace(milp.features, goals=()))
+def _without_goals(milp: IndexedModel) -> IndexedModel:
+    return milp.with_records(features=replace(milp.named_features, goals=()))
 
 
-def _optimum_rows(milp: Milp, solution: Solution) -> list[Row]:
+def _optimum_rows(milp: IndexedModel, solution: Solution) -> list[Row]:
     """Return rows that hold each aim at its value."""
-    taken = {row.name for row in milp.rows}
+    taken = set(milp.flat_row_names)
     rows = []
     for objective in staged_objectives(milp):
         value = objective.at(solution.values)
@@ -215,11 +218,11 @@ def _differs(value: float, reference: float) -> bool:
     return abs(value - reference) > DIFFERENT * max(1.0, abs(reference))
 
 
-def _group_rows(milp: Milp, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:
+def _group_rows(milp: IndexedModel, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:
     """Group binding inequalities by sentence, or by the common prefix of their names."""
     groups: dict[tuple[str, Relation], list[Row]] = {}
-    binaries = {variable.name for variable in milp.variables if variable.is_within_binary}
-    for row in milp.rows:
+    binaries = {variable.name for variable in milp.variable_records if variable.is_within_binary}
+    for row in milp.row_records:
         if row.relation is Relation.EQUAL or row.rhs == 0 or not solution.is_tight(row):
             continue
         if not row.meaning and _is_switched(row, binaries):
@@ -244,13 +247,12 @@ def _common_name(rows: Sequence[Row]) -> str:
     return name[0] if name else rows[0].name
 
 
-def _loosen(milp: Milp, rows: Sequence[Row], share: float) -> Milp:
+def _loosen(milp: IndexedModel, rows: Sequence[Row], share: float) -> IndexedModel:
     names = {row.name for row in rows}
     sign = {Relation.AT_MOST: 1.0, Relation.AT_LEAST: -1.0, Relation.EQUAL: 0.0}
-    return replace(
-        milp,
+    return milp.with_records(
         rows=tuple(
             replace(row, rhs=row.rhs + sign[row.relation] * share * abs(row.rhs)) if row.name in names else row
-            for row in milp.rows
+            for row in milp.row_records
         ),
     )

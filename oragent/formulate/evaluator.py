@@ -28,10 +28,10 @@ from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.solve_sequence import HeldObjective, join_solves
 from oragent.modelling.convert.pulp_models import read_variable
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval
-from oragent.modelling.data.names import to_milp
-from oragent.modelling.files import flat_json
+from oragent.modelling.files.model_json import model_dict, model_from_dict
+from oragent.modelling.files.solution_json import solution_dict, solution_from_dict
 
 # Share of a call's time for the solves of the program, so that the program can still return.
 INNER = 0.5
@@ -81,13 +81,13 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
             "message": problem or "the program solved no model",
             "returned": claim["returned"],
         }
-    names = [variable.name for variable in captured.milp.variables]
+    names = captured.milp.flat_variable_names
     columns = map_leaves(claim["columns"], lambda leaf: _column_name(leaf, names))
     milp = direct_objectives(_add_unused_variables(captured.milp, columns, claim["variables"]))
     limits = (request["limit_s"], request["gap"], request["solver"], request["threads"])
     try:
         intervals = list(_name_intervals(captured.intervals, names))
-        whole = {variable.name for variable in milp.variables if variable.is_integer}
+        whole = {variable.name for variable in milp.variable_records if variable.is_integer}
         native = None
         if captured.is_schedule and not request["solver"]:
             native = solve_with_cp_sat(milp, whole, limits[0], request["threads"], request["gap"], intervals)
@@ -98,8 +98,8 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         "status": "ok",
         "returned": claim["returned"],
         "columns": columns,
-        "milp": flat_json.to_dict(milp),
-        "solution": flat_json.solution_dict(solution),
+        "milp": model_dict(milp),
+        "solution": solution_dict(solution),
         "models": len(claim["models"]),
         "framework": captured.framework,
         "is_schedule": captured.is_schedule,
@@ -112,7 +112,7 @@ def _run_and_solve(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
 class _Captured:
     """A recorded model with the program's names, and the earlier objectives that it holds."""
 
-    milp: Milp
+    milp: IndexedModel
     framework: str
     is_schedule: bool
     held: tuple[HeldObjective, ...] = ()
@@ -151,28 +151,28 @@ def _choose_model(
 
     Objectives of earlier solves that the model holds belong to it.
     """
-    usable: list[tuple[int, Milp]] = []
+    usable: list[tuple[int, IndexedModel]] = []
     for number, (read, _) in enumerate(reads):
         try:
-            usable.append((number, to_milp(assemble(read).model)))
+            usable.append((number, assemble(read).model))
         except ModellingError as wrong:
             problem = str(wrong)
     if not usable:
         return None, problem
-    fitting = [entry for entry in usable if names & {variable.name for variable in entry[1].variables}]
+    fitting = [entry for entry in usable if names & set(entry[1].flat_variable_names)]
     number, milp = (fitting or usable)[-1]
     read = reads[number][0]
     joined = join_solves([each for each, _ in reads[: number + 1]], [claim for _, claim in reads[: number + 1]])
     if joined.held:
-        milp = to_milp(assemble(joined.read).model)
+        milp = assemble(joined.read).model
     return _Captured(milp, read.framework, read.is_schedule, joined.held, read.intervals), problem
 
 
-def _add_unused_variables(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
+def _add_unused_variables(milp: IndexedModel, columns: Any, variables: dict[str, Any]) -> IndexedModel:
     """Add returned variables that occur in no row and no objective."""
-    names = {variable.name for variable in milp.variables}
+    names = set(milp.flat_variable_names)
     more = (read_variable(variables[name]) for name in sorted((column_names(columns) - names) & variables.keys()))
-    return replace(milp, variables=(*milp.variables, *more))
+    return milp.with_records(variables=(*milp.variable_records, *more))
 
 
 def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
         if not request["point"]:
             raise
         return answer | {"note": str(problem)}
-    milp = flat_json.from_dict(request["milp"])
+    milp = model_from_dict(request["milp"])
     answer["sentences"] = match_sentences(milp, rows)
     if request["compares_rules"]:
         try:
@@ -203,7 +203,7 @@ def _run_checker(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
             answer["rules"] = [asdict(rule) for rule in rules]
         except ModellingError as problem:
             answer["note"] = str(problem)
-    solution = flat_json.solution_from_dict(request["solution"])
+    solution = solution_from_dict(request["solution"])
     try:
         answer["comparison"] = asdict(
             find_counterexample(

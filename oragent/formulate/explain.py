@@ -12,7 +12,8 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.gantt import PlanSchedule, build_schedule
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import KINDS, plain_key
-from oragent.modelling.data.flat_model import Milp, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Variable
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.report.pages.time_scales import read_time_scale
 from oragent.report.pages.value_tables import PULP, DecisionFamily, DecisionKind, group_families
@@ -58,29 +59,29 @@ def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
     return sentence_of
 
 
-def add_sentences(milp: Milp, sentence_of: Mapping[str, str]) -> Milp:
+def add_sentences(milp: IndexedModel, sentence_of: Mapping[str, str]) -> IndexedModel:
     """Return the model; rows without a meaning get the sentence for their name."""
     rows = tuple(
         row
         if row.meaning
         else replace(row, meaning=sentence_of.get(row.name) or sentence_of.get(plain_key(row.name), ""))
-        for row in milp.rows
+        for row in milp.row_records
     )
-    return replace(milp, rows=rows)
+    return milp.with_records(rows=rows)
 
 
-def group_decisions(result: FormulationResult, milp: Milp, solution: Solution) -> tuple[DecisionFamily, ...]:
+def group_decisions(result: FormulationResult, milp: IndexedModel, solution: Solution) -> tuple[DecisionFamily, ...]:
     """Group the values of a solution by family, with the labels and units of the problem."""
     names = dict(_returned_names(result.columns))
     labels = data_labels(result)
     facts = _variable_facts(result.pool)
     returned = {path[-1] for path in _iterate_paths(result.columns)}
     # Variables that the program did not return are auxiliary variables.
-    variables = [variable for variable in milp.variables if not returned or variable.name in returned]
+    variables = [variable for variable in milp.variable_records if not returned or variable.name in returned]
     grouped = group_families(
         variables, solution.values, labels, {name: _indexed_name(path, labels) for name, path in names.items()}
     )
-    by_name = {variable.name: variable for variable in milp.variables}
+    by_name = {variable.name: variable for variable in milp.variable_records}
     return tuple(_describe_family(family, by_name, facts, result) for family in grouped)
 
 

@@ -34,12 +34,12 @@ from oragent.ledger.database import FORMAT, expect_format
 from oragent.ledger.study import CHECKS, open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, build_runtime
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.files import flat_json
 from oragent.modelling.files.model_files import write
+from oragent.modelling.files.solution_json import solution_dict, solution_from_dict
 from oragent.modelling.solving.back_ends import find_solver
-from oragent.modelling.solving.flat_solving import add_duals
+from oragent.modelling.solving.model_solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 
 FormulationWork = Callable[[LedgerCase, FormulationRunner], Awaitable[FormulationResult]]
@@ -143,7 +143,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
             folder / "checks.json",
             _json_text({"kept": result.kept, "checks": result.checks, "attempts": list(result.attempts)}),
         )
-        plain = flat_json.solution_dict(solution) if solution else {"status": result.status, "note": result.message}
+        plain = solution_dict(solution) if solution else {"status": result.status, "note": result.message}
         files.replace_file(folder / "solution.json", _json_text(plain))
         if result.milp is not None:
             milp = _add_meanings(result, folder)
@@ -153,7 +153,7 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
                     write(milp, folder / f"milp.{form}")
                 except ModellingError:
                     # The LP format cannot express products of variables.
-                    if milp.is_linear:
+                    if milp.is_purely_linear:
                         raise
         shown = outcome.shown
         if result.milp is not None and shown is not None:
@@ -212,19 +212,19 @@ def _describe_comparison(result: FormulationResult) -> dict[str, Any] | None:
     return {name: value for name, value in result.checks.items() if name not in ("sentences", "rules", "aims")}
 
 
-def _add_meanings(result: FormulationResult, folder: Path) -> Milp:
+def _add_meanings(result: FormulationResult, folder: Path) -> IndexedModel:
     """Return the model with the text of the problem and the sentence of each row as meanings.
 
     Among several aims, the model's own objective is the last one, which gets its unit.
     """
     assert result.milp is not None
     milp, sentences = result.milp, (result.checks or {}).get("sentences") or {}
-    rows = tuple(replace(row, meaning=row.meaning or sentences.get(row.name, "")) for row in milp.rows)
+    rows = tuple(replace(row, meaning=row.meaning or sentences.get(row.name, "")) for row in milp.row_records)
     about = " ".join((folder / "problem.md").read_text(encoding="utf-8").split())
-    objective = milp.objective
+    objective = milp.objective_record
     if len(result.aims) > 1 and not result.is_weighted:
         objective = replace(objective, unit=objective.unit or result.aims[-1].unit)
-    return replace(milp, rows=rows, objective=objective, meaning=milp.meaning or about[:ABOUT_CHARACTERS])
+    return replace(milp.with_records(rows=rows, objective=objective), meaning=milp.meaning or about[:ABOUT_CHARACTERS])
 
 
 def _plain_request(request: FormulationRequest) -> dict[str, Any]:
@@ -376,8 +376,8 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     """Compute duals at the checked point, effects of limits and shortages, without writing files."""
     if result.milp is None or result.solution is None:
         return FormulationEnd(result)
-    solution = flat_json.solution_from_dict(result.solution)
-    if result.milp.is_linear:
+    solution = solution_from_dict(result.solution)
+    if result.milp.is_purely_linear:
         solution = add_duals(result.milp, solution)
     sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp = add_sentences(result.milp, sentences)

@@ -28,10 +28,11 @@ from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.session import FormulationAttempt, FormulationSession, PersonQuestion
 from oragent.formulate.verdicts import Judgement, decide_verdict
 from oragent.ledger.case import LedgerCase
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval, read_intervals
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.files import flat_json
+from oragent.modelling.files.model_json import model_dict, model_from_dict
+from oragent.modelling.files.solution_json import solution_dict
 
 MAX_REMARKS = 10
 
@@ -66,7 +67,7 @@ class FormulationResult:
 
     status: str
     answer: bool
-    milp: Milp | None
+    milp: IndexedModel | None
     solution: Mapping[str, Any] | None
     values: Any
     program: str
@@ -141,7 +142,7 @@ class FormulationResult:
         """Return plain data for JSON."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {
-            "milp": None if self.milp is None else flat_json.to_dict(self.milp),
+            "milp": None if self.milp is None else model_dict(self.milp),
             "pool": [asdict(entry) for entry in self.pool],
             "attempts": [dict(record) for record in self.attempts],
             "metamorphic": [dict(record) for record in self.metamorphic],
@@ -154,8 +155,8 @@ class FormulationResult:
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read the result from plain data."""
         fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
-        milp = None if plain["milp"] is None else flat_json.from_dict(plain["milp"])
-        columns = set() if milp is None else {variable.name for variable in milp.variables}
+        milp = None if plain["milp"] is None else model_from_dict(plain["milp"])
+        columns = set() if milp is None else set(milp.flat_variable_names)
         return cls(
             **fields
             | {
@@ -207,7 +208,7 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         answer=answer.is_answer
         and (options.accept_infeasible or ran.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)),
         milp=ran.milp,
-        solution=None if ran.solution is None else flat_json.solution_dict(ran.solution),
+        solution=None if ran.solution is None else solution_dict(ran.solution),
         values=ran.values,
         program=answer.source,
         message=ran.message or _why_not_proven(answer),

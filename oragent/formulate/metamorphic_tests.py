@@ -28,9 +28,9 @@ from oragent.formulate.perturbations import (
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.modelling.data.display import number, quoted
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 # Factor for scaling money and amounts.
 FACTOR = 3.0
@@ -155,7 +155,7 @@ def _test_amounts(trial: _Trial) -> PropertyResult:
         return PropertyResult(Property.AMOUNTS, None, note="not every parameter has a unit")
     if why := _why_unscalable(trial):
         return PropertyResult(Property.AMOUNTS, None, note=why)
-    if any(variable.is_integer and math.isfinite(variable.high) for variable in milp.variables):
+    if any(variable.is_integer and math.isfinite(variable.high) for variable in milp.variable_records):
         return PropertyResult(
             Property.AMOUNTS, None, note="the model has bounded integers, whose bounds may not be in the data"
         )
@@ -166,7 +166,7 @@ def _test_amounts(trial: _Trial) -> PropertyResult:
 
 def _why_unscalable(trial: _Trial) -> str:
     """Return why scaled data cannot be tested; empty if they can be tested."""
-    if trial.base.milp is not None and not trial.base.milp.is_linear:
+    if trial.base.milp is not None and not trial.base.milp.is_purely_linear:
         return "the model is not linear"
     figures = [name for name in trial.data if any(True for _ in iterate_numbers(trial.data[name]))]
     if any(not _parameter_unit(trial, name) for name in figures):
@@ -180,12 +180,12 @@ def _why_unscalable(trial: _Trial) -> str:
     return ""
 
 
-def _differ_in_limits(base: Milp, milp: Milp | None) -> bool:
+def _differ_in_limits(base: IndexedModel, milp: IndexedModel | None) -> bool:
     """Return True if two models differ only in right-hand sides and bounds."""
-    if milp is None or milp.objective != base.objective:
+    if milp is None or milp.objective_record != base.objective_record:
         return False
-    rows = [[(row.name, row.relation, dict(row.terms)) for row in model.rows] for model in (base, milp)]
-    kinds = [[(variable.name, variable.kind) for variable in model.variables] for model in (base, milp)]
+    rows = [[(row.name, row.relation, dict(row.terms)) for row in model.row_records] for model in (base, milp)]
+    kinds = [[(variable.name, variable.kind) for variable in model.variable_records] for model in (base, milp)]
     return rows[0] == rows[1] and kinds[0] == kinds[1]
 
 

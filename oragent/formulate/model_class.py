@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.features import QuadraticRow, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Relation
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.solving.back_ends.protocol import SolverOptions
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 # Solver of models that programs write for CP-SAT.
 SCHEDULING_SOLVER = "cp-sat"
@@ -40,7 +41,13 @@ class ProductTerms:
 
 
 def solve_model(
-    milp: Milp, limit_s: float, gap: float = 0.0, solver: str = "", threads: int = 1, *, is_schedule: bool = False
+    milp: IndexedModel,
+    limit_s: float,
+    gap: float = 0.0,
+    solver: str = "",
+    threads: int = 1,
+    *,
+    is_schedule: bool = False,
 ) -> Solution:
     """Solve a model of any class.
 
@@ -67,7 +74,7 @@ def solve_model(
     return solve(milp, duals=False, options=options)
 
 
-def describe_class(milp: Milp, is_schedule: bool = False) -> str:
+def describe_class(milp: IndexedModel, is_schedule: bool = False) -> str:
     """Return the class of a model, such as ``mixed-integer linear``.
 
     Args:
@@ -76,7 +83,7 @@ def describe_class(milp: Milp, is_schedule: bool = False) -> str:
     """
     if is_schedule:
         return "scheduling (CP-SAT)"
-    features = milp.features
+    features = milp.named_features
     if features.quadratic_rows:
         kind = "quadratically constrained"
     elif features.quadratic:
@@ -85,10 +92,10 @@ def describe_class(milp: Milp, is_schedule: bool = False) -> str:
         kind = "linear"
     else:
         kind = "logical"
-    binaries = sum(variable.is_within_binary for variable in milp.variables)
-    whole = sum(variable.is_integer for variable in milp.variables)
+    binaries = sum(variable.is_within_binary for variable in milp.variable_records)
+    whole = sum(variable.is_integer for variable in milp.variable_records)
     if not whole:
         return kind
-    if whole == len(milp.variables):
+    if whole == milp.shape[1]:
         return f"{'binary' if binaries == whole else 'integer'} {kind}"
     return f"mixed-integer {kind}"

@@ -17,23 +17,14 @@ from oragent.formulate.aims import StatedAim, match_aims, staged_objectives
 from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, ProductTerms, solve_model
 from oragent.formulate.native_scheduling import solve_with_cp_sat
 from oragent.formulate.symbols import interpolate
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.display import number, plain, quoted
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow
-from oragent.modelling.data.flat_model import (
-    INFINITY,
-    Milp,
-    Objective,
-    Relation,
-    Row,
-    Sense,
-    Variable,
-    VariableKind,
-    scale_row,
-)
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable, scale_row
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.solving.flat_solving import breaches, ray
 from oragent.modelling.solving.infeasibility import find_conflict, part_names
+from oragent.modelling.solving.model_solving import breaches, ray
 from oragent.report.pages.value_tables import NOISE
 
 # Minimum improvement of an objective, relative to max(1, |objective|).
@@ -169,7 +160,7 @@ class _ObjectiveGap:
         return self.sense.sign * (self.value - self.best)
 
 
-def state_aims(milp: Milp, solution: Solution, entries: Sequence[CheckRow]) -> tuple[StatedAim, ...]:
+def state_aims(milp: IndexedModel, solution: Solution, entries: Sequence[CheckRow]) -> tuple[StatedAim, ...]:
     """Return the aims of a checker with the corresponding objectives of a program."""
     point = add_derived(solution.values, entries) if solution.status.has_point else None
     stated = []
@@ -193,8 +184,8 @@ def add_derived(point: Mapping[str, float], entries: Sequence[CheckRow]) -> dict
 
 
 def checker_milp(
-    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str], aims: Sequence[StatedAim] = ()
-) -> Milp:
+    milp: IndexedModel, entries: Sequence[CheckRow], columns: Collection[str], aims: Sequence[StatedAim] = ()
+) -> IndexedModel:
     """Build a model of the checker's rows and objectives over the returned columns of the program.
 
     Without an objective of the checker, the program's is used if it is the only one and over these columns. Values are
@@ -213,7 +204,7 @@ def checker_milp(
             INFINITY,
             VariableKind.INTEGER if variable.name in whole else VariableKind.CONTINUOUS,
         )
-        for variable in milp.variables
+        for variable in milp.variable_records
         if variable.name in columns
     )
     builder = ChecksBuilder()
@@ -225,7 +216,9 @@ def checker_milp(
     objective, sense, features = _choose_objective(milp, entries, columns, aims)
     features = replace(features, quadratic_rows=tuple(builder.quadratic_rows), indicators=tuple(builder.indicators))
     columns_of_checks = (*variables, *builder.derived, *builder.switches)
-    return Milp(columns_of_checks, tuple(builder.rows), objective, sense, "checks", features=features)
+    return IndexedModel.from_records(
+        columns_of_checks, tuple(builder.rows), objective, sense, "checks", features=features
+    )
 
 
 def _stated_lows(entries: Sequence[CheckRow]) -> dict[str, float]:
@@ -345,7 +338,7 @@ def _before(first: Sequence[CheckRow], second: Sequence[CheckRow]) -> CheckRow:
 
 
 def find_counterexample(
-    milp: Milp,
+    milp: IndexedModel,
     solution: Solution,
     entries: Sequence[CheckRow],
     columns: Collection[str],
@@ -363,7 +356,7 @@ def find_counterexample(
     checks = checker_milp(milp, entries, columns, aims)
     # For a program without a point, checks must not have less freedom than their rows state.
     has_point = solution.status.has_point
-    whole = {variable.name for variable in milp.variables if variable.is_integer and has_point}
+    whole = {variable.name for variable in milp.variable_records if variable.is_integer and has_point}
     answer = _solve_checks(checks, whole, limit_s, solver, threads)
     if answer.status.has_point:
         values = {name: value for name, value in answer.values.items() if name in columns}
@@ -372,7 +365,7 @@ def find_counterexample(
     return replace(comparison, aims=aims, compared_aims=_count_compared(milp, aims))
 
 
-def _solve_checks(checks: Milp, whole: Collection[str], limit_s: float, solver: str, threads: int) -> Solution:
+def _solve_checks(checks: IndexedModel, whole: Collection[str], limit_s: float, solver: str, threads: int) -> Solution:
     """Solve the model of checks, with CP-SAT if it has cases and whole figures."""
     native = None if solver else solve_with_cp_sat(checks, whole, limit_s, threads)
     if native is not None:
@@ -386,7 +379,7 @@ def _solve_checks(checks: Milp, whole: Collection[str], limit_s: float, solver: 
     return solve_model(checks, limit_s, threads=threads)
 
 
-def _count_compared(milp: Milp, aims: Sequence[StatedAim]) -> int:
+def _count_compared(milp: IndexedModel, aims: Sequence[StatedAim]) -> int:
     """Return the number of the most important aims of the program that a checker states."""
     objectives = staged_objectives(milp)
     count = len(objectives)
@@ -399,7 +392,12 @@ def _count_compared(milp: Milp, aims: Sequence[StatedAim]) -> int:
 
 
 def _compare_answers(
-    milp: Milp, solution: Solution, checks: Milp, answer: Solution, limit_s: float, entries: Sequence[CheckRow]
+    milp: IndexedModel,
+    solution: Solution,
+    checks: IndexedModel,
+    answer: Solution,
+    limit_s: float,
+    entries: Sequence[CheckRow],
 ) -> ModelComparison:
     if answer.status is SolveStatus.UNKNOWN or solution.status is SolveStatus.UNKNOWN:
         return ModelComparison(Ruling.UNDECIDED)
@@ -415,7 +413,7 @@ def _compare_answers(
 
 
 def _choose_objective(
-    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str], aims: Sequence[StatedAim]
+    milp: IndexedModel, entries: Sequence[CheckRow], columns: Collection[str], aims: Sequence[StatedAim]
 ) -> tuple[Objective, Sense, ModelFeatures[str]]:
     """Return the last objective of the checker; earlier ones are goals of higher priority.
 
@@ -443,13 +441,13 @@ def _choose_objective(
         )
         features = ModelFeatures[str](quadratic=last.expression.quadratic, goals=goals)
         return Objective(last.terms, -last.rhs), SENSES[last.relation], features
-    if len(objectives) == 1 and set(milp.objective.terms) <= set(columns):
-        return milp.objective, milp.sense, ModelFeatures(quadratic=milp.features.quadratic)
+    if len(objectives) == 1 and set(milp.objective_record.terms) <= set(columns):
+        return milp.objective_record, milp.sense, ModelFeatures(quadratic=milp.named_features.quadratic)
     return Objective(), milp.sense, ModelFeatures()
 
 
 def _compare_objectives(
-    milp: Milp, checks: Milp, point: Mapping[str, float], best: Mapping[str, float]
+    milp: IndexedModel, checks: IndexedModel, point: Mapping[str, float], best: Mapping[str, float]
 ) -> _ObjectiveGap:
     """Compare two points by the first objective of the checks whose values differ, or by the last one."""
     slacks = [objective.slack for objective in staged_objectives(milp)]
@@ -457,7 +455,7 @@ def _compare_objectives(
         if objective is None:
             break
         gap = _ObjectiveGap(objective.at(point), objective.at(best), objective.sense, slack=slack or 0.0)
-        tolerance = BETTER if checks.is_linear else BETTER_NONLINEAR
+        tolerance = BETTER if checks.is_purely_linear else BETTER_NONLINEAR
         gap = replace(gap, tolerance=tolerance * max(1.0, abs(gap.best)))
         if abs(gap.gain) > gap.tolerance:
             break
@@ -465,7 +463,12 @@ def _compare_objectives(
 
 
 def _against_incumbent(
-    milp: Milp, solution: Solution, checks: Milp, answer: Solution, entries: Sequence[CheckRow], limit_s: float
+    milp: IndexedModel,
+    solution: Solution,
+    checks: IndexedModel,
+    answer: Solution,
+    entries: Sequence[CheckRow],
+    limit_s: float,
 ) -> ModelComparison:
     """Compare the program's point with the bound of a model of checks whose optimum is not proven."""
     point = {name: value for name, value in solution.values.items() if name in answer.values}
@@ -474,7 +477,7 @@ def _against_incumbent(
     if gap.gain > gap.tolerance + gap.slack and solution.status is SolveStatus.OPTIMAL:
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
-    if checks.features.goals:
+    if checks.named_features.goals:
         return ModelComparison(Ruling.UNDECIDED, within=_possible_gain(checks, point, limit_s))
     if answer.bound is None:
         return ModelComparison(Ruling.UNDECIDED)
@@ -483,24 +486,23 @@ def _against_incumbent(
     return ModelComparison(Ruling.UNDECIDED, within=better / max(1.0, abs(value)))
 
 
-def _possible_gain(checks: Milp, point: Mapping[str, float], limit_s: float) -> float | None:
+def _possible_gain(checks: IndexedModel, point: Mapping[str, float], limit_s: float) -> float | None:
     """Return the relative amount by which a point of the checks can be better in the first aim that differs.
 
     Each aim is bounded with more important ones held at the program's values. The result is the largest amount of all
     aims; None if an aim has no bound.
     """
-    deadline, rows, largest = time.monotonic() + limit_s, list(checks.rows), 0.0
+    deadline, rows, largest = time.monotonic() + limit_s, list(checks.row_records), 0.0
     objectives = staged_objectives(checks)
     for position, objective in enumerate(objectives):
         seconds = (deadline - time.monotonic()) / (len(objectives) - position)
         if seconds <= 0:
             return None
-        stage = replace(
-            checks,
+        stage = checks.with_records(
             rows=tuple(rows),
             objective=Objective(objective.terms, objective.constant),
             sense=objective.sense,
-            features=replace(checks.features, goals=(), quadratic=objective.quadratic),
+            features=replace(checks.named_features, goals=(), quadratic=objective.quadratic),
         )
         bound, value = solve_model(stage, seconds).bound, objective.at(point)
         if bound is None:
@@ -514,12 +516,12 @@ def _possible_gain(checks: Milp, point: Mapping[str, float], limit_s: float) -> 
 
 
 def _against_optimum(
-    milp: Milp, solution: Solution, checks: Milp, answer: Solution, entries: Sequence[CheckRow]
+    milp: IndexedModel, solution: Solution, checks: IndexedModel, answer: Solution, entries: Sequence[CheckRow]
 ) -> ModelComparison:
     assert solution.objective is not None
     if answer.status is SolveStatus.UNBOUNDED:
         direction = ray(checks) or {}
-        stops = [row.name for row in milp.rows if _stops_direction(row, direction)]
+        stops = [row.name for row in milp.row_records if _stops_direction(row, direction)]
         reason = "by the checks the objective improves without end, and the program stops it" + _name_list(stops)
         return ModelComparison(Ruling.FORBIDS, reason, tuple(stops))
     if answer.status is SolveStatus.INFEASIBLE or answer.objective is None:
@@ -548,12 +550,14 @@ def _against_optimum(
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
     # The point has no values for the binary variables of cases.
-    of_switches = {row.name for row in checks.rows if row.terms and all(name.startswith(SWITCH) for name in row.terms)}
+    of_switches = {
+        row.name for row in checks.row_records if row.terms and all(name.startswith(SWITCH) for name in row.terms)
+    }
     names = tuple(breach.name for breach in breaches(checks, point) if breach.name not in of_switches)
     return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
 
 
-def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: float) -> ModelComparison:
+def _against_infeasible(milp: IndexedModel, checks: IndexedModel, answer: Solution, limit_s: float) -> ModelComparison:
     if answer.status is SolveStatus.INFEASIBLE:
         return ModelComparison(Ruling.AGREES, "the checks have no point either")
     if answer.status is SolveStatus.UNBOUNDED:
@@ -561,32 +565,34 @@ def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: flo
     return _report_forbidden(milp, checks, answer, "breaks no check, and the program has no point at all")
 
 
-def _without_objective(checks: Milp) -> Milp:
-    features = replace(checks.features, quadratic=(), goals=())
-    return replace(checks, objective=Objective(), features=features)
+def _without_objective(checks: IndexedModel) -> IndexedModel:
+    features = replace(checks.named_features, quadratic=(), goals=())
+    return checks.with_records(objective=Objective(), features=features)
 
 
-def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> ModelComparison:
+def _against_unbounded(milp: IndexedModel, checks: IndexedModel, answer: Solution) -> ModelComparison:
     if answer.status is SolveStatus.UNBOUNDED:
         return ModelComparison(Ruling.AGREES, "by the checks the objective improves without end too")
     if answer.status is SolveStatus.INFEASIBLE:
         names = _conflict_names(checks)
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     direction = ray(milp) or {}
-    names = tuple(row.name for row in checks.rows if _stops_direction(row, direction))
+    names = tuple(row.name for row in checks.row_records if _stops_direction(row, direction))
     run = ", ".join(f"{quoted(name)} by {number(step)}" for name, step in list(direction.items())[:MAX_NAMED])
     reason = f"the program's objective improves without end ({run}); the checks stop that{_name_list(names)}"
     return ModelComparison(Ruling.ALLOWS, reason, names)
 
 
-def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | None:
+def _different_costs(milp: IndexedModel, checks: IndexedModel) -> tuple[tuple[str, ...], str] | None:
     """Return columns whose objective coefficients differ, and a sentence about them, or None.
 
     Objectives over different columns may be equal through the rows, so only those over the same columns are compared.
     """
-    if not (milp.is_linear and checks.is_linear):
+    if not (milp.is_purely_linear and checks.is_purely_linear):
         return None
-    ours, theirs = ({name: value for name, value in model.objective.terms.items() if value} for model in (milp, checks))
+    ours, theirs = (
+        {name: value for name, value in model.objective_record.terms.items() if value} for model in (milp, checks)
+    )
     if ours.keys() != theirs.keys() or milp.sense is not checks.sense:
         return None
     names = tuple(name for name, value in ours.items() if abs(value - theirs[name]) > BETTER * abs(theirs[name]))
@@ -596,9 +602,9 @@ def _different_costs(milp: Milp, checks: Milp) -> tuple[tuple[str, ...], str] | 
     return None
 
 
-def _report_forbidden(milp: Milp, checks: Milp, answer: Solution, why: str) -> ModelComparison:
+def _report_forbidden(milp: IndexedModel, checks: IndexedModel, answer: Solution, why: str) -> ModelComparison:
     """Return a point that the program forbids and the rows that forbid it, or the objective that ranks it lower."""
-    if len(answer.values) == len(milp.variables):
+    if len(answer.values) == milp.shape[1]:
         broken = breaches(milp, answer.values)
         names = tuple(dict.fromkeys(breach.name for breach in broken))
         how = "; ".join(breach.sentence for breach in broken[:MAX_NAMED])
@@ -625,17 +631,17 @@ def _describe_point(values: Mapping[str, float]) -> str:
     return ", ".join(used[:MAX_NAMED]) + (f" (and {', '.join(more)})" if more else "")
 
 
-def _fix_values(milp: Milp, values: Mapping[str, float]) -> Milp:
-    variables = list(milp.variables)
+def _fix_values(milp: IndexedModel, values: Mapping[str, float]) -> IndexedModel:
+    variables = list(milp.variable_records)
     for position, variable in enumerate(variables):
         if variable.name in values:
             variables[position] = replace(variable, low=values[variable.name], high=values[variable.name])
-    return replace(milp, variables=tuple(variables))
+    return milp.with_records(variables=tuple(variables))
 
 
-def _conflict_names(milp: Milp) -> tuple[str, ...]:
-    arrays = Arrays.from_milp(milp)
-    rows, columns = [row.name for row in milp.rows], [variable.name for variable in milp.variables]
+def _conflict_names(milp: IndexedModel) -> tuple[str, ...]:
+    arrays = milp.to_staged_arrays()
+    rows, columns = milp.flat_row_names, milp.flat_variable_names
     try:
         return part_names(arrays, find_conflict(arrays, 10.0).parts, rows, columns)
     except ModellingError:
@@ -657,7 +663,7 @@ def _name_list(names: Sequence[str]) -> str:
     return ""
 
 
-def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
+def match_sentences(milp: IndexedModel, checks: Sequence[CheckRow]) -> dict[str, str]:
     """Return the sentence of the equal check, up to a scale factor, by the name of the row."""
     sentence_of = {
         form: check.sentence
@@ -666,5 +672,5 @@ def match_sentences(milp: Milp, checks: Sequence[CheckRow]) -> dict[str, str]:
         and check.relation in RELATIONS
         and (form := scale_row(check.terms, RELATIONS[check.relation], check.rhs, 9)) is not None
     }
-    forms = {row.name: scale_row(row.terms, row.relation, row.rhs, 9) for row in milp.rows}
+    forms = {row.name: scale_row(row.terms, row.relation, row.rhs, 9) for row in milp.row_records}
     return {name: sentence_of[form] for name, form in forms.items() if form in sentence_of}

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from oragent.formulate.aims import staged_objectives
-from oragent.modelling.data.flat_model import Milp, Relation
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.array_solving import NOT_PROVEN, PROVEN
-from oragent.modelling.solving.flat_solving import evaluate_point
+from oragent.modelling.solving.model_solving import evaluate_point
 
 # Largest size of a value without a bound.
 HORIZON = 10**7
@@ -27,7 +28,7 @@ Order = tuple[str, str, int]
 
 
 def solve_with_cp_sat(
-    checks: Milp,
+    checks: IndexedModel,
     whole: Collection[str],
     limit_s: float,
     threads: int = 1,
@@ -45,7 +46,7 @@ def solve_with_cp_sat(
         gap: Relative gap at which the search stops.
         intervals: Tasks of which no two of a machine overlap, as the rows say too.
     """
-    features = checks.features
+    features = checks.named_features
     if features.quadratic or features.parts != features.indicators or features.semi_continuous or features.soft_rows:
         return None
     if not features.indicators and not intervals:
@@ -54,8 +55,8 @@ def solve_with_cp_sat(
     for terms, _, rhs, _ in _linear_parts(checks):
         scaled |= {name for name, value in terms.items() if abs(value) != 1 or rhs != round(rhs)}
     # A column without a lower bound is a maximum or a piecewise linear function.
-    fitting = {*whole, *(variable.name for variable in checks.variables if math.isinf(variable.low))} - scaled
-    if not all(variable.is_integer or variable.name in fitting for variable in checks.variables):
+    fitting = {*whole, *(variable.name for variable in checks.variable_records if math.isinf(variable.low))} - scaled
+    if not all(variable.is_integer or variable.name in fitting for variable in checks.variable_records):
         return None
     try:
         from ortools.sat.python import cp_model
@@ -68,7 +69,7 @@ def solve_with_cp_sat(
             HORIZON if math.isinf(variable.high) else math.floor(variable.high),
             variable.name,
         )
-        for variable in checks.variables
+        for variable in checks.variable_records
     }
     if not _add_rows(model, checks, columns):
         return None
@@ -80,15 +81,15 @@ def solve_with_cp_sat(
     return _solve_stages(solver, model, checks, columns, limit_s)
 
 
-def _linear_parts(checks: Milp) -> Iterator[tuple[Mapping[str, float], Relation, float, str | None]]:
+def _linear_parts(checks: IndexedModel) -> Iterator[tuple[Mapping[str, float], Relation, float, str | None]]:
     """Yield terms, relation, right-hand side and the column that activates it, of each row and indicator."""
-    for row in checks.rows:
+    for row in checks.row_records:
         yield row.terms, row.relation, row.rhs, None
-    for part in checks.features.indicators:
+    for part in checks.named_features.indicators:
         yield part.terms, part.relation, part.rhs, part.binary
 
 
-def _add_rows(model: Any, checks: Milp, columns: Mapping[str, Any]) -> bool:
+def _add_rows(model: Any, checks: IndexedModel, columns: Mapping[str, Any]) -> bool:
     """Add rows and indicators; return False if a figure cannot be made whole."""
     for terms, relation, rhs, switch in _linear_parts(checks):
         scale = _scale_of([*terms.values(), rhs])
@@ -114,16 +115,16 @@ def _scale_of(values: Sequence[float]) -> int | None:
     return None
 
 
-def _add_machines(model: Any, checks: Milp, columns: Mapping[str, Any]) -> None:
+def _add_machines(model: Any, checks: IndexedModel, columns: Mapping[str, Any]) -> None:
     """Add an interval for each task of a group in which no two tasks overlap.
 
     The rows say the same for each pair. A machine bounds the sum of durations.
     """
     by_switch: dict[str, list[Any]] = defaultdict(list)
-    for part in checks.features.indicators:
+    for part in checks.named_features.indicators:
         by_switch[part.binary].append(part)
     edges: dict[tuple[str, int], set[tuple[str, int]]] = defaultdict(set)
-    for row in checks.rows:
+    for row in checks.row_records:
         if len(row.terms) == 2 and row.rhs == 1 and all(name in by_switch for name in row.terms):
             orders = [_read_order(by_switch[name]) for name in row.terms]
             if None not in orders:
@@ -183,7 +184,9 @@ def _read_order(parts: Sequence[Any]) -> Order | None:
     return first, second, round(size)
 
 
-def _solve_stages(solver: Any, model: Any, checks: Milp, columns: Mapping[str, Any], limit_s: float) -> Solution | None:
+def _solve_stages(
+    solver: Any, model: Any, checks: IndexedModel, columns: Mapping[str, Any], limit_s: float
+) -> Solution | None:
     """Optimise the objectives one after the other; each keeps its optimum."""
     objectives, is_proven, values = staged_objectives(checks), True, {}
     bound: float | None = None

@@ -27,7 +27,9 @@ from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rules import RuleOutcome, read_rules
 from oragent.modelling.convert.mathematics import to_mathml
 from oragent.modelling.data.display import figure, signed
-from oragent.modelling.data.flat_model import Milp, Relation, Row
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Row
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.solution import Solution, ValueRange
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
@@ -56,7 +58,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
     assert result is not None
     sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
     milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
-    small = milp is not None and milp.is_linear and len(milp.variables) + len(milp.rows) <= MAX_MATHS
+    small = milp is not None and milp.is_purely_linear and milp.shape[1] + milp.shape[0] <= MAX_MATHS
     text, omitted = clip_text(request.problem.text, 2000)
     shown = outcome.shown
     families: tuple[DecisionFamily, ...] = ()
@@ -138,9 +140,9 @@ def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, A
         previous = attempt["source"] or previous
 
 
-def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
+def _row_lines(milp: IndexedModel, solution: Solution) -> Iterator[dict[str, str]]:
     """Yield the rows of the model with all figures as text."""
-    for row in milp.rows:
+    for row in milp.row_records:
         has = row.name in solution.activities
         yield {
             "name": row.name,
@@ -154,7 +156,7 @@ def _row_lines(milp: Milp, solution: Solution) -> Iterator[dict[str, str]]:
         }
 
 
-def _dual_text(milp: Milp, solution: Solution, row: Row) -> str:
+def _dual_text(milp: IndexedModel, solution: Solution, row: Row) -> str:
     """Return the dual of an inequality of a linear programme as text. Equalities and integer models have none."""
     if milp.has_integers or row.relation is Relation.EQUAL or row.name not in solution.duals:
         return "–"

@@ -21,9 +21,9 @@ from oragent.formulate.rerun import Rerun
 from oragent.formulate.rules import RuleOutcome, read_rules
 from oragent.formulate.verdicts import Verdict
 from oragent.modelling.data.display import figure, signed
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.solving.flat_solving import ray
+from oragent.modelling.solving.model_solving import ray
 from oragent.report.pages.text import fitted_lines, format_money
 from oragent.report.pages.value_tables import layout_families, print_tables
 

@@ -11,21 +11,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from oragent._base.errors import ModellingError
 from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, solve_model
 from oragent.formulate.model_comparison import RELATIONS, CheckRow, ChecksBuilder, checker_milp, overlap_choices
 from oragent.modelling.data.features import QuadraticRow, QuadraticTerm
-from oragent.modelling.data.flat_model import (
-    INFINITY,
-    Milp,
-    Objective,
-    Relation,
-    Row,
-    Sense,
-    Variable,
-    VariableKind,
-    scale_row,
-)
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable, scale_row
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 
 # Largest violation that counts as none, relative to max(1, |right-hand side|).
@@ -109,7 +103,7 @@ class _Side:
 
 
 def compare_rules(
-    milp: Milp, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
+    milp: IndexedModel, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
 ) -> tuple[RuleComparison, ...]:
     """Compare the rules of a checker with the rows of a model.
 
@@ -121,7 +115,7 @@ def compare_rules(
     """
     deadline = time.monotonic() + limit_s
     checks = checker_milp(milp, entries, columns)
-    plain = replace(checks, objective=Objective(), features=replace(checks.features, goals=(), quadratic=()))
+    plain = checks.with_records(objective=Objective(), features=replace(checks.named_features, goals=(), quadratic=()))
     model = _with_definitions(milp, entries)
     rules = list(_check_rules(model, entries, deadline))
     stated = {form for entry in entries for form in _forms(entry.terms, RELATIONS.get(entry.relation), entry.rhs)}
@@ -129,27 +123,26 @@ def compare_rules(
     return tuple(rules)
 
 
-def _with_definitions(milp: Milp, entries: Sequence[CheckRow]) -> Milp:
+def _with_definitions(milp: IndexedModel, entries: Sequence[CheckRow]) -> IndexedModel:
     """Return the model without objectives, with the columns that stand for maxima and pieces of the checker."""
     builder = ChecksBuilder()
     for entry in entries:
         if entry.relation in (LARGEST, PIECES):
             builder.add(entry)
             builder.derived.append(Variable(entry.name, -INFINITY, INFINITY))
-    features = replace(milp.features, goals=(), quadratic=())
+    features = replace(milp.named_features, goals=(), quadratic=())
     features = replace(features, indicators=(*features.indicators, *builder.indicators))
-    return replace(
-        milp,
-        variables=(*milp.variables, *builder.derived, *builder.switches),
-        rows=(*milp.rows, *builder.rows),
+    return milp.with_records(
+        variables=(*milp.variable_records, *builder.derived, *builder.switches),
+        rows=(*milp.row_records, *builder.rows),
         objective=Objective(),
         features=features,
     )
 
 
-def _check_rules(model: Milp, entries: Sequence[CheckRow], deadline: float) -> Iterator[RuleComparison]:
-    forms = {form for row in model.rows for form in _forms(row.terms, row.relation, row.rhs)}
-    bounds = {variable.name: variable for variable in model.variables}
+def _check_rules(model: IndexedModel, entries: Sequence[CheckRow], deadline: float) -> Iterator[RuleComparison]:
+    forms = {form for row in model.row_records for form in _forms(row.terms, row.relation, row.rhs)}
+    bounds = {variable.name: variable for variable in model.variable_records}
     solved = 0
     for entry in entries:
         if entry.relation == WHOLE:
@@ -191,11 +184,15 @@ def _judge_check(entry: CheckRow, worst: float | None) -> RuleComparison:
 
 
 def _row_rules(
-    milp: Milp, checks: Milp, columns: Collection[str], stated: Collection[tuple[object, ...]], deadline: float
+    milp: IndexedModel,
+    checks: IndexedModel,
+    columns: Collection[str],
+    stated: Collection[tuple[object, ...]],
+    deadline: float,
 ) -> Iterator[RuleComparison]:
     """Yield the rows of the model that the checks do not state, if all of their columns are known to the checks."""
     solved = 0
-    every: list[Row | QuadraticRow[str]] = [*milp.rows, *milp.features.quadratic_rows]
+    every: list[Row | QuadraticRow[str]] = [*milp.row_records, *milp.named_features.quadratic_rows]
     for row in every:
         products = row.quadratic if isinstance(row, QuadraticRow) else ()
         meaning = row.meaning if isinstance(row, Row) else ""
@@ -219,11 +216,11 @@ def _row_rules(
             yield RuleComparison(row.name, RuleOutcome.ADDED, worst, meaning)
 
 
-def _judge_whole(model: Milp, entry: CheckRow, deadline: float) -> RuleComparison:
+def _judge_whole(model: IndexedModel, entry: CheckRow, deadline: float) -> RuleComparison:
     """Compare a rule that a value is a whole number, by the largest distance from one over the plans of the model."""
     if any(entry.products.values()):
         return RuleComparison(entry.name, RuleOutcome.NOT_COMPARED, sentence=entry.sentence)
-    columns = {variable.name: variable for variable in model.variables}
+    columns = {variable.name: variable for variable in model.variable_records}
     terms = {name: value for name, value in entry.terms.items() if value}
     loose = {name for name in terms if name in columns and not columns[name].is_integer}
     is_whole = all(float(value).is_integer() for value in (entry.rhs, *terms.values()))
@@ -231,7 +228,9 @@ def _judge_whole(model: Milp, entry: CheckRow, deadline: float) -> RuleCompariso
         return RuleComparison(entry.name, RuleOutcome.HOLDS, sentence=entry.sentence)
     taken = set(columns)
     whole = next(name for name in (f"whole part {number}" for number in range(len(taken) + 1)) if name not in taken)
-    wider = replace(model, variables=(*model.variables, Variable(whole, -INFINITY, INFINITY, VariableKind.INTEGER)))
+    wider = model.with_records(
+        variables=(*model.variable_records, Variable(whole, -INFINITY, INFINITY, VariableKind.INTEGER))
+    )
     # The distance to the whole number below, and to that above.
     below = _Side({**terms, whole: -1.0}, entry.rhs)
     above = _Side({**{name: -value for name, value in terms.items()}, whole: 1.0}, -1.0 - entry.rhs)
@@ -239,27 +238,23 @@ def _judge_whole(model: Milp, entry: CheckRow, deadline: float) -> RuleCompariso
     return _judge_check(replace(entry, rhs=0.0), None if worst is None else max(worst, 0.0))
 
 
-def has_whole_vertices(model: Milp) -> bool:
+def has_whole_vertices(model: IndexedModel) -> bool:
     """Return True if the continuous columns are whole at a vertex wherever the integer ones are fixed.
 
     This is so for a linear model with whole figures whose rows have a totally unimodular matrix by the condition of
     Heller and Tompkins (1956): entries 0, 1 and -1, at most two in each column, and a division of the rows in two parts
     such that two entries of a column are in one part exactly if their signs differ. The same holds for its transpose.
     """
-    loose = {variable.name for variable in model.variables if not variable.is_integer}
-    limits = (limit for variable in model.variables for limit in (variable.low, variable.high) if abs(limit) < INFINITY)
-    figures = [*limits, *(value for row in model.rows for value in (*row.terms.values(), row.rhs))]
-    if model.features or not all(float(value).is_integer() for value in figures):
+    arrays = model.to_staged_arrays()
+    figures = np.concatenate([arrays.low, arrays.high, arrays.matrix.values, model.rhs_values])
+    if arrays.features or not (np.round(figures) == figures).all():
         return False
-    entries = [
-        (position, name, value)
-        for position, row in enumerate(model.rows)
-        for name, value in row.terms.items()
-        if value and name in loose
-    ]
-    if any(abs(value) != 1 for _, _, value in entries):
+    matrix = arrays.matrix
+    is_loose = (matrix.values != 0) & ~arrays.integer[matrix.columns]
+    rows, columns, values = (part[is_loose].tolist() for part in (matrix.row_indices, matrix.columns, matrix.values))
+    if any(abs(value) != 1 for value in values):
         return False
-    by_column = [(name, position, value) for position, name, value in entries]
+    entries, by_column = list(zip(rows, columns, values, strict=True)), list(zip(columns, rows, values, strict=True))
     return _can_be_divided(entries) or _can_be_divided(by_column)
 
 
@@ -341,7 +336,7 @@ def _alternatives(entry: CheckRow) -> list[list[_Side]] | None:
     return ways
 
 
-def _largest_violation(model: Milp, sides: Sequence[_Side], deadline: float) -> float | None:
+def _largest_violation(model: IndexedModel, sides: Sequence[_Side], deadline: float) -> float | None:
     """Return the largest amount by which a plan of a model violates all sides; None if it is not known.
 
     Minus infinity if the model has no plan, and infinite without a limit.
@@ -349,8 +344,8 @@ def _largest_violation(model: Milp, sides: Sequence[_Side], deadline: float) -> 
     seconds = min(EACH_S, deadline - time.monotonic())
     if seconds <= 0:
         return None
-    taken = {row.name for row in model.rows}
-    rows, quadratic_rows = [], list(model.features.quadratic_rows)
+    taken = set(model.flat_row_names)
+    rows, quadratic_rows = [], list(model.named_features.quadratic_rows)
     for number, side in enumerate(sides):
         name, terms = f"{VIOLATION} {number}", {**side.terms, VIOLATION: -1.0}
         while name in taken:
@@ -360,13 +355,12 @@ def _largest_violation(model: Milp, sides: Sequence[_Side], deadline: float) -> 
         else:
             rows.append(Row(name, terms, Relation.AT_LEAST, side.rhs))
     column = Variable(VIOLATION, -MAX_VIOLATION, MAX_VIOLATION)
-    problem = replace(
-        model,
-        variables=(*model.variables, column),
-        rows=(*model.rows, *rows),
+    problem = model.with_records(
+        variables=(*model.variable_records, column),
+        rows=(*model.row_records, *rows),
         objective=Objective({VIOLATION: 1.0}),
         sense=Sense.MAXIMIZE,
-        features=replace(model.features, quadratic_rows=tuple(quadratic_rows)),
+        features=replace(model.named_features, quadratic_rows=tuple(quadratic_rows)),
     )
     try:
         solution = solve_model(problem, seconds)

@@ -15,12 +15,12 @@ from oragent.formulate.data import map_leaves
 from oragent.formulate.model_comparison import ModelComparison, Ruling
 from oragent.formulate.problem import ProgramInterface
 from oragent.formulate.rules import RuleComparison, read_rules
-from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval, read_intervals
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.names import with_families
 from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
-from oragent.modelling.files import flat_json
+from oragent.modelling.files.model_json import model_dict, model_from_dict
+from oragent.modelling.files.solution_json import solution_dict, solution_from_dict
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -70,7 +70,7 @@ class ExecutionResult:
     # Traceback of the program, from its own code on.
     traceback: str = ""
     # Last model that the program solved.
-    milp: Milp | None = None
+    milp: IndexedModel | None = None
     # Solution of that model, solved again outside of the program's process.
     solution: Solution | None = None
     # Returned value with the names of the model's columns. Plain numbers are None.
@@ -169,12 +169,12 @@ class FormulationRunner:
             return ExecutionResult(SolveVerdict.RUNTIME_ERROR, message, log=answer.get("log", ""))
 
     def _read_answer(self, answer: dict[str, Any], interface: ProgramInterface) -> ExecutionResult:
-        milp, solution = flat_json.from_dict(answer["milp"]), flat_json.solution_from_dict(answer["solution"])
+        milp, solution = model_from_dict(answer["milp"]), solution_from_dict(answer["solution"])
         objective, values = interface.split_returned(answer["returned"])
         _, columns = interface.split_returned(answer["columns"])
         if not values:
             # The author of a given program need not know that values are returned.
-            values = columns = nest_columns(from_milp(milp))
+            values = columns = nest_columns(with_families(milp))
         objective, values = _limit_numbers(objective), _limit_numbers(values)
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _fill_values(values, columns, solution.values if solution.status.has_point else {})
@@ -189,7 +189,7 @@ class FormulationRunner:
             framework=str(answer["framework"]),
             is_schedule=answer["is_schedule"] is True,
             held={str(held["name"]): str(held["held_by"]) for held in answer["held"]},
-            intervals=read_intervals(answer["intervals"], {variable.name for variable in milp.variables}),
+            intervals=read_intervals(answer["intervals"], set(milp.flat_variable_names)),
         )
 
     def run_checker(
@@ -212,8 +212,8 @@ class FormulationRunner:
             "values": ran.values,
             "columns": ran.columns,
             "data": data,
-            "milp": flat_json.to_dict(ran.milp),
-            "solution": flat_json.solution_dict(ran.solution),
+            "milp": model_dict(ran.milp),
+            "solution": solution_dict(ran.solution),
             "point": point,
             "compares_rules": compares_rules,
         }
@@ -278,7 +278,7 @@ def _limit_numbers(value: Any) -> Any:
 
 def nest_columns(model: IndexedModel) -> dict[str, Any]:
     """Nest the names of variables by family and label: ``{"ship": {"Lyon": {"Nice": "ship[Lyon, Nice]"}}}``."""
-    names = list(model.flat_columns or model.column_names)
+    names = model.flat_variable_names
     columns: dict[str, Any] = {}
     for family in model.variables:
         for member, position in enumerate(family.positions.tolist()):

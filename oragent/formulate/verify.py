@@ -26,14 +26,13 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.display import number
-from oragent.modelling.data.flat_model import Milp, Row
-from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Row
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import read_point
 from oragent.modelling.opening import is_program, open_model
-from oragent.modelling.solving.flat_solving import breaches, point_vector
+from oragent.modelling.solving.model_solving import breaches, point_vector
 from oragent.sandbox.sandbox import Sandbox
 
 GIVEN = "given"
@@ -53,7 +52,7 @@ class GivenModel:
         notes: Notes on the capture of the model.
     """
 
-    milp: Milp | None = None
+    milp: IndexedModel | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     point: Mapping[str, float] | None = None
@@ -84,7 +83,7 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
             return GivenModel(source=source, point=point)
     notes: list[str] = []
     model = open_model(path, tell=notes.append)
-    return GivenModel(to_milp(model), nest_columns(model), point=point, notes=tuple(notes))
+    return GivenModel(model, nest_columns(model), point=point, notes=tuple(notes))
 
 
 def verify_given(
@@ -189,12 +188,12 @@ def _run_given(given_model: GivenModel, problem: ProblemText, runner: Formulatio
         return replace(ran, solution=solution, values=_fill(ran.columns, solution.values))
     milp = given_model.milp
     # CP-SAT solves logic over integers, such as that of its own programs, and HiGHS or SCIP solve the rest.
-    is_logical = not milp.is_linear and all(variable.is_integer for variable in milp.variables)
+    is_logical = not milp.is_purely_linear and all(variable.is_integer for variable in milp.variable_records)
     bounds = runner.bounds
     solution = solve_model(milp, bounds.program_s, bounds.gap, bounds.solver, bounds.threads, is_schedule=is_logical)
     if given_model.point is not None:
         solution = place_point(milp, given_model.point, solution)
-    columns = given_model.columns or {variable.name: variable.name for variable in milp.variables}
+    columns = given_model.columns or {variable.name: variable.name for variable in milp.variable_records}
     return ExecutionResult(None, milp=milp, solution=solution, values=_fill(columns, solution.values), columns=columns)
 
 
@@ -204,17 +203,17 @@ def _fill(columns: Any, values: Mapping[str, float]) -> Any:
     return values.get(columns)
 
 
-def place_point(milp: Milp, point: Mapping[str, float], solved: Solution) -> Solution:
+def place_point(milp: IndexedModel, point: Mapping[str, float], solved: Solution) -> Solution:
     """Replace the optimum by a given point. It is optimal if its objective equals the optimum.
 
     Raises:
         ModellingError: The point names a variable that the model does not have.
     """
-    vector, arrays = point_vector(milp, point), Arrays.from_milp(milp)
-    activities = dict(zip((row.name for row in milp.rows), arrays.activities_at(vector).tolist(), strict=True))
-    values = dict(zip((variable.name for variable in milp.variables), vector.tolist(), strict=True))
+    vector, arrays = point_vector(milp, point), milp.to_staged_arrays()
+    activities = dict(zip((row.name for row in milp.row_records), arrays.activities_at(vector).tolist(), strict=True))
+    values = dict(zip(milp.flat_variable_names, vector.tolist(), strict=True))
     objective = arrays.worth_at(vector)
-    slacks = {row.name: _room(row, activities[row.name]) for row in milp.rows}
+    slacks = {row.name: _room(row, activities[row.name]) for row in milp.row_records}
     best = solved.objective
     is_best = best is not None and abs(objective - best) <= SAME * max(1.0, abs(best))
     return Solution(
@@ -234,7 +233,7 @@ def _room(row: Row, activity: float) -> float:
     return max(0.0, min(activity - low, high - activity))
 
 
-def _check_point(milp: Milp, solution: Solution, checked: Checked | None) -> Checked:
+def _check_point(milp: IndexedModel, solution: Solution, checked: Checked | None) -> Checked:
     """Add findings for rows of the model that a given solution violates, and for a missed optimum."""
     checked = checked or Checked(CheckStatus.UNCHECKED, note="no checker")
     findings = [

@@ -7,8 +7,8 @@ PuLP's solvers and makes solvers in advance, so that forked processes share the 
 import pulp
 
 from oragent.formulate import program_call
-from oragent.modelling.solving.flat_solving import WARM_UP, solve
 from oragent.modelling.solving.highs import prepare_engines
+from oragent.modelling.solving.model_solving import WARM_UP, solve
 
 
 def _solve_small() -> None:

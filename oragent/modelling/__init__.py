@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from oragent.modelling.convert.pulp_models import from_pulp as from_pulp
     from oragent.modelling.convert.pulp_models import from_pulp_dict as from_pulp_dict
     from oragent.modelling.data.builder import IndexedModelBuilder as IndexedModelBuilder
-    from oragent.modelling.data.flat_model import Milp as Milp
-    from oragent.modelling.data.flat_model import Objective as Objective
-    from oragent.modelling.data.flat_model import Relation as Relation
-    from oragent.modelling.data.flat_model import Row as Row
-    from oragent.modelling.data.flat_model import Sense as Sense
-    from oragent.modelling.data.flat_model import Variable as Variable
-    from oragent.modelling.data.flat_model import VariableKind as VariableKind
     from oragent.modelling.data.indexed import IndexedModel as IndexedModel
+    from oragent.modelling.data.model_records import Objective as Objective
+    from oragent.modelling.data.model_records import Row as Row
+    from oragent.modelling.data.model_records import Variable as Variable
+    from oragent.modelling.data.model_values import Relation as Relation
+    from oragent.modelling.data.model_values import Sense as Sense
+    from oragent.modelling.data.model_values import VariableKind as VariableKind
     from oragent.modelling.data.solution import TOLERANCES as TOLERANCES
     from oragent.modelling.data.solution import Sensitivity as Sensitivity
     from oragent.modelling.data.solution import Solution as Solution
@@ -26,22 +25,21 @@ if TYPE_CHECKING:
     from oragent.modelling.data.solution import Source as Source
     from oragent.modelling.data.solution import Tolerance as Tolerance
     from oragent.modelling.data.solution import ValueRange as ValueRange
-    from oragent.modelling.files.flat_json import from_json as from_json
-    from oragent.modelling.files.flat_json import solution_dict as solution_dict
-    from oragent.modelling.files.flat_json import to_json as to_json
     from oragent.modelling.files.model_files import read as read
     from oragent.modelling.files.model_files import write as write
-    from oragent.modelling.solving.flat_solving import Breach as Breach
-    from oragent.modelling.solving.flat_solving import breaches as breaches
-    from oragent.modelling.solving.flat_solving import ray as ray
-    from oragent.modelling.solving.flat_solving import solve as solve
+    from oragent.modelling.files.model_json import from_json as from_json
+    from oragent.modelling.files.model_json import to_json as to_json
+    from oragent.modelling.files.solution_json import solution_dict as solution_dict
+    from oragent.modelling.solving.model_solving import Breach as Breach
+    from oragent.modelling.solving.model_solving import breaches as breaches
+    from oragent.modelling.solving.model_solving import ray as ray
+    from oragent.modelling.solving.model_solving import solve as solve
 
 __all__ = [
     "TOLERANCES",
     "Breach",
     "IndexedModel",
     "IndexedModelBuilder",
-    "Milp",
     "Objective",
     "Relation",
     "Row",
@@ -70,14 +68,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Breach": "oragent.modelling.solving.flat_solving",
+    "Breach": "oragent.modelling.solving.model_solving",
     "IndexedModel": "oragent.modelling.data.indexed",
     "IndexedModelBuilder": "oragent.modelling.data.builder",
-    "Milp": "oragent.modelling.data.flat_model",
-    "Objective": "oragent.modelling.data.flat_model",
-    "Relation": "oragent.modelling.data.flat_model",
-    "Row": "oragent.modelling.data.flat_model",
-    "Sense": "oragent.modelling.data.flat_model",
+    "Objective": "oragent.modelling.data.model_records",
+    "Relation": "oragent.modelling.data.model_values",
+    "Row": "oragent.modelling.data.model_records",
+    "Sense": "oragent.modelling.data.model_values",
     "Sensitivity": "oragent.modelling.data.solution",
     "Solution": "oragent.modelling.data.solution",
     "SolveStatus": "oragent.modelling.data.solution",
@@ -86,17 +83,17 @@ _MODULES = {
     "TOLERANCES": "oragent.modelling.data.solution",
     "Tolerance": "oragent.modelling.data.solution",
     "ValueRange": "oragent.modelling.data.solution",
-    "Variable": "oragent.modelling.data.flat_model",
-    "VariableKind": "oragent.modelling.data.flat_model",
-    "breaches": "oragent.modelling.solving.flat_solving",
-    "from_json": "oragent.modelling.files.flat_json",
+    "Variable": "oragent.modelling.data.model_records",
+    "VariableKind": "oragent.modelling.data.model_values",
+    "breaches": "oragent.modelling.solving.model_solving",
+    "from_json": "oragent.modelling.files.model_json",
     "from_pulp": "oragent.modelling.convert.pulp_models",
     "from_pulp_dict": "oragent.modelling.convert.pulp_models",
-    "ray": "oragent.modelling.solving.flat_solving",
+    "ray": "oragent.modelling.solving.model_solving",
     "read": "oragent.modelling.files.model_files",
-    "solution_dict": "oragent.modelling.files.flat_json",
-    "solve": "oragent.modelling.solving.flat_solving",
-    "to_json": "oragent.modelling.files.flat_json",
+    "solution_dict": "oragent.modelling.files.solution_json",
+    "solve": "oragent.modelling.solving.model_solving",
+    "to_json": "oragent.modelling.files.model_json",
     "to_latex": "oragent.modelling.convert.mathematics",
     "to_mathml": "oragent.modelling.convert.mathematics",
     "write": "oragent.modelling.files.model_files",

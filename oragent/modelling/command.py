@@ -14,13 +14,14 @@ from rich.text import Text
 
 from oragent._base.terminal import print_line
 from oragent.modelling.data.display import number, plain, rounded, signed
-from oragent.modelling.data.flat_model import INFINITY, Milp
+from oragent.modelling.data.indexed import RELATIONS, IndexedModel
+from oragent.modelling.data.model_values import INFINITY
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.modelling.files.model_files import check_ending, write_solution
-from oragent.modelling.opening import open_milp, print_note
+from oragent.modelling.opening import open_model, print_note
 from oragent.modelling.operations.outcomes import SolveLimits, compare_outcomes, solution_outcome
 from oragent.modelling.solving.back_ends import find_solver
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."
 # Spaces between two columns of a table.
@@ -55,21 +56,21 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
     limits = request.limits
     for name in filter(None, (limits.solver, limits.confirm)):
         find_solver(name).version()
-    milp, options = open_milp(request.path, tell=print_note), limits.options()
-    change = None if request.point is None else _operations().find_inverse(milp, request.path, request.point, limits)
-    solution = solve(milp, solver=limits.solver, options=options)
+    model, options = open_model(request.path, tell=print_note, guesses_families=False), limits.options()
+    change = None if request.point is None else _operations().find_inverse(model, request.path, request.point, limits)
+    solution = solve(model, solver=limits.solver, options=options)
     if request.out is not None:
-        write_solution(milp, solution, request.out, request.path)
-    print_solution(milp, solution, console)
+        write_solution(model, solution, request.out, request.path)
+    print_solution(model, solution, console)
     if request.explain:
-        _operations().print_explanation(milp, request.path, solution, limits, console)
+        _operations().print_explanation(model, request.path, solution, limits, console)
     elif solution.status is SolveStatus.INFEASIBLE:
         print_line(console, EXPLAIN_CONFLICT)
     if change is not None:
         console.print(Text(f"\nwhat would make {plain(str(request.point), 200)} optimal", style="bold cyan"))
         _operations().print_inverse(change, console)
     if limits.confirm:
-        second = solve(milp, solver=limits.confirm, options=options, duals=False)
+        second = solve(model, solver=limits.confirm, options=options, duals=False)
         agreement = compare_outcomes(solution_outcome(solution), solution_outcome(second))
         print_line(console, f"confirmed: {agreement}")
     return solution
@@ -80,22 +81,23 @@ def _operations() -> Any:
     return import_module("oragent.modelling.operations.solved_files")
 
 
-def print_solution(milp: Milp, solution: Solution, console: Console) -> None:
+def print_solution(model: IndexedModel, solution: Solution, console: Console) -> None:
     """Print a solution as tables. Untrusted names are escaped."""
-    _print_headline(milp, solution, console)
+    _print_headline(model, solution, console)
     if solution.status.has_point:
-        tables = _variable_tables(milp, solution, console.width)
-        for table in [*tables, *(_row_tables(milp, solution, console.width) if milp.rows else ())]:
+        tables = _variable_tables(model, solution, console.width)
+        for table in [*tables, *(_row_tables(model, solution, console.width) if model.shape[0] else ())]:
             console.print(table)
 
 
-def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
-    if milp.name:
-        console.print(Text(plain(milp.name), style="bold"))
-    unit = f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
+def _print_headline(model: IndexedModel, solution: Solution, console: Console) -> None:
+    if model.name:
+        console.print(Text(plain(model.name), style="bold"))
+    objective, (rows, columns) = model.objective_record, model.shape
+    unit = f" {plain(objective.unit, 40)}" if objective.unit else ""
     lines = {"status": str(solution.status)}
     if solution.objective is not None:
-        goal = f"{milp.sense} {plain(milp.objective.name, 40)}".rstrip()
+        goal = f"{model.sense} {plain(objective.name, 40)}".rstrip()
         lines["objective"] = f"{rounded(solution.objective)}{unit} ({goal})"
     if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
         lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
@@ -105,8 +107,7 @@ def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
         lines["ended by"] = f"the limit on {solution.limit}"
     if solution.note:
         lines["note"] = plain(solution.note, 200)
-    whole = sum(variable.is_integer for variable in milp.variables)
-    lines["model"] = f"{len(milp.variables)} variables, {whole} of them integers; {len(milp.rows)} rows"
+    lines["model"] = f"{columns} variables, {model.integer.sum()} of them integers; {rows} rows"
     lines["solved"] = f"{solution.seconds:.2f} s, {solution.solver}"
     for line in solution.linearised[:SHOWN_ROWS]:
         lines.setdefault("as rows", "")
@@ -115,35 +116,37 @@ def _print_headline(milp: Milp, solution: Solution, console: Console) -> None:
         console.print(Text.assemble((f"{name:<10}", "bold"), text), soft_wrap=True)
 
 
-def _variable_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
-    may_be = () if milp.has_integers else ("may be",)
+def _variable_tables(model: IndexedModel, solution: Solution, width: int) -> list[Table]:
+    may_be = () if model.has_integers else ("may be",)
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     # Nonzero variables come first.
-    order = sorted(milp.variables, key=lambda variable: solution.values[variable.name] == 0.0)
+    order = sorted(model.variable_records, key=lambda variable: solution.values[variable.name] == 0.0)
     lines = []
     for variable in order[:SHOWN_ROWS]:
         name = variable.name
         figures = [plain(name), rounded(solution.values[name]), plain(variable.unit, 20)]
         figures += [signed(source.reduced_costs[name]) for source in _sensitivities(solution)]
-        figures.append(number(milp.objective.terms.get(name, 0.0)))
+        figures.append(number(model.objective_record.terms.get(name, 0.0)))
         figures += [_format_range(prices.cost_ranges[name] if prices else None) for _ in may_be]
         lines.append(figures)
-    return _add_caption(_layout_tables(heads, lines, width), "variable", len(milp.variables))
+    return _add_caption(_layout_tables(heads, lines, width), "variable", model.shape[1])
 
 
-def _row_tables(milp: Milp, solution: Solution, width: int) -> list[Table]:
+def _row_tables(model: IndexedModel, solution: Solution, width: int) -> list[Table]:
     heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), "holds from to")
     sources = _sensitivities(solution)
+    names = model.flat_row_names
     # Binding rows come first.
-    order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)
+    order = sorted(range(len(names)), key=lambda row: solution.slacks[names[row]] > 1e-6)
     lines = []
     for row in order[:SHOWN_ROWS]:
-        figures = [plain(row.name), rounded(solution.activities[row.name]), str(row.relation), number(row.rhs)]
-        figures += [rounded(solution.slacks[row.name]), *(signed(source.duals[row.name]) for source in sources)]
-        figures.append(_format_range(sources[-1].rhs_ranges[row.name] if sources else None))
+        name, relation = names[row], RELATIONS[int(model.relations[row])]
+        figures = [plain(name), rounded(solution.activities[name]), str(relation), number(model.rhs_values[row])]
+        figures += [rounded(solution.slacks[name]), *(signed(source.duals[name]) for source in sources)]
+        figures.append(_format_range(sources[-1].rhs_ranges[name] if sources else None))
         lines.append(figures)
-    return _add_caption(_layout_tables(heads, lines, width), "row", len(milp.rows))
+    return _add_caption(_layout_tables(heads, lines, width), "row", len(names))
 
 
 def _sensitivities(solution: Solution) -> list[Sensitivity]:

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain
-from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
-from oragent.modelling.files.indexed_files import read_indexed
-from oragent.modelling.files.model_files import is_schedule, read
+from oragent.modelling.files.model_files import is_schedule, read, read_indexed
 
 if TYPE_CHECKING:
     from oragent.modelling.capture.program import CapturedProgram
@@ -25,7 +22,11 @@ SHOWN = 300
 
 
 def open_model(
-    path: Path, *, data_folder: Path | None = None, tell: Callable[[str], None] = lambda text: None
+    path: Path,
+    *,
+    data_folder: Path | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    guesses_families: bool = True,
 ) -> IndexedModel:
     """Read a model.
 
@@ -35,6 +36,7 @@ def open_model(
             sandbox; its last solved model is returned.
         data_folder: Folder that a program may read; by default its own folder.
         tell: Function that is called with one line on the captured model and its comparison with the program's claim.
+        guesses_families: Whether a flat file gets families from its names.
 
     Raises:
         ModellingError: The path has no model. The message begins with the path.
@@ -46,23 +48,7 @@ def open_model(
         return _capture(path, data_folder, tell)
     if is_schedule(path):
         return _schedule_rows(path)
-    return read_indexed(path)
-
-
-def open_milp(path: Path, *, tell: Callable[[str], None] = lambda text: None) -> Milp:
-    """Read a flat model as ``open_model`` does. Quadratic and logical parts of a file are kept.
-
-    Raises:
-        ModellingError: The path has no model. The message begins with the path.
-        SandboxError: The sandbox failed.
-    """
-    if path.is_dir():
-        path = find_model_of_run(path)
-    if is_program(path):
-        return to_milp(_capture(path, None, tell))
-    if is_schedule(path):
-        return to_milp(_schedule_rows(path))
-    return read(path)
+    return read_indexed(path) if guesses_families else read(path)
 
 
 def print_note(line: str) -> None:

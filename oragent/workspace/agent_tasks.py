@@ -16,7 +16,7 @@ from oragent.llm.model import Message
 from oragent.modelling.data.display import number, quoted
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.references.figures import format_figure
-from oragent.modelling.solving.flat_solving import ray
+from oragent.modelling.solving.model_solving import ray
 from oragent.programs.replies import extract_json
 from oragent.workspace.agent_sessions import BEGIN, NAME, TEMPERATURE, AgentWork, fill_prompt, work_in_session
 from oragent.workspace.data_changes import FIGURES

@@ -6,7 +6,7 @@ from typing import Any
 
 from oragent.ledger.study import FinishedCase
 from oragent.modelling.data.display import amount, rounded
-from oragent.modelling.data.flat_model import Variable
+from oragent.modelling.data.model_records import Variable
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.value_tables import Block, fold_family, group_families, layout_families

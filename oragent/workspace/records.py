@@ -9,8 +9,9 @@ from typing import Any
 from oragent._base.errors import WorkspaceError
 from oragent._base.files import replace_file
 from oragent.modelling.data.display import number, quoted, rounded
-from oragent.modelling.data.flat_model import Milp, Variable
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Variable
+from oragent.modelling.data.names import with_families
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits
@@ -65,37 +66,37 @@ def make_record(ran: ProgramRun) -> dict[str, Any]:
     if last is None or last.milp is None or last.solution is None:
         return {}
     milp, solution = last.milp, last.solution
-    names = last.indexed.column_names if last.indexed else [variable.name for variable in milp.variables]
+    names = milp.column_names
     return {
         "status": solution.status,
         "objective": solution.objective,
-        "unit": milp.objective.unit,
+        "unit": milp.objective_record.unit,
         "bound": solution.bound,
         "gap": solution.gap,
         "conflict": list(describe_conflict(milp)) if solution.status is SolveStatus.INFEASIBLE else [],
         "variables": {
             name: {"value": solution.values.get(variable.name), "unit": variable.unit}
-            for variable, name in _sort_columns(zip(milp.variables, names, strict=True), milp)
+            for variable, name in _sort_columns(zip(milp.variable_records, names, strict=True), milp)
         },
     }
 
 
-def _sort_columns(columns: Iterable[tuple[Variable, str]], milp: Milp) -> list[tuple[Variable, str]]:
+def _sort_columns(columns: Iterable[tuple[Variable, str]], milp: IndexedModel) -> list[tuple[Variable, str]]:
     """Return columns in the order in which rows name them, the shortest rows first.
 
     Libraries may sort variables by name; rows have the order of the program, such as that of its months.
     """
     order: dict[str, int] = {}
-    for row in sorted(milp.rows, key=lambda row: len(row.terms)):
+    for row in sorted(milp.row_records, key=lambda row: len(row.terms)):
         for name in row.terms:
             order.setdefault(name, len(order))
     return sorted(columns, key=lambda column: order.get(column[0].name, len(order)))
 
 
-def describe_conflict(milp: Milp) -> Iterator[str]:
+def describe_conflict(milp: IndexedModel) -> Iterator[str]:
     """Describe sufficient changes of right-hand sides, and the rows and bounds that conflict."""
     limits = SolveLimits(seconds=CONFLICT_S)
-    explained = explain(from_milp(milp), limits, Outcome(SolveStatus.INFEASIBLE))
+    explained = explain(with_families(milp), limits, Outcome(SolveStatus.INFEASIBLE))
     remedy, parts = [], []
     if explained.least_total_change is not None:
         least = "The least total change" if explained.proven else "A change, perhaps not the least,"

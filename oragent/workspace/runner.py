@@ -17,11 +17,10 @@ from pathlib import Path
 from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ModellingError, WorkspaceError
 from oragent.modelling.capture.program import CapturedModel, ProgramOutcome, capture_program
-from oragent.modelling.data.flat_model import Milp
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.solving.flat_solving import PROVEN, evaluate_point, solve
+from oragent.modelling.solving.array_solving import PROVEN
+from oragent.modelling.solving.model_solving import evaluate_point, solve
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.entries import NO_ENTRY, ProgramEntry
@@ -53,13 +52,11 @@ class SolvedModel:
     """A captured model with an independent solution."""
 
     # None if the program's model could not be captured.
-    milp: Milp | None
+    milp: IndexedModel | None
     # Solution with duals. None if the model was not solved again.
     solution: Solution | None = None
     # Reason why a part is missing. Empty if the result is complete.
     note: str = ""
-    # The model with its families. None without a model.
-    indexed: IndexedModel | None = field(default=None, repr=False)
     # Name and version of the library that solved the model.
     framework: str = ""
 
@@ -201,9 +198,9 @@ def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> Solve
     """Solve a captured model within some seconds, with duals."""
     if captured.model is None:
         return SolvedModel(None, note=captured.reason, framework=captured.framework)
-    milp = to_milp(captured.model)
-    result = SolvedModel(milp, note=OUT_OF_TIME, indexed=captured.model, framework=captured.framework)
-    small = len(milp.variables) + len(milp.rows) <= SENSITIVE
+    milp = captured.model
+    result = SolvedModel(milp, note=OUT_OF_TIME, framework=captured.framework)
+    small = milp.shape[1] + milp.shape[0] <= SENSITIVE
     try:
         solution = solve(milp, limit_s, gap, duals=small) if limit_s > 0 else Solution(SolveStatus.UNKNOWN)
         solution = _use_claimed_point(milp, solution, captured, small)
@@ -214,13 +211,13 @@ def solve_captured(captured: CapturedModel, limit_s: float, gap: float) -> Solve
         return replace(result, note=f"not solved again: {problem}")
 
 
-def _use_claimed_point(milp: Milp, solution: Solution, captured: CapturedModel, duals: bool) -> Solution:
+def _use_claimed_point(milp: IndexedModel, solution: Solution, captured: CapturedModel, duals: bool) -> Solution:
     """Return the program's feasible point if it is better than an unproven solution."""
     values = captured.claim.values
     proven = (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
     if values is None or solution.status in proven:
         return solution
-    named = {variable.name: float(value) for variable, value in zip(milp.variables, values, strict=True)}
+    named = {variable.name: float(value) for variable, value in zip(milp.variable_records, values, strict=True)}
     claimed = evaluate_point(milp, named, solution.bound, duals=duals)
     if not claimed or claimed.objective is None:
         return solution

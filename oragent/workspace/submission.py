@@ -153,16 +153,16 @@ class RevisionCheck(BuildCheck):
         else:
             run = self.runner.run(state.folder, state.program)
         last = run.last_model
-        if last is None or last.indexed is None:
+        if last is None or last.milp is None:
             raise ModellingError(f"{plain(state.program, 160)}: {describe_run(run).splitlines()[0]}")
-        return OpenedModel(state, last.indexed, last.framework)
+        return OpenedModel(state, last.milp, last.framework)
 
     def missing_rows(self) -> Iterator[str]:
         """Describe the rows that the plan adds but the revised program does not contain under that name."""
         last = self.run.last_model if self.run else None
         if last is None or last.milp is None:
             return
-        names = [_comparable_name(row.name) for row in last.milp.rows]
+        names = [_comparable_name(row.name) for row in last.milp.row_records]
         rows = (row for row in self.plan.get("rows", ()) if isinstance(row, dict) and row.get("change") == "add")
         for name in [str(row.get("name", "")) for row in rows][:MAX_FINDINGS]:
             if not any(f"{row}_".startswith(f"{_comparable_name(name)}_") for row in names):

@@ -381,8 +381,8 @@ class ToolSession:
         if self.last_run is None and self.program:
             self._run(self.program)
         last = self.last_run.last_model if self.last_run else None
-        if self._model_session is None and last is not None and last.indexed is not None:
-            self._model_session = ModelSession(last.indexed, SolveLimits(seconds=self.runner.limits.cpu_s))
+        if self._model_session is None and last is not None and last.milp is not None:
+            self._model_session = ModelSession(last.milp, SolveLimits(seconds=self.runner.limits.cpu_s))
         return self._model_session
 
     def fill_answer(self, answer: str, question: str) -> str:
@@ -523,7 +523,7 @@ def describe_run(ran: ProgramRun) -> str:
     for model in ran.models[-3:]:
         status = model.solution.standing if model.solution else shorten(model.note, 200)
         value = "" if model.objective is None else f", objective {number(model.objective)}"
-        size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
+        size = f", {model.milp.shape[1]} variables, {model.milp.shape[0]} rows" if model.milp else ""
         lines.append(f"model solved: {status}{value}{size}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         if text.strip():

@@ -22,15 +22,16 @@ import numpy as np
 
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.outcomes import solution_outcome
 from oragent.modelling.solving.array_solving import solve_arrays
 from oragent.modelling.solving.back_ends import SolverOptions
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 GAP = 0.05
 LAYERS = ("highspy", "arrays", "indexed", "named", "linopy", "pulp")
@@ -204,7 +205,7 @@ def by_indexed(arrays: Arrays) -> float:
     return result.objective.value
 
 
-def named(arrays: Arrays) -> Milp:
+def named(arrays: Arrays) -> IndexedModel:
     names = [f"x[{index}]" for index in range(len(arrays.cost))]
     kinds = [VariableKind.INTEGER if whole else VariableKind.CONTINUOUS for whole in arrays.integer]
     bounds = zip(arrays.low.tolist(), arrays.high.tolist(), strict=True)
@@ -217,7 +218,7 @@ def named(arrays: Arrays) -> Milp:
         relation = Relation.EQUAL if low == high else Relation.AT_MOST if high < np.inf else Relation.AT_LEAST
         rows.append(Row(f"r[{index}]", terms, relation, high if high < np.inf else low))
     objective = Objective(dict(zip(names, arrays.cost.tolist(), strict=True)))
-    return Milp(variables, tuple(rows), objective, arrays.sense)
+    return IndexedModel.from_records(variables, tuple(rows), objective, arrays.sense)
 
 
 def by_names(arrays: Arrays) -> float:
@@ -312,8 +313,8 @@ def measure_explanation() -> None:
         milp = named(transport(50, customers))
         solution = solve(milp)
         began = time.process_time()
-        explain(from_milp(milp), outcome=solution_outcome(solution))
-        print(f"explain: {len(milp.variables):,} variables, {time.process_time() - began:.2f} CPU s", flush=True)
+        explain(group_by_names(milp), outcome=solution_outcome(solution))
+        print(f"explain: {milp.shape[1]:,} variables, {time.process_time() - began:.2f} CPU s", flush=True)
 
 
 def main() -> None:

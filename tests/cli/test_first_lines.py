@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from oragent.cli.app import app
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 
 INF = float("inf")
 NUMBER = r"-?[\d,]*\.?\d+(?:e[-+]?\d+)?"
@@ -169,7 +169,7 @@ def test_several_aims_have_a_figure_each(order: str, tmp_path: Path) -> None:
     builder.set_objective("profit", "maximize", columns, [5.0, 4.0, 3.0], unit="EUR")
     builder.set_objective("co2", "minimize", columns, [3.0, 1.0, 2.0], unit="kg")
     path = tmp_path / "model.json"
-    write_indexed(builder.build(), path)
+    write(builder.build(), path)
     points = [np.array(x) for x in itertools.product(range(6), repeat=3) if 4 <= sum(x) <= 7]
     profit, co2 = {tuple(x): float(x @ [5, 4, 3]) for x in points}, {tuple(x): float(x @ [3, 1, 2]) for x in points}
     most = max(profit.values())

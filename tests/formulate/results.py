@@ -4,9 +4,11 @@ from dataclasses import asdict
 
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.formulation import FormulationResult
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
-from oragent.modelling.files import flat_json
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.files.solution_json import solution_dict
+from oragent.modelling.solving.model_solving import solve
 
 # Two products, two limits that bind: x = 3 and y = 6 earn 39.
 ROWS = (
@@ -14,17 +16,19 @@ ROWS = (
     Row("flour", {"x": 3.0, "y": 2.0}, Relation.AT_MOST, 21.0, "There are 21 kg of flour"),
     Row("dough", {"x": 1.0}, Relation.AT_MOST, 4.0),
 )
-BAKERY = Milp((Variable("x"), Variable("y")), ROWS, Objective({"x": 3.0, "y": 5.0}), Sense.MAXIMIZE, "bakery")
+BAKERY = IndexedModel.from_records(
+    (Variable("x"), Variable("y")), ROWS, Objective({"x": 3.0, "y": 5.0}), Sense.MAXIMIZE, "bakery"
+)
 STORY = "A baker makes x and y. The oven has 12 hours. There are 21 kg of flour. Earn as much as possible."
 
 
-def result_of(milp: Milp, **fields: object) -> FormulationResult:
+def result_of(milp: IndexedModel, **fields: object) -> FormulationResult:
     solution = solve(milp, duals=False)
     defaults: dict[str, object] = {
         "status": str(solution.status),
         "answer": True,
         "milp": milp,
-        "solution": flat_json.solution_dict(solution),
+        "solution": solution_dict(solution),
         "values": dict(solution.values),
         "program": "",
         "message": "",

@@ -30,7 +30,9 @@ from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
 
 # Several plans bring as many people as possible, and several of these need as few drivers as possible.
@@ -434,7 +436,7 @@ def test_objectives_of_one_priority_are_summed_by_their_weights(
         )
     )
     own = Objective({"x": float(cost), "y": 1.0}, float(constant))
-    milp = Milp((Variable("x"), Variable("y", -INFINITY)), (), own, sense, features=features)
+    milp = IndexedModel.from_records((Variable("x"), Variable("y", -INFINITY)), (), own, sense, features=features)
     stages = staged_objectives(milp)
     used = [(at, *goal) for at, goal in enumerate(goals) if goal[1]]
     truth = {}
@@ -464,7 +466,9 @@ def test_a_turned_objective_has_the_same_order_of_plans(
         )
     )
     low = -1.0 if is_negative else 0.0
-    milp = Milp((Variable("x", low, 9),), (), Objective({"x": float(cost)}, float(constant)), sense, features=features)
+    milp = IndexedModel.from_records(
+        (Variable("x", low, 9),), (), Objective({"x": float(cost)}, float(constant)), sense, features=features
+    )
     directed = direct_objectives(milp)
     assert direct_objectives(directed) == directed
     before, after = staged_objectives(milp), staged_objectives(directed)
@@ -475,8 +479,8 @@ def test_a_turned_objective_has_the_same_order_of_plans(
     alone = not any(weight and priority == 0 for priority, weight, _, _ in goals)
     turns = alone and cost < 0 and constant <= 0 and not is_negative
     assert (directed.sense is not milp.sense) is turns
-    for goal, old in zip(directed.features.goals, milp.features.goals, strict=True):
-        same = [each for each in milp.features.goals if each.weight and each.priority == old.priority]
+    for goal, old in zip(directed.named_features.goals, milp.named_features.goals, strict=True):
+        same = [each for each in milp.named_features.goals if each.weight and each.priority == old.priority]
         single = bool(old.weight) and old.priority != 0 and len(same) == 1
         negative = old.terms["x"] < 0 and old.constant <= 0 and not is_negative
         assert (goal.sense is not old.sense) is (single and negative)
@@ -486,23 +490,27 @@ def test_a_turned_objective_has_the_same_order_of_plans(
     turned = direct_solution(milp, directed, solution)
     assert turned.objective == staged_value(directed, 2.0)
     assert turned.bound == (-5.0 if turns else 5.0)
-    assert dict(turned.goals) == {goal.name: goal.terms["x"] * 2.0 + goal.constant for goal in directed.features.goals}
+    assert dict(turned.goals) == {
+        goal.name: goal.terms["x"] * 2.0 + goal.constant for goal in directed.named_features.goals
+    }
     none = direct_solution(milp, directed, Solution(SolveStatus.UNKNOWN))
     assert (none.objective, none.bound, dict(none.goals)) == (None, None, {})
 
 
-def staged_value(milp: Milp, x: float) -> float:
-    return milp.objective.terms["x"] * x + milp.objective.constant
+def staged_value(milp: IndexedModel, x: float) -> float:
+    return milp.objective_record.terms["x"] * x + milp.objective_record.constant
 
 
 @pytest.mark.parametrize("senses", list(itertools.product([None, *Sense], repeat=2)))
 def test_a_given_sense_turns_an_objective_whatever_its_signs(senses: tuple[Sense | None, Sense | None]) -> None:
     goal = FurtherObjective("first", {"x": 2.0}, Sense.MAXIMIZE, priority=1)
-    milp = Milp((Variable("x"),), (), Objective({"x": 3.0}), Sense.MINIMIZE, features=ModelFeatures(goals=(goal,)))
+    milp = IndexedModel.from_records(
+        (Variable("x"),), (), Objective({"x": 3.0}), Sense.MINIMIZE, features=ModelFeatures(goals=(goal,))
+    )
     directed = direct_objectives(milp, senses)
     wanted = [given or default for given, default in zip(senses, (Sense.MAXIMIZE, Sense.MINIMIZE), strict=True)]
-    assert [directed.features.goals[0].sense, directed.sense] == wanted
-    assert [directed.features.goals[0].terms["x"], directed.objective.terms["x"]] == [
+    assert [directed.named_features.goals[0].sense, directed.sense] == wanted
+    assert [directed.named_features.goals[0].terms["x"], directed.objective_record.terms["x"]] == [
         2.0 if wanted[0] is Sense.MAXIMIZE else -2.0, 3.0 if wanted[1] is Sense.MINIMIZE else -3.0
     ]  # fmt: skip
 
@@ -523,7 +531,7 @@ def test_aims_are_named_by_the_author_then_the_checker_then_the_model() -> None:
     goals = tuple(
         FurtherObjective(name, {name: 1.0}, Sense.MAXIMIZE, priority=at) for at, name in ((3, "a"), (2, "b"), (1, "c"))
     )
-    milp = Milp(
+    milp = IndexedModel.from_records(
         tuple(map(Variable, "abc")), (), Objective({"a": 1.0}), Sense.MINIMIZE, features=ModelFeatures(goals=goals)
     )
     solution = {"objective": 4.0, "values": {"a": 4.0, "b": 7.0, "c": 5.0}}
@@ -542,7 +550,7 @@ def test_aims_are_named_by_the_author_then_the_checker_then_the_model() -> None:
 
 @pytest.mark.parametrize("compared", [0, 1, None])
 def test_more_aims_of_a_checker_than_the_model_has_are_shown_with_their_own_values(compared: int | None) -> None:
-    milp = Milp((Variable("x"),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records((Variable("x"),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
     stated = [StatedAim("a", Sense.MAXIMIZE, 3.0), StatedAim("b", Sense.MINIMIZE, 8.0)]
     aims = list_aims(
         milp, {"objective": 9.0, "values": {"x": 9.0}}, (AimFacts("people", "p"),), stated, compared=compared

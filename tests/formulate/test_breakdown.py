@@ -6,14 +6,14 @@ import pytest
 
 from oragent.formulate.breakdown import chart_families, split_objective, tabulate_use
 from oragent.formulate.charts import draw_chart
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.report.pages.value_tables import DecisionFamily, group_families
 from oragent_benchmarks.formulate.hard_set import hard_set
 
 
-def solved(name: str) -> tuple[Milp, Solution]:
+def solved(name: str) -> tuple[IndexedModel, Solution]:
     (milp,) = (case.gold for case in hard_set().cases if case.problem.name == name)
     assert milp is not None
     return milp, solve(milp, duals=False)
@@ -31,7 +31,7 @@ def test_the_parts_of_the_objective_add_up_to_it(name: str, kinds: set[str]) -> 
     for part in parts:
         names = [one for one in solution.values if one.startswith(f"{part.name}[")]
         assert part.value == pytest.approx(
-            sum(milp.objective.terms.get(one, 0) * solution.values[one] for one in names)
+            sum(milp.objective_record.terms.get(one, 0) * solution.values[one] for one in names)
         )
 
 
@@ -56,7 +56,7 @@ def test_limits_of_their_own_are_in_one_table() -> None:
 
 def test_families_over_time_become_charts() -> None:
     milp, solution = solved("lots")
-    families = group_families(milp.variables, solution.values)
+    families = group_families(milp.variable_records, solution.values)
     charts = {chart.name: chart for chart in chart_families(families)}
     chart = charts["make"]
     assert chart.periods == tuple(map(str, range(1, 17)))

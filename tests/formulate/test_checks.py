@@ -13,13 +13,15 @@ from oragent.formulate.rules import RuleComparison, RuleOutcome
 from oragent.formulate.running import ExecutionResult, Report
 from oragent.formulate.verdicts import Verdict, decide_verdict
 from oragent.formulate.verify import _check_point, place_point
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 OPTIONS = choose_options("default")
 AGREES = ModelComparison(Ruling.AGREES, compared_aims=1)
-MILP = Milp(
+MILP = IndexedModel.from_records(
     (Variable("x", kind=VariableKind.INTEGER), Variable("y")),
     (Row("hours", {"x": 2.0, "y": 1.0}, Relation.AT_MOST, 7.0), Row("few", {"y": 1.0}, Relation.AT_LEAST, 1.0)),
     Objective({"x": 3.0, "y": 1.0}),

@@ -28,7 +28,7 @@ from oragent.llm.model import Request
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.report.pages.value_tables import PULP
 from tests.formulate import pharmacy, transport
 from tests.formulate.results import BAKERY, FINDING, STORY, checks_of, result_of

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from oragent.formulate.effects import find_alternative, measure_effects, plan_with_shortages
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 INTEGER = VariableKind.INTEGER
 
@@ -22,7 +24,7 @@ INTEGER = VariableKind.INTEGER
 )  # fmt: skip
 def test_another_optimal_plan_is_found_exactly_if_there_is_one(worth: list[int], size: list[int], room: int) -> None:
     names = ["a", "b", "c"]
-    milp = Milp(
+    milp = IndexedModel.from_records(
         tuple(Variable(name, 0, 2, INTEGER) for name in names),
         (Row("room", dict(zip(names, size, strict=True)), Relation.AT_MOST, room),),
         Objective(dict(zip(names, worth, strict=True))),
@@ -43,7 +45,7 @@ def test_another_optimal_plan_is_found_exactly_if_there_is_one(worth: list[int],
 
 
 def test_the_effect_of_an_integer_limit_is_that_of_a_new_solve() -> None:
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (Variable("x", kind=INTEGER), Variable("y", kind=INTEGER)),
         (
             Row("hours_a", {"x": 3, "y": 5}, Relation.AT_MOST, 100, "100 hours"),
@@ -69,7 +71,7 @@ def test_an_infeasible_roster_says_how_many_are_missing_and_gives_the_best_plan(
     people = ["Ada", "Bo", "Cy", "Di"]
     works = tuple(Variable(f"works[{name}]", 0, 1, INTEGER) for name in people)
     need = Row("Thursday", {one.name: 1 for one in works}, Relation.AT_LEAST, 5, "Thursday needs five")
-    milp = Milp(works, (need,), Objective({one.name: 1 for one in works}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(works, (need,), Objective({one.name: 1 for one in works}), Sense.MINIMIZE)
     assert solve(milp).status is SolveStatus.INFEASIBLE
     plan = plan_with_shortages(milp)
     assert plan is not None
@@ -82,7 +84,7 @@ def test_a_plan_within_the_tolerance_of_the_objective_is_not_another_optimum() -
     both = (Row("enough", {"x": 1.0, "y": 1.0}, Relation.AT_LEAST, 100.0),)
     for dearer, count in ((6e-4, 0), (0.0, 2)):
         costs = Objective({"x": 1.0, "y": 1.0 + dearer})
-        milp = Milp((Variable("x"), Variable("y")), both, costs, Sense.MINIMIZE)
+        milp = IndexedModel.from_records((Variable("x"), Variable("y")), both, costs, Sense.MINIMIZE)
         assert len(find_alternative(milp, solve(milp), {"x", "y"})) == count
 
 
@@ -95,7 +97,7 @@ def test_rows_that_a_choice_switches_off_have_no_effect_to_tell() -> None:
         Row("end_a", {"end": 1.0, "a": -1.0}, Relation.AT_LEAST, 3.0, "a takes 3 hours"),
         Row("end_b", {"end": 1.0, "b": -1.0}, Relation.AT_LEAST, 4.0, "b takes 4 hours"),
     )
-    milp = Milp((first, second, before, end), rows, Objective({"end": 1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records((first, second, before, end), rows, Objective({"end": 1.0}), Sense.MINIMIZE)
     solution = solve(milp)
     assert solution.objective == 7
     assert {effect.name for effect in measure_effects(milp, solution)} <= {"end_a", "end_b"}
@@ -105,7 +107,7 @@ def test_an_effect_is_that_on_the_most_important_aim_that_changes() -> None:
     """The first aim changes at 10 percent alone, and the second one at 1 percent already."""
     limits = (1.0, 1.01, 1.1)
     goal = FurtherObjective("count", {"x": 1, "y": 1}, Sense.MAXIMIZE, priority=1)
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (Variable("x", 0, 9, INTEGER), Variable("y", 0, 9)),
         (
             Row("hours", {"x": 2, "y": 2.0}, Relation.AT_MOST, 10),
@@ -137,12 +139,12 @@ def test_an_effect_is_that_on_the_most_important_aim_that_changes() -> None:
 
 
 def test_another_plan_with_the_same_values_of_all_aims_is_found() -> None:
-    def model(cost: float) -> Milp:
+    def model(cost: float) -> IndexedModel:
         goal = FurtherObjective("count", {"a": 1, "b": 1, "c": 1}, Sense.MAXIMIZE, priority=1)
         variables = tuple(Variable(name, 0, 1, INTEGER) for name in "abc")
         rows = (Row("two", {"a": 1, "b": 1, "c": 1}, Relation.AT_MOST, 2),)
         costs = Objective({"a": 1, "b": cost, "c": 3})
-        return Milp(variables, rows, costs, Sense.MINIMIZE, features=ModelFeatures(goals=(goal,)))
+        return IndexedModel.from_records(variables, rows, costs, Sense.MINIMIZE, features=ModelFeatures(goals=(goal,)))
 
     # With equal costs of b and c, two plans cost 4; otherwise one plan is cheapest.
     for cost, is_unique in ((3.0, False), (2.0, True)):
@@ -162,7 +164,7 @@ def test_another_plan_with_the_same_values_of_all_aims_is_found() -> None:
 def test_an_effect_counts_beyond_the_tolerance(sense: Sense, base: float, change: float, shown: bool) -> None:
     """A limit of 4 becomes 0.4 wider, which is worth the change."""
     price = sense.sign * -change / 0.4
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (Variable("x"),), (Row("limit", {"x": 1.0}, Relation.AT_MOST, 4.0),), Objective({"x": price}, base - 4 * price), sense
     )  # fmt: skip
     effects = measure_effects(milp, solve(milp, duals=False))
@@ -176,7 +178,9 @@ def test_an_effect_counts_beyond_the_tolerance(sense: Sense, base: float, change
 def test_a_limit_is_loosened_by_a_share_of_its_size(relation: Relation, sign: float, rhs: float) -> None:
     """An upper limit grows and a lower one falls, also below 0; the change has the sign of the improvement."""
     sense = Sense.MAXIMIZE if relation is Relation.AT_MOST else Sense.MINIMIZE
-    milp = Milp((Variable("x", -99),), (Row("limit", {"x": 1.0}, relation, rhs),), Objective({"x": 1.0}), sense)
+    milp = IndexedModel.from_records(
+        (Variable("x", -99),), (Row("limit", {"x": 1.0}, relation, rhs),), Objective({"x": 1.0}), sense
+    )
     (effect,) = measure_effects(milp, solve(milp, duals=False))
     assert effect.changes == {1: pytest.approx(sign * 0.08), 10: pytest.approx(sign * 0.8)}
     assert (effect.relation, effect.limits, effect.size) == (str(relation), (rhs,), pytest.approx(0.8))
@@ -185,7 +189,9 @@ def test_a_limit_is_loosened_by_a_share_of_its_size(relation: Relation, sign: fl
 def test_effects_are_those_of_twelve_groups_by_size_and_within_the_time() -> None:
     names = [f"{a}{b}" for a in "ab" for b in "abcdefg"]
     rows = tuple(Row(name, {name: 1.0}, Relation.AT_MOST, 4.0 + at) for at, name in enumerate(names))
-    milp = Milp(tuple(map(Variable, names)), rows, Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        tuple(map(Variable, names)), rows, Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE
+    )
     solution = solve(milp, duals=False)
     effects = measure_effects(milp, solution)
     assert [effect.name for effect in effects] == names[11::-1]
@@ -197,7 +203,9 @@ def test_equalities_and_limits_that_do_not_bind_have_no_effect() -> None:
         Row("equal", {"x": 1.0, "y": 1.0}, Relation.EQUAL, 4.0), Row("loose", {"x": 1.0}, Relation.AT_MOST, 99.0),
         Row("none", {"y": 1.0}, Relation.AT_LEAST, 0.0), Row("limit", {"x": 1.0}, Relation.AT_MOST, 3.0),
     )  # fmt: skip
-    milp = Milp((Variable("x"), Variable("y")), rows, Objective({"x": 2.0, "y": 1.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        (Variable("x"), Variable("y")), rows, Objective({"x": 2.0, "y": 1.0}), Sense.MAXIMIZE
+    )
     assert [effect.name for effect in measure_effects(milp, solve(milp, duals=False))] == ["limit"]
 
 
@@ -216,7 +224,9 @@ def test_the_least_shortage_is_that_of_enumeration(limits: list[tuple], sense: S
         )
         for at, (a, b, low, rhs) in enumerate(limits)
     )
-    milp = Milp(tuple(Variable(name, 0, 3, INTEGER) for name in "xy"), rows, Objective({"x": 1.0, "y": 2.0}), sense)
+    milp = IndexedModel.from_records(
+        tuple(Variable(name, 0, 3, INTEGER) for name in "xy"), rows, Objective({"x": 1.0, "y": 2.0}), sense
+    )
     totals = {}
     for x, y in itertools.product(range(4), repeat=2):
         over = [(rhs - a * x - b * y) * (1 if low else -1) for a, b, low, rhs in limits]
@@ -243,7 +253,7 @@ def test_decisions_of_another_plan_are_those_of_the_program() -> None:
         Row("sum", {"x": 1.0, "y": 1.0}, Relation.EQUAL, 4.0),
         Row("copy", {"y": 1.0, "z": -1.0}, Relation.EQUAL, 0.0),
     )
-    milp = Milp(tuple(Variable(name, 0, 9) for name in "xyz"), rows, Objective({}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(tuple(Variable(name, 0, 9) for name in "xyz"), rows, Objective({}), Sense.MINIMIZE)
     solution = solve(milp, duals=False)
     found = find_alternative(milp, solution, {"x", "y"})
     assert set(found) == {"x", "y"}
@@ -252,6 +262,8 @@ def test_decisions_of_another_plan_are_those_of_the_program() -> None:
     assert find_alternative(milp, replace(solution, status=SolveStatus.FEASIBLE), {"x", "y"}) == {}
     for width, count in ((9.0, 0), (11.0, 1)):
         # 1 % of the largest decision, which is 1000.
-        noisy = Milp((Variable("big", 1000, 1000), Variable("x", 0, width)), (), Objective({}), Sense.MINIMIZE)
+        noisy = IndexedModel.from_records(
+            (Variable("big", 1000, 1000), Variable("x", 0, width)), (), Objective({}), Sense.MINIMIZE
+        )
         solution = replace(solve(noisy, duals=False), values={"big": 1000.0, "x": 0.0})
         assert len(find_alternative(noisy, solution, {"big", "x"})) == count

@@ -12,11 +12,10 @@ from oragent.formulate.explain import (
 from oragent.formulate.problem import DEFAULT
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import FormulationRunner
-from oragent.modelling.data.arrays import Arrays
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.operations.explanation import explain
-from oragent.modelling.solving.flat_solving import point_vector
 from oragent.modelling.solving.inverse_costs import inverse_costs
+from oragent.modelling.solving.model_solving import point_vector
 
 STEEL = {
     "products": ["bands", "coils", "plate"], "rate": [200, 140, 160], "profit": [25, 30, 29],
@@ -40,7 +39,7 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
     assert ran.objective == pytest.approx(194828.5714, abs=5e-5)
     assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
     assert ran.milp is not None
-    (hours,) = [entry for entry in explain(from_milp(ran.milp)).ranges if entry.of == "right-hand side"]
+    (hours,) = [entry for entry in explain(group_by_names(ran.milp)).ranges if entry.of == "right-hand side"]
     assert hours.name == "hours_a_week"
     assert (hours.low, hours.high) == (pytest.approx(38.2589, abs=1e-4), pytest.approx(55.4464, abs=1e-4))
     assert hours.price is not None
@@ -58,11 +57,11 @@ def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(r
     ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
     point = point_vector(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
-    costs = inverse_costs(Arrays.from_milp(ran.milp), point)
+    costs = inverse_costs(ran.milp.to_staged_arrays(), point)
     assert costs is not None
-    new = dict(zip([variable.name for variable in ran.milp.variables], costs.tolist(), strict=True))
+    new = dict(zip(ran.milp.flat_variable_names, costs.tolist(), strict=True))
     # No more an hour than coils earn; the others stay.
-    assert new == {**ran.milp.objective.terms, "plate": pytest.approx(30 * 140 / 160)}
+    assert new == {**ran.milp.objective_record.terms, "plate": pytest.approx(30 * 140 / 160)}
 
 
 def test_rows_get_the_sentences_that_the_formalization_gives(runner: FormulationRunner) -> None:
@@ -70,7 +69,7 @@ def test_rows_get_the_sentences_that_the_formalization_gives(runner: Formulation
     known = constraint_sentences([PoolEntry("formalization", "", said), PoolEntry("compiler", "text")])
     ran = runner.run_program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
-    assert add_sentences(ran.milp, known).rows[0].meaning == "the mill runs 40 hours a week"
+    assert add_sentences(ran.milp, known).row_records[0].meaning == "the mill runs 40 hours a week"
 
 
 TUPLES = """

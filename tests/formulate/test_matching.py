@@ -3,7 +3,9 @@
 import pytest
 
 from oragent.formulate.model_comparison import CheckRow, match_sentences
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,6 @@ from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Se
 )
 def test_a_row_has_the_sentence_of_the_check_that_says_the_same(terms, relation: str, rhs: float, same: bool) -> None:
     rows = (Row("ratio", {"x": 1.0, "y": -2.0}, Relation.AT_MOST, 3.0), Row("none", {}, Relation.AT_MOST, 0.0))
-    milp = Milp((Variable("x"), Variable("y"), Variable("z")), rows, Objective(), Sense.MINIMIZE)
+    milp = IndexedModel.from_records((Variable("x"), Variable("y"), Variable("z")), rows, Objective(), Sense.MINIMIZE)
     found = match_sentences(milp, [CheckRow("other name", terms, relation, rhs, "the sentence")])
     assert found == ({"ratio": "the sentence"} if same else {})

@@ -14,9 +14,11 @@ from oragent.formulate.perturbations import permute_names, perturb_data, reverse
 from oragent.formulate.problem import DEFAULT, ProgramInterface
 from oragent.formulate.running import ExecutionResult, FormulationRunner, Report
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from oragent_benchmarks.formulate.mock_models import Error, Fault, checker_of, parameters_of, plant_error, program_of
 from oragent_benchmarks.formulate.sets import read_set
@@ -31,7 +33,7 @@ ABOUT = {
     "fee": {"Unit": "EUR", "Definition": "a fee"},
 }
 DATA_OF_MIX = {"price": {"a": 5.0, "b": 4.0}, "hours": 40, "least": 3.0, "rate": {"a": 2.0, "b": 1.5}, "fee": 7.0}
-Build = Callable[[Mapping[str, Any]], Milp]
+Build = Callable[[Mapping[str, Any]], IndexedModel]
 
 
 class LocalRunner:
@@ -39,7 +41,7 @@ class LocalRunner:
 
     def __init__(self, build: Build, checks: Callable[[Mapping[str, Any]], list[CheckRow]] | None = None) -> None:
         self.build, self.checks = build, checks
-        self.solve: Callable[[Milp], Solution] = lambda milp: solve(milp, duals=False)
+        self.solve: Callable[[IndexedModel], Solution] = lambda milp: solve(milp, duals=False)
 
     def run_program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
         interface.arguments_for(data)
@@ -54,14 +56,14 @@ class LocalRunner:
             return Report("it does not run")
         assert ran.milp is not None
         assert ran.solution is not None
-        names = {variable.name for variable in ran.milp.variables}
+        names = set(ran.milp.flat_variable_names)
         return Report("", (), find_counterexample(ran.milp, ran.solution, self.checks(data), names, 10.0))
 
 
 def mix(sense: Sense = Sense.MAXIMIZE, **parts: Callable[[Mapping[str, Any]], float]) -> Build:
     """Return a program for two products: their worth minus a fee, or in a minimisation their cost plus a fee."""
 
-    def build(data: Mapping[str, Any]) -> Milp:
+    def build(data: Mapping[str, Any]) -> IndexedModel:
         names = ("hours", "least", "fee")
         figures = {name: float(parts[name](data) if name in parts else data[name]) for name in names}
         relation = Relation.AT_MOST if sense is Sense.MAXIMIZE else Relation.AT_LEAST
@@ -74,7 +76,7 @@ def mix(sense: Sense = Sense.MAXIMIZE, **parts: Callable[[Mapping[str, Any]], fl
         variables = tuple(Variable(name, 0, high, kind) for name in data["price"])
         worth = parts.get("worth", lambda data: 0.0)(data)
         terms = {name: price + worth * (name == "b") for name, price in data["price"].items()}
-        return Milp(variables, rows, Objective(terms, sense.sign * figures["fee"]), sense)
+        return IndexedModel.from_records(variables, rows, Objective(terms, sense.sign * figures["fee"]), sense)
 
     return build
 
@@ -218,10 +220,12 @@ def test_scaled_data_are_tested_where_every_figure_is_known(case: str) -> None:
 
 
 def test_a_model_with_products_is_not_scaled() -> None:
-    def square(data: Mapping[str, Any]) -> Milp:
+    def square(data: Mapping[str, Any]) -> IndexedModel:
         features = ModelFeatures(quadratic=(QuadraticTerm("x", "x", 1.0),))
         row = Row("least", {"x": 1.0}, Relation.AT_LEAST, data["least"])
-        return Milp((Variable("x", 0, 99),), (row,), Objective({"x": 1.0}), Sense.MINIMIZE, features=features)
+        return IndexedModel.from_records(
+            (Variable("x", 0, 99),), (row,), Objective({"x": 1.0}), Sense.MINIMIZE, features=features
+        )
 
     results = verdicts(run_tests(square, {"least": 4.0}, {"least": {"Unit": "EUR", "Definition": "required"}}))
     assert (results[Property.MONEY], results[Property.AMOUNTS]) == ([None], [None])
@@ -275,10 +279,10 @@ def test_a_limit_is_tightened_by_a_tenth() -> None:
     """The steps are seen in the models that are solved; one without a plan is passed over."""
     seen = []
 
-    def build(data: Mapping[str, Any]) -> Milp:
+    def build(data: Mapping[str, Any]) -> IndexedModel:
         seen.append((data["hours"], data["least"], data["cap"]))
         milp = mix()(data)
-        return replace(milp, rows=(*milp.rows, Row("cap", {"b": 1.0}, Relation.AT_MOST, data["cap"])))
+        return milp.with_records(rows=(*milp.row_records, Row("cap", {"b": 1.0}, Relation.AT_MOST, data["cap"])))
 
     data = {**DATA_OF_MIX, "hours": 6.0, "least": 3.0, "cap": 50.0}
     about = {**ABOUT, "cap": {"Unit": "tons", "Definition": "at most"}}
@@ -310,9 +314,9 @@ def test_a_tightened_limit_gives_no_better_optimum_than_the_bound(
     runner = LocalRunner(mix(sense))
     status = SolveStatus.OPTIMAL if before == bound else SolveStatus.FEASIBLE
 
-    def solve_by_hand(milp: Milp) -> Solution:
-        if milp.rows[0].rhs in (40.0, 81.0):
-            return Solution(status, objective=before - (milp.rows[0].rhs != 40.0), bound=bound)
+    def solve_by_hand(milp: IndexedModel) -> Solution:
+        if milp.row_records[0].rhs in (40.0, 81.0):
+            return Solution(status, objective=before - (milp.row_records[0].rhs != 40.0), bound=bound)
         return Solution(SolveStatus.OPTIMAL, objective=after, bound=after)
 
     runner.solve = solve_by_hand
@@ -323,9 +327,11 @@ def test_a_tightened_limit_gives_no_better_optimum_than_the_bound(
 def test_at_most_eight_parameters_are_tightened_and_six_named() -> None:
     names = [f"limit{at}" for at in "abcdefghi"]
 
-    def build(data: Mapping[str, Any]) -> Milp:
+    def build(data: Mapping[str, Any]) -> IndexedModel:
         rows = tuple(Row(name, {name: 1.0}, Relation.AT_MOST, data[name]) for name in names)
-        return Milp(tuple(map(Variable, names)), rows, Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE)
+        return IndexedModel.from_records(
+            tuple(map(Variable, names)), rows, Objective(dict.fromkeys(names, 1.0)), Sense.MAXIMIZE
+        )
 
     about = {name: {"Unit": "t", "Definition": "at most"} for name in names}
     results = run_tests(build, dict.fromkeys(names, 5.0), about, unit="t")
@@ -344,9 +350,9 @@ def test_at_most_eight_parameters_are_tightened_and_six_named() -> None:
     ],
 )
 def test_only_an_order_without_meaning_is_changed(data: dict[str, Any], holds: bool | None) -> None:
-    def build(data: Mapping[str, Any]) -> Milp:
+    def build(data: Mapping[str, Any]) -> IndexedModel:
         figure = sum(map_to_figures(data))
-        return Milp((Variable("x", 0, figure),), (), Objective({"x": 1.0}), Sense.MAXIMIZE)
+        return IndexedModel.from_records((Variable("x", 0, figure),), (), Objective({"x": 1.0}), Sense.MAXIMIZE)
 
     assert verdicts(run_tests(build, data, {}))[Property.ORDER] == [holds]
 
@@ -380,7 +386,7 @@ class GappedRunner(LocalRunner):
         super().__init__(build)
         self.calls = 0
 
-        def solve_roughly(milp: Milp) -> Solution:
+        def solve_roughly(milp: IndexedModel) -> Solution:
             solution = solve(milp, duals=False)
             if solution.objective is None:
                 return solution
@@ -405,7 +411,7 @@ def test_a_program_that_is_not_solved_in_time_with_other_data_is_not_judged() ->
     runner = LocalRunner(mix())
     solutions = iter([True, True])
 
-    def solve_twice(milp: Milp) -> Solution:
+    def solve_twice(milp: IndexedModel) -> Solution:
         return solve(milp, duals=False) if next(solutions, False) else Solution(SolveStatus.UNKNOWN)
 
     runner.solve = solve_twice

@@ -9,7 +9,9 @@ from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import SolveStatus
 from tests.formulate.stories import STORIES
 
@@ -62,7 +64,9 @@ def test_a_convex_model_without_bounds_is_proven() -> None:
         quadratic=(QuadraticTerm("x", "x", -3.0), QuadraticTerm("x", "y", 1.1), QuadraticTerm("y", "y", -1))
     )
     row = Row("limit", {"x": -2.5, "y": -0.6}, Relation.AT_MOST, -2)
-    milp = Milp((Variable("x"), Variable("y")), (row,), Objective({"x": 31, "y": 19}), Sense.MAXIMIZE, features=square)
+    milp = IndexedModel.from_records(
+        (Variable("x"), Variable("y")), (row,), Objective({"x": 31, "y": 19}), Sense.MAXIMIZE, features=square
+    )
     best = np.linalg.solve([[6, -1.1], [-1.1, 2]], [31, 19])
     solution = solve_model(milp, 20.0)
     assert solution.status is SolveStatus.OPTIMAL

@@ -19,25 +19,27 @@ from oragent.formulate.model_comparison import (
     find_counterexample,
 )
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import TOLERANCES, Solution, SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from oragent_benchmarks.formulate.mock_models import errors_of, plant_error
 
 
-def entries(milp: Milp) -> list[CheckRow]:
+def entries(milp: IndexedModel) -> list[CheckRow]:
     """A checker's rows for a model, as they come across the wire."""
-    found = [CheckRow(row.name, row.terms, str(row.relation), row.rhs) for row in milp.rows]
-    for one in milp.variables:
+    found = [CheckRow(row.name, row.terms, str(row.relation), row.rhs) for row in milp.row_records]
+    for one in milp.variable_records:
         found += [CheckRow(f"least {one.name}", {one.name: 1.0}, ">=", one.low)] * (one.low > -1e30)
         found += [CheckRow(f"most {one.name}", {one.name: 1.0}, "<=", one.high)] * (one.high < 1e30)
         found += [CheckRow(f"whole {one.name}", {one.name: 1.0}, "integer", 0.0)] * one.is_integer
     return found
 
 
-def held(program: Milp, gold: Milp):
-    names = {one.name for one in gold.variables}
+def held(program: IndexedModel, gold: IndexedModel):
+    names = set(gold.flat_variable_names)
     return find_counterexample(program, solve(program, duals=False), entries(gold), names, 20.0)
 
 
@@ -62,8 +64,8 @@ def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_i
             assert found.ruling is Ruling.ALLOWS
 
 
-def toy(*rows: Row, sense: Sense = Sense.MAXIMIZE) -> Milp:
-    return Milp((Variable("x", 0), Variable("y", 0)), rows, Objective({"x": 1.0, "y": 1.0}), sense)
+def toy(*rows: Row, sense: Sense = Sense.MAXIMIZE) -> IndexedModel:
+    return IndexedModel.from_records((Variable("x", 0), Variable("y", 0)), rows, Objective({"x": 1.0, "y": 1.0}), sense)
 
 
 TWO_AIMS = [
@@ -93,10 +95,10 @@ def test_aims_of_a_checker_that_stops_on_time_are_compared_by_their_bounds(
     rows = (Row("few", {"x": 1.0, "y": 1.0}, Relation.AT_MOST, 12.0), Row("least", {"y": 1.0}, Relation.AT_LEAST, 2.0))
     variables = (Variable("x", 0), Variable("y", 0))
     cost = Objective({"x": 2.0, "y": 1.0}, 4.0)
-    program = Milp(variables, rows, cost, Sense.MINIMIZE, features=ModelFeatures(goals=goals))
+    program = IndexedModel.from_records(variables, rows, cost, Sense.MINIMIZE, features=ModelFeatures(goals=goals))
     solved = replace(solve(program, duals=False), status=SolveStatus.FEASIBLE, values=point)
 
-    def stop_on_time(checks: Milp, *options: object) -> object:
+    def stop_on_time(checks: IndexedModel, *options: object) -> object:
         return replace(solve(checks, duals=False), status=SolveStatus.FEASIBLE, bound=None)
 
     monkeypatch.setattr(model_comparison, "_solve_checks", stop_on_time)
@@ -126,7 +128,9 @@ NEVER = Row("never", {"x": 1.0}, Relation.AT_MOST, -1.0)
         (toy(), toy(NEVER), Ruling.ALLOWS, "never"),
     ],
 )
-def test_every_pair_of_ends_has_its_ruling(program: Milp, gold: Milp, ruling: Ruling, named: str) -> None:
+def test_every_pair_of_ends_has_its_ruling(
+    program: IndexedModel, gold: IndexedModel, ruling: Ruling, named: str
+) -> None:
     found = held(program, gold)
     assert found.ruling is ruling
     assert (named in found.names) == bool(named)
@@ -134,7 +138,7 @@ def test_every_pair_of_ends_has_its_ruling(program: Milp, gold: Milp, ruling: Ru
 
 def test_columns_that_were_not_returned_are_the_programs_own() -> None:
     """A fixed cost by a binary column: the checker tells the objective, the conflict names what forbids its point."""
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (Variable("x", 0, 10), Variable("open", 0, 1, VariableKind.INTEGER)),
         (Row("link", {"x": 1.0, "open": -4.0}, Relation.AT_MOST, 0.0),),
         Objective({"x": 3.0, "open": -2.0}), Sense.MAXIMIZE,
@@ -149,7 +153,7 @@ def test_columns_that_were_not_returned_are_the_programs_own() -> None:
 
 
 def test_a_point_within_a_gap_is_no_proof_that_the_program_forbids_a_better_one() -> None:
-    milp = Milp((Variable("x", 0, 10),), (Row("room", {"x": 1.0}, Relation.AT_MOST, 8.0),), Objective({"x": 1.0}),
+    milp = IndexedModel.from_records((Variable("x", 0, 10),), (Row("room", {"x": 1.0}, Relation.AT_MOST, 8.0),), Objective({"x": 1.0}),
                 Sense.MAXIMIZE)  # fmt: skip
     rows = [CheckRow("room", {"x": 1.0}, "<=", 8.0), CheckRow("most", {"x": 1.0}, "maximize", 0.0)]
     found = replace(solve(milp), status=SolveStatus.FEASIBLE, objective=7.5, bound=8.0, values={"x": 7.5})
@@ -166,7 +170,9 @@ def test_a_counterexample_lists_what_is_not_0_and_counts_the_rest() -> None:
         Row("fleet", dict.fromkeys(names, 1.0), Relation.AT_MOST, 4.0),
         Row("Graz is shut", {names[-1]: 1.0}, Relation.AT_MOST, 0.0),
     )
-    milp = Milp(tuple(Variable(name, 0, 10) for name in names), rows, Objective(worth), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        tuple(Variable(name, 0, 10) for name in names), rows, Objective(worth), Sense.MAXIMIZE
+    )
     checks = [CheckRow("fleet", rows[0].terms, "<=", 4.0), CheckRow("worth", worth, "maximize", 0.0)]
     comparison = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
     assert comparison.ruling is Ruling.FORBIDS
@@ -176,7 +182,7 @@ def test_a_counterexample_lists_what_is_not_0_and_counts_the_rest() -> None:
     )
     served = tuple(Row(name, {name: 1.0}, Relation.AT_LEAST, 1.0) for name in names[:14])
     doubled = Row("too much", {names[0]: 1.0}, Relation.AT_LEAST, 3.0)
-    milp = replace(milp, rows=(*served, doubled), sense=Sense.MINIMIZE)
+    milp = milp.with_records(rows=(*served, doubled), sense=Sense.MINIMIZE)
     checks = [*(CheckRow(row.name, row.terms, ">=", 1.0) for row in served), CheckRow("cost", worth, "minimize", 0.0)]
     comparison = find_counterexample(milp, solve(milp), checks, set(names), 10.0)
     assert "(and 2 more not at 0, 22 others at 0)" in comparison.reason
@@ -198,9 +204,9 @@ def allowed(rows: Sequence[Limit], plan: tuple[int, int]) -> bool:
     return True
 
 
-def box_model(rows: Sequence[Limit], objective: tuple[int, int], sense: Sense, low: int = 0) -> Milp:
+def box_model(rows: Sequence[Limit], objective: tuple[int, int], sense: Sense, low: int = 0) -> IndexedModel:
     """Two whole numbers from a bound to 4 with rows."""
-    return Milp(
+    return IndexedModel.from_records(
         tuple(Variable(name, low, 4, VariableKind.INTEGER) for name in "xy"),
         tuple(
             Row(f"p{at}", {"x": float(a), "y": float(b)}, RELATIONS[relation], float(rhs))
@@ -283,7 +289,7 @@ def test_other_coefficients_of_the_objective_are_named(
     relation, bound = (Relation.AT_MOST, "<=") if sense is Sense.MAXIMIZE else (Relation.AT_LEAST, ">=")
     row = Row("limit", {"x": 1.0, "y": 1.0}, relation, 4.0)
     price = 9.0 if sense is Sense.MAXIMIZE else 1.0
-    milp = Milp((Variable("x"), Variable("y")), (row,), Objective({"x": worth, "y": price}), sense)
+    milp = IndexedModel.from_records((Variable("x"), Variable("y")), (row,), Objective({"x": worth, "y": price}), sense)
     if sense is Sense.MINIMIZE and worth < 0:
         return
     checks = [CheckRow("limit", row.terms, bound, 4.0), CheckRow("worth", {"x": 2.0, "y": price}, str(sense), 0.0)]
@@ -296,12 +302,14 @@ def test_other_coefficients_of_the_objective_are_named(
 
 def test_a_better_point_that_only_another_objective_ranks_lower_is_about_the_objective() -> None:
     row = Row("limit", {"x": 1.0, "y": 1.0}, Relation.AT_MOST, 4.0)
-    milp = Milp((Variable("x"), Variable("y")), (row,), Objective({"x": 3.0, "y": 2.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        (Variable("x"), Variable("y")), (row,), Objective({"x": 3.0, "y": 2.0}), Sense.MAXIMIZE
+    )
     checks = [CheckRow("limit", row.terms, "<=", 4.0), CheckRow("worth", {"x": 3.0, "y": 5.0}, "maximize", 0.0)]
     comparison = find_counterexample(milp, solve(milp, duals=False), checks, {"x", "y"}, 10.0)
     assert (comparison.ruling, comparison.names, comparison.objective) == (Ruling.OBJECTIVE, ("y",), 20.0)
     # With other columns in the objective nothing is named.
-    other = replace(milp, objective=Objective({"x": 3.0}))
+    other = milp.with_records(objective=Objective({"x": 3.0}))
     comparison = find_counterexample(other, solve(other, duals=False), checks, {"x", "y"}, 10.0)
     assert (comparison.ruling, comparison.names) == (Ruling.FORBIDS, ())
 
@@ -320,7 +328,7 @@ def test_an_improvement_counts_beyond_the_tolerance(gain: float, size: float, ru
     """One variable at its limit; that of the checks is wider by the gain."""
     limit = sense.sign * -size
     low, high = (limit, 2e6) if sense is Sense.MINIMIZE else (-2e6, limit)
-    milp = Milp((Variable("x", low, high),), (), Objective({"x": 1.0}), sense)
+    milp = IndexedModel.from_records((Variable("x", low, high),), (), Objective({"x": 1.0}), sense)
     checks = [
         CheckRow("limit", {"x": 1.0}, "<=" if sense is Sense.MAXIMIZE else ">=", limit - sense.sign * gain),
         CheckRow("worth", {"x": 1.0}, str(sense), 0.0),
@@ -349,7 +357,7 @@ def test_a_piecewise_linear_function_is_the_model_of_its_points(
     ]
     for sense in Sense:
         checks = [*entries, CheckRow("cost", {"fee": 1.0}, str(sense), 0.0)]
-        milp = Milp((Variable("w", -9, 9),), (), Objective({"w": 1.0}), sense)
+        milp = IndexedModel.from_records((Variable("w", -9, 9),), (), Objective({"w": 1.0}), sense)
         model = checker_milp(milp, checks, {"w"})
         solution = solve(model, duals=False)
         assert solution.objective == pytest.approx(value)
@@ -378,24 +386,24 @@ def test_a_largest_value_is_that_of_enumeration(parts: list[tuple[int, int, int]
 
 def test_columns_of_checks_are_whole_if_they_say_so_and_negative_if_the_program_allows_it() -> None:
     variables = (Variable("a", 2, 5, VariableKind.INTEGER), Variable("b", -3, 5), Variable("c", 0, 1), Variable("d"))
-    milp = Milp(variables, (), Objective({"a": 1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(variables, (), Objective({"a": 1.0}), Sense.MINIMIZE)
     entries = [CheckRow("whole b", {"b": 1.0}, "integer", 0.0), CheckRow("sum", {"c": 1.0, "a": 1.0}, "integer", 0.0)]
     model = checker_milp(milp, entries, {"a", "b", "c"})
-    assert [(v.name, v.low, v.is_integer) for v in model.variables] == [
+    assert [(v.name, v.low, v.is_integer) for v in model.variable_records] == [
         ("a", 0, False),
         ("b", -3, True),
         ("c", 0, False),
     ]
-    assert all(variable.high > 1e20 for variable in model.variables)
+    assert all(variable.high > 1e20 for variable in model.variable_records)
     # The program's only objective is used if the checks have none, and know its columns.
-    assert model.objective.terms == {"a": 1.0}
-    assert not checker_milp(milp, entries, {"b"}).objective.terms
+    assert model.objective_record.terms == {"a": 1.0}
+    assert not checker_milp(milp, entries, {"b"}).objective_record.terms
 
 
 def test_names_of_checks_are_unique_and_never_empty() -> None:
     entries = [CheckRow(name, {"x": 1.0}, "<=", 5.0) for name in ("", "", "a", "a", "a")]
-    model = checker_milp(Milp((Variable("x"),), (), Objective({}), Sense.MINIMIZE), entries, {"x"})
-    names = [row.name for row in model.rows]
+    model = checker_milp(IndexedModel.from_records((Variable("x"),), (), Objective({}), Sense.MINIMIZE), entries, {"x"})
+    names = [row.name for row in model.row_records]
     assert len(set(names)) == 5
     assert all(
         name.startswith(proposed or "check") for name, proposed in zip(names, ("", "", "a", "a", "a"), strict=True)
@@ -424,7 +432,7 @@ def test_tasks_of_a_machine_follow_each_other(tasks: list[tuple[int, bool]], end
     entries += [CheckRow(f"whole {name}", {name: 1.0}, "integer", 0.0) for name in (*names, *present)]
     entries.append(CheckRow("many", dict.fromkeys(present, 1.0), "maximize", 0.0))
     variables = tuple(Variable(name, 0, 9, VariableKind.INTEGER) for name in (*names, *present))
-    milp = Milp(variables, (), Objective({}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(variables, (), Objective({}), Sense.MAXIMIZE)
     solution = solve(checker_milp(milp, entries, {*names, *present}), duals=False)
     fixed = sum(size for size, optional in tasks if not optional)
     optional = sorted(size for size, is_optional in tasks if is_optional)

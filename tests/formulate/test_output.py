@@ -14,9 +14,11 @@ from oragent.formulate.plan_tables import order_families, tabulate_plan
 from oragent.formulate.printing import headline, print_outcome
 from oragent.formulate.problem import name_problem
 from oragent.llm.keys import KEY
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.files import flat_json
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.files.solution_json import solution_dict
+from oragent.modelling.solving.model_solving import solve
 from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 from tests.formulate import pharmacy
 from tests.llm.chat_server import ChatServer, ok
@@ -74,12 +76,12 @@ def infeasible_result() -> FormulationResult:
         Row("day ward", {"day": 1}, Relation.AT_LEAST, 4, "4 nurses by day"),
         Row("night ward", {"night": 1}, Relation.AT_LEAST, 5, "5 nurses at night"),
     )
-    milp = Milp(nurses, rows, Objective({"day": 8, "night": 10}), Sense.MINIMIZE, name="roster")
+    milp = IndexedModel.from_records(nurses, rows, Objective({"day": 8, "night": 10}), Sense.MINIMIZE, name="roster")
     return FormulationResult(
         status="infeasible",
         answer=True,
         milp=milp,
-        solution=flat_json.solution_dict(solve(milp)),
+        solution=solution_dict(solve(milp)),
         values={},
         program="",
         message="",

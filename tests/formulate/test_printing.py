@@ -39,9 +39,11 @@ from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.rerun import Rerun
 from oragent.formulate.rules import RuleComparison, RuleOutcome
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.files import flat_json
+from oragent.modelling.files.solution_json import solution_dict
 from tests.formulate.results import BAKERY, FINDING, ROWS, STORY, checks_of, result_of
 
 AIMS = (Aim("profit", Sense.MAXIMIZE, 39.0, "EUR"), Aim("work", Sense.MINIMIZE, 4.0, "hours"))
@@ -242,11 +244,11 @@ def test_rules_that_hold_are_counted_and_others_named() -> None:
     assert not any(line.startswith("rule hours") for line in lines)
 
 
-def unbounded(sense: Sense, sign: float) -> Milp:
+def unbounded(sense: Sense, sign: float) -> IndexedModel:
     """The objective improves while x changes in one direction; a row ties y to it."""
     variables = (Variable("x", -INFINITY), Variable("y", -INFINITY))
     rows = (Row("tie", {"x": 2.0, "y": -1.0}, Relation.EQUAL, 0.0),)
-    return Milp(variables, rows, Objective({"x": sign}), sense)
+    return IndexedModel.from_records(variables, rows, Objective({"x": sign}), sense)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_a_result_without_a_solution_explains_nothing() -> None:
 
 def test_an_infeasible_result_states_each_shortage() -> None:
     shortages = (Shortage("day", "5 by day", ">=", 5.0, 3.0), Shortage("night", "", "<=", 2.0, 3.5))
-    bakery = replace(BAKERY, rows=(*ROWS, Row("never", {"x": 1.0}, Relation.AT_LEAST, 99.0)))
+    bakery = BAKERY.with_records(rows=(*ROWS, Row("never", {"x": 1.0}, Relation.AT_LEAST, 99.0)))
     outcome = replace(price_result(result_of(bakery)), incomplete=IncompletePlan(shortages, None, True))
     title, *rest = explain_outcome(outcome)
     assert "least" in title
@@ -337,9 +339,11 @@ def test_values_of_aims_are_listed_in_their_order() -> None:
     assert describe_values([]) == ""
 
 
-def two_aims() -> Milp:
+def two_aims() -> IndexedModel:
     goals = (FurtherObjective("people", {"x": 1.0}, Sense.MAXIMIZE, priority=1),)
-    return replace(BAKERY, objective=Objective({"y": 1.0}), sense=Sense.MINIMIZE, features=ModelFeatures(goals=goals))
+    return BAKERY.with_records(
+        objective=Objective({"y": 1.0}), sense=Sense.MINIMIZE, features=ModelFeatures(goals=goals)
+    )
 
 
 STATED = (
@@ -366,24 +370,29 @@ STATED = (
     ],
 )
 def test_the_status_has_its_gap_and_its_bound(
-    milp: Milp, status: SolveStatus, gap: float | None, bound: float | None, stated: tuple, parts: tuple[str, ...]
+    milp: IndexedModel,
+    status: SolveStatus,
+    gap: float | None,
+    bound: float | None,
+    stated: tuple,
+    parts: tuple[str, ...],
 ) -> None:
     solution = Solution(status, objective=39.0, bound=bound, gap=gap, values={"x": 3.0, "y": 6.0})
     checks = checks_of(CheckStatus.PASSED) | {"aims": stated} if stated else None
-    text = describe_status(result_of(milp, solution=flat_json.solution_dict(solution), checks=checks), solution)
+    text = describe_status(result_of(milp, solution=solution_dict(solution), checks=checks), solution)
     assert all(part in text for part in parts), text
     assert ("within" in text) == ("within" in "".join(parts))
 
 
 def test_the_use_of_limits_is_printed_for_tables_that_are_short() -> None:
-    def model(count: int) -> Milp:
+    def model(count: int) -> IndexedModel:
         names = [f"{kind}[{at}]" for kind in ("make", "sell") for at in range(count)]
         rows = tuple(
             Row(f"room[{at}]", {f"make[{at}]": 1.0, f"sell[{at}]": 2.0}, Relation.AT_MOST, 8.0) for at in range(count)
         )
         worth = {name: 3.0 if name.startswith("make") else 4.0 for name in names}
         limits = tuple(Variable(name, 0, 5 if name.startswith("make") else INFINITY) for name in names)
-        return Milp(limits, rows, Objective(worth), Sense.MAXIMIZE)
+        return IndexedModel.from_records(limits, rows, Objective(worth), Sense.MAXIMIZE)
 
     lines = shown(price_result(result_of(model(14))), 400)
     (used,) = (line for line in lines if line.startswith("used of room"))
@@ -395,7 +404,7 @@ def test_the_use_of_limits_is_printed_for_tables_that_are_short() -> None:
 
 
 def test_a_rerun_shows_figures_and_decisions_side_by_side() -> None:
-    wider = replace(BAKERY, rows=(replace(ROWS[0], rhs=13.0), *ROWS[1:]))
+    wider = BAKERY.with_records(rows=(replace(ROWS[0], rhs=13.0), *ROWS[1:]))
     request = FormulationRequest(ProblemText("bakery", STORY), choose_options("default"))
 
     def lines(old: FormulationResult, new: FormulationResult, changes: dict[str, tuple]) -> list[str]:
@@ -418,7 +427,7 @@ def test_decisions_are_printed_and_those_of_an_incomplete_plan_are_called_so() -
     lines = shown(price_result(result_of(BAKERY)))
     assert {"x": "3", "y": "6"}.items() <= dict(line.split() for line in lines if len(line.split()) == 2).items()
     assert not any("incomplete" in line for line in lines)
-    needy = replace(BAKERY, rows=(*ROWS, Row("order", {"x": 1.0}, Relation.AT_LEAST, 6.0, "6 of x are ordered")))
+    needy = BAKERY.with_records(rows=(*ROWS, Row("order", {"x": 1.0}, Relation.AT_LEAST, 6.0, "6 of x are ordered")))
     lines = shown(price_result(result_of(needy)))
     at = next(number for number, line in enumerate(lines) if "incomplete plan" in line)
     assert any(line.split() == ["x", "4"] for line in lines[at:])

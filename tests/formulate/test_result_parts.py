@@ -38,12 +38,14 @@ from oragent.formulate.spending import estimate_formulation
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 from oragent.llm.prices import Prices
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.files import flat_json
 from oragent.modelling.files.model_files import read
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.files.solution_json import solution_dict
+from oragent.modelling.solving.model_solving import solve
 from oragent.report.pages.value_tables import DecisionKind
 from tests.formulate.results import BAKERY, FINDING, ROWS, STORY, checks_of, result_of
 
@@ -61,7 +63,7 @@ def test_the_files_of_a_result_hold_its_model_and_its_plan(tmp_path: Path) -> No
     # Prices by solving again with half a unit more of each limit.
     page = render_page(FormulationRequest(ProblemText("bakery", STORY), choose_options("default")), outcome)
     for row in ROWS:
-        wider = replace(BAKERY, rows=tuple(replace(r, rhs=r.rhs + 0.5) if r.name == row.name else r for r in ROWS))
+        wider = BAKERY.with_records(rows=tuple(replace(r, rhs=r.rhs + 0.5) if r.name == row.name else r for r in ROWS))
         price = 2 * ((solve(wider).objective or 0) - 39)
         assert outcome.solution.duals[row.name] == pytest.approx(price, abs=1e-6)
     assert f"{outcome.solution.duals['oven']:g}" in page
@@ -147,7 +149,7 @@ def test_the_words_about_aims(objective: object, unit: object, count: int, facts
 
 @pytest.mark.parametrize(("value", "sense"), [(-5.0, Sense.MAXIMIZE), (0.0, Sense.MINIMIZE), (5.0, Sense.MINIMIZE)])
 def test_the_authors_direction_counts_for_negative_values_only(value: float, sense: Sense) -> None:
-    milp = Milp((Variable("x", -9, 9),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records((Variable("x", -9, 9),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
     solution = Solution(SolveStatus.OPTIMAL, objective=value, values={"x": value})
     facts = [AimFacts("profit", "EUR", Sense.MAXIMIZE)]
     assert choose_senses(milp, solution, (), facts) == [sense]
@@ -191,7 +193,9 @@ def grouped(*meanings: str) -> dict[str, int]:
         Row(f"limit_{name}", {name: 1.0}, Relation.AT_MOST, 4.0, meaning)
         for name, meaning in zip("abc", meanings, strict=True)
     )
-    milp = Milp(tuple(map(Variable, "abc")), rows, Objective(dict.fromkeys("abc", 1.0)), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        tuple(map(Variable, "abc")), rows, Objective(dict.fromkeys("abc", 1.0)), Sense.MAXIMIZE
+    )
     effects = measure_effects(milp, solve(milp, duals=False))
     for effect in effects:
         # Each limit of 4 becomes 10 percent wider.
@@ -209,7 +213,7 @@ def test_a_row_that_a_choice_switches_off_has_no_effect(size: float, shown: bool
     """A switch that is as large as the limit makes it a constant of the model."""
     variables = (Variable("x"), Variable("open", 0, 1, VariableKind.INTEGER))
     row = Row("cap", {"x": 1.0, "open": size}, Relation.AT_MOST, 4.0)
-    milp = Milp(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE)
     assert bool(measure_effects(milp, solve(milp, duals=False))) is shown
 
 
@@ -241,8 +245,8 @@ def test_calls_are_planned_for_models_with_a_name_only() -> None:
 
 def test_columns_are_nested_by_family_and_label() -> None:
     names = ["ship[a,b]", "ship[a,c]", "open"]
-    milp = Milp(tuple(map(Variable, names)), (), Objective({"open": 1.0}), Sense.MINIMIZE)
-    columns = nest_columns(from_milp(milp))
+    milp = IndexedModel.from_records(tuple(map(Variable, names)), (), Objective({"open": 1.0}), Sense.MINIMIZE)
+    columns = nest_columns(group_by_names(milp))
     leaves = re.findall(r"'([^']*)'", str(columns))
     assert set(names) <= set(leaves)
 
@@ -269,7 +273,7 @@ def test_effects_of_a_result_name_its_limits() -> None:
     }
 
 
-def first_line(milp: Milp = BAKERY, **fields: object) -> str:
+def first_line(milp: IndexedModel = BAKERY, **fields: object) -> str:
     return headline(price_result(result_of(milp, **fields)))
 
 
@@ -296,7 +300,9 @@ def test_the_first_line_has_the_verdict_and_the_figure_of_each_situation() -> No
 
 def test_the_first_line_of_several_aims_has_each_with_its_sense() -> None:
     goals = (FurtherObjective("people", {"x": 1.0}, Sense.MAXIMIZE, priority=1),)
-    milp = replace(BAKERY, objective=Objective({"y": 1.0}), sense=Sense.MINIMIZE, features=ModelFeatures(goals=goals))
+    milp = BAKERY.with_records(
+        objective=Objective({"y": 1.0}), sense=Sense.MINIMIZE, features=ModelFeatures(goals=goals)
+    )
     line = first_line(milp)
     # Four of x, and none of y.
     assert re.search(r"4 .*maximize.* 0 .*minimize", line), line
@@ -311,7 +317,7 @@ def test_the_first_line_of_several_aims_has_each_with_its_sense() -> None:
 )
 def test_a_point_within_a_gap_is_shown_with_its_bound(sense: Sense, bound: float, gap: float, side: str) -> None:
     solution = Solution(SolveStatus.FEASIBLE, objective=39.0, bound=bound, gap=gap, values={"x": 3.0, "y": 6.0})
-    line = first_line(replace(BAKERY, sense=sense), solution=flat_json.solution_dict(solution))
+    line = first_line(BAKERY.with_records(sense=sense), solution=solution_dict(solution))
     assert line.startswith("unchecked: 39")
     assert side in line
     assert "2.56" in line
@@ -334,7 +340,7 @@ def test_aims_are_compared_up_to_the_first_that_a_checker_leaves_out(
     )
     variables = tuple(Variable(name, 0, 5) for name in names)
     features = ModelFeatures(goals=goals)
-    milp = Milp(variables, (), Objective({names[-1]: 1.0}), Sense.MAXIMIZE, features=features)
+    milp = IndexedModel.from_records(variables, (), Objective({names[-1]: 1.0}), Sense.MAXIMIZE, features=features)
     entries = [CheckRow(f"aim {at}", {names[at]: 1.0}, "maximize", 0.0, "") for at in stated]
     entries += [CheckRow(f"most {name}", {name: 1.0}, "<=", 5.0, "") for name in names]
     comparison = find_counterexample(milp, solve(milp, duals=False), entries, set(names), 10.0)
@@ -358,7 +364,7 @@ def test_the_value_of_a_check_counts_missing_columns_as_zero() -> None:
 def test_a_decision_is_yes_or_no_if_it_is_whole_and_at_most_one(
     low: float, high: float, kind: VariableKind, expected: DecisionKind
 ) -> None:
-    milp = Milp((Variable("open", low, high, kind),), (), Objective({"open": 1.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records((Variable("open", low, high, kind),), (), Objective({"open": 1.0}), Sense.MAXIMIZE)
     result = result_of(milp)
     (family,) = group_decisions(result, milp, solve(milp))
     assert family.kind is expected

@@ -26,7 +26,9 @@ from oragent.formulate.rules import (
     read_rules,
 )
 from oragent.modelling.data.features import ModelFeatures, QuadraticRow, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 
 INTEGER = VariableKind.INTEGER
 
@@ -51,8 +53,8 @@ CHECKS = [
 ]
 
 
-def model(rows: tuple[Row, ...]) -> Milp:
-    return Milp(VARIABLES, rows, Objective({"x": 5, "y": 4}), Sense.MAXIMIZE)
+def model(rows: tuple[Row, ...]) -> IndexedModel:
+    return IndexedModel.from_records(VARIABLES, rows, Objective({"x": 5, "y": 4}), Sense.MAXIMIZE)
 
 
 def outcomes(rows: tuple[Row, ...], checks: list[CheckRow] = CHECKS) -> dict[str, tuple[RuleOutcome, float | None]]:
@@ -134,13 +136,13 @@ def whole_checks(*names: str) -> list[CheckRow]:
 def test_a_value_that_need_not_be_whole_in_the_model_is_found(
     limit: float, step: float, outcome: RuleOutcome, distance: float | None
 ) -> None:
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (Variable("x"),), (Row("r", {"x": step}, Relation.AT_MOST, limit),), Objective({"x": 1}), Sense.MAXIMIZE
     )
     (rule,) = [rule for rule in compare_rules(milp, whole_checks("x"), {"x"}, 20.0) if rule.name == "whole x"]
     assert rule.outcome is outcome
     assert rule.amount == (None if distance is None else pytest.approx(distance))
-    integer = replace(milp, variables=(Variable("x", kind=INTEGER),))
+    integer = milp.with_records(variables=(Variable("x", kind=INTEGER),))
     (rule,) = [rule for rule in compare_rules(integer, whole_checks("x"), {"x"}, 20.0) if rule.name == "whole x"]
     assert rule.outcome is RuleOutcome.HOLDS
 
@@ -163,11 +165,11 @@ def test_whole_vertices_are_claimed_for_unimodular_matrices_alone(matrix: list[l
         Row(f"r{at}", dict(zip(columns, map(float, line), strict=True)), Relation.AT_MOST, 3.0)
         for at, line in enumerate(matrix)
     )
-    milp = Milp(tuple(map(Variable, columns)), rows, Objective({"a": 1.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(tuple(map(Variable, columns)), rows, Objective({"a": 1.0}), Sense.MAXIMIZE)
     if has_whole_vertices(milp):
         assert is_unimodular(np.array(matrix, dtype=float))
-        assert not has_whole_vertices(replace(milp, rows=(*rows[:2], replace(rows[2], rhs=2.5))))
-        assert not has_whole_vertices(replace(milp, variables=(Variable("a", 0, 2.5), *milp.variables[1:])))
+        assert not has_whole_vertices(milp.with_records(rows=(*rows[:2], replace(rows[2], rhs=2.5))))
+        assert not has_whole_vertices(milp.with_records(variables=(Variable("a", 0, 2.5), *milp.variable_records[1:])))
 
 
 def test_a_transport_in_amounts_that_are_whole_by_its_form_is_no_missing_rule() -> None:
@@ -176,11 +178,11 @@ def test_a_transport_in_amounts_that_are_whole_by_its_form_is_no_missing_rule() 
     rows = [Row(f"stock {a}", {a + b: 1.0 for b in "123"}, Relation.AT_MOST, 7) for a in "AB"]
     rows += [Row(f"need {b}", {a + b: 1.0 for a in "AB"}, Relation.AT_LEAST, 4) for b in "123"]
     cost = Objective({name: float(at + 1) for at, name in enumerate(names)})
-    milp = Milp(tuple(map(Variable, names)), tuple(rows), cost, Sense.MINIMIZE)
+    milp = IndexedModel.from_records(tuple(map(Variable, names)), tuple(rows), cost, Sense.MINIMIZE)
     assert has_whole_vertices(milp)
     result = compare_rules(milp, whole_checks(*names), set(names), 20.0)
     assert {rule.outcome for rule in result if rule.name.startswith("whole")} == {RuleOutcome.HOLDS}
-    halved = replace(milp, rows=(*rows[:-1], Row("need 3", {"A3": 2.0, "B3": 1.0}, Relation.AT_LEAST, 4)))
+    halved = milp.with_records(rows=(*rows[:-1], Row("need 3", {"A3": 2.0, "B3": 1.0}, Relation.AT_LEAST, 4)))
     assert not has_whole_vertices(halved)
 
 
@@ -192,13 +194,17 @@ def test_rules_with_products_are_compared_where_the_solver_proves_them() -> None
     product = (QuadraticTerm("x", "y", 1.0),)
     for limit, outcome, amount in [(None, "missing", 4.0), (15.0, "missing", 3.0), (12.0, "holds", None)]:
         rows = () if limit is None else (QuadraticRow("area row", {}, product, Relation.AT_MOST, limit),)
-        milp = Milp(sides, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=rows))
+        milp = IndexedModel.from_records(
+            sides, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=rows)
+        )
         found = {rule.name: rule for rule in compare_rules(milp, [area], {"x", "y"}, 30.0)}
         assert found["area"].outcome is (RuleOutcome.MISSING if outcome == "missing" else RuleOutcome.HOLDS)
         assert found["area"].amount == (None if amount is None else pytest.approx(amount, rel=1e-4))
         assert "area row" not in found
     tight = QuadraticRow("area row", {}, product, Relation.AT_MOST, 9.0)
-    milp = Milp(sides, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=(tight,)))
+    milp = IndexedModel.from_records(
+        sides, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=(tight,))
+    )
     found = {rule.name: rule for rule in compare_rules(milp, [area], {"x", "y"}, 30.0)}
     assert (found["area row"].outcome, found["area row"].amount) == (RuleOutcome.ADDED, pytest.approx(3.0, rel=1e-4))
     assert found["area"].outcome is RuleOutcome.NOT_DECIDED
@@ -244,7 +250,7 @@ def test_rules_are_those_of_enumeration(program: list[Limit], checks: list[Limit
         for at, (a, b, relation, rhs) in enumerate(program)
     )
     variables = tuple(Variable(name, 0, 4, INTEGER) for name in "xy")
-    milp = Milp(variables, rows, Objective({"x": 1.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(variables, rows, Objective({"x": 1.0}), Sense.MAXIMIZE)
     entries = [
         row(f"c{at}", {"x": float(a), "y": float(b)}, str(relation), float(rhs))
         for at, (a, b, relation, rhs) in enumerate(checks)
@@ -286,7 +292,9 @@ def test_rules_about_a_largest_value_or_a_function_are_compared(
 ) -> None:
     """A value of checks is at most 3: the larger one of x and y, or twice x up to 1, and from there one more each."""
     pytest.importorskip("ortools")
-    milp = Milp(tuple(Variable(name, 0, high, INTEGER) for name in "xy"), (), Objective({"x": 1.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        tuple(Variable(name, 0, high, INTEGER) for name in "xy"), (), Objective({"x": 1.0}), Sense.MAXIMIZE
+    )
     one = {name: CheckRow("", {name: 1.0}, "", 0.0) for name in "xy"}
     if form == "largest":
         defined = CheckRow("value", {}, form, 0.0, cases=((one["x"],), (one["y"],)))
@@ -301,12 +309,12 @@ def test_rules_about_a_largest_value_or_a_function_are_compared(
 
 def test_a_rule_without_time_or_with_columns_of_the_program_alone_is_not_compared() -> None:
     own = (*ROWS, Row("link", {"x": 1, "open": -9}, Relation.AT_MOST, 0))
-    milp = replace(model(ROWS), variables=(*VARIABLES, Variable("open", 0, 1, INTEGER)), rows=own)
+    milp = model(ROWS).with_records(variables=(*VARIABLES, Variable("open", 0, 1, INTEGER)), rows=own)
     found = {rule.name: rule.outcome for rule in compare_rules(milp, CHECKS, {"x", "y"}, 20.0)}
     assert found["link"] is RuleOutcome.NOT_COMPARED
     # A column with the coefficient 0 is none.
     unused = (*ROWS, Row("free", {"x": 1, "open": 0}, Relation.AT_MOST, 2))
-    milp = replace(milp, rows=unused)
+    milp = milp.with_records(rows=unused)
     found = {rule.name: rule.outcome for rule in compare_rules(milp, CHECKS, {"x", "y"}, 20.0)}
     assert found["free"] is RuleOutcome.ADDED
     late = compare_rules(model(ROWS[:2]), CHECKS, {"x", "y"}, 0.0)

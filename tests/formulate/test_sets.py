@@ -10,7 +10,7 @@ from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import Form
 from oragent.formulate.running import FormulationRunner
 from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
-from oragent.modelling.solving.flat_solving import WARM_UP, solve
+from oragent.modelling.solving.model_solving import WARM_UP, solve
 from oragent_benchmarks.formulate.benchmark import PUBLISHED
 from oragent_benchmarks.formulate.labelled import Label, grade_result, read_figure
 from oragent_benchmarks.formulate.sets import MARK, build_scaffold, parse_number, read_set

@@ -12,12 +12,14 @@ from oragent.formulate.command import formulate_file, rerun_files, show_formulat
 from oragent.formulate.options import FormulateCommand, VerifyCommand
 from oragent.llm.callable import Scripted
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.files.model_files import write
 from tests.formulate import pharmacy, transport
 
 
-def pharmacy_milp(**terms: float) -> Milp:
+def pharmacy_milp(**terms: float) -> IndexedModel:
     pills = tuple(Variable(name, kind=VariableKind.INTEGER) for name in ("painkillers", "sleeping_pills"))
     share = {"painkillers": terms.get("p", -0.7), "sleeping_pills": terms.get("s", 0.3)}
     rows = (
@@ -25,7 +27,9 @@ def pharmacy_milp(**terms: float) -> Milp:
         Row("least", {"painkillers": 1}, Relation.AT_LEAST, 50),
         Row("share", share, Relation.AT_LEAST, 0),
     )
-    return Milp(pills, rows, Objective({"painkillers": 3, "sleeping_pills": 5}), Sense.MINIMIZE, "pharmacy")
+    return IndexedModel.from_records(
+        pills, rows, Objective({"painkillers": 3, "sleeping_pills": 5}), Sense.MINIMIZE, "pharmacy"
+    )
 
 
 SCRIPT = """
@@ -201,7 +205,7 @@ def test_a_nonconvex_model_is_solved_and_verified(tmp_path: Path, money: float, 
     row = Row("fence", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, money)
     area = ModelFeatures(quadratic=(QuadraticTerm("x", "y", 1.0),))
     sides = (Variable("x", 0, 8), Variable("y", 0, 5))
-    write(Milp(sides, (row,), Objective(), Sense.MAXIMIZE, "garden", features=area), given)
+    write(IndexedModel.from_records(sides, (row,), Objective(), Sense.MAXIMIZE, "garden", features=area), given)
     ended, text = verify(story, given, checker=checker)
     assert ended == code
     # The truth by hand: x = 6 and y = 3.

@@ -16,9 +16,9 @@ from oragent.formulate.command import verify_files
 from oragent.formulate.options import VerifyCommand
 from oragent.formulate.verify import read_given
 from oragent.modelling.convert import convert_model
-from oragent.modelling.data.flat_model import Milp
-from oragent.modelling.data.names import from_milp
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import group_by_names
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from oragent_benchmarks.formulate.mock_models import (
     CHECKER,
@@ -51,7 +51,7 @@ CASES = [
 ]
 
 
-def error_that_matters(milp: Milp) -> Error:
+def error_that_matters(milp: IndexedModel) -> Error:
     """The first single error that changes the optimum."""
     right = solve(milp, duals=False)
     for error in (*errors_of(milp), *misreadings_of(milp)):
@@ -67,16 +67,16 @@ def paths_of(columns: Any, path: tuple[str, ...] = ()) -> dict[str, tuple[str, .
     return {name: keys for key, item in columns.items() for name, keys in paths_of(item, (*path, key)).items()}
 
 
-def checker_for(gold: Milp, given_columns: Any) -> str:
+def checker_for(gold: IndexedModel, given_columns: Any) -> str:
     """The checker of the right model, which reads the values where the verified model has them."""
     paths = paths_of(given_columns)
     plain = {re.sub(r"\W|_", "", name): path for name, path in paths.items()}
-    place_of = {variable.name: plain[re.sub(r"\W|_", "", variable.name)] for variable in gold.variables}
-    rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in gold.rows}
+    place_of = {variable.name: plain[re.sub(r"\W|_", "", variable.name)] for variable in gold.variable_records}
+    rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in gold.row_records}
     bounds = {
         variable.name: ("", *(None if abs(end) == float("inf") else end for end in (variable.low, variable.high)),
                         variable.is_integer)
-        for variable in gold.variables
+        for variable in gold.variable_records
     }  # fmt: skip
     text = CHECKER.format(parameters=parameters_of(gold), variables=bounds, rows=rows, sense=str(gold.sense))
     head = f"PLACES = {place_of!r}\n\n\ndef find(values, path):\n    for key in path:\n        values = values[key]\n"
@@ -92,7 +92,7 @@ def test_a_planted_error_is_found_and_a_right_model_is_not_blamed(
     instance = FAMILIES[name](SEEDS.get(name, 1), 4)
     milp = plant_error(instance.milp, error_that_matters(instance.milp)) if is_wrong else instance.milp
     path, story, checker = tmp_path / f"model.{form[1]}", tmp_path / "story.md", tmp_path / "checker.py"
-    convert_model(from_milp(milp), path, form[0])
+    convert_model(group_by_names(milp), path, form[0])
     story.write_text(instance.text)
     checker.write_text(checker_for(instance.milp, read_given(path).columns))
     console = Console(file=io.StringIO(), width=160)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.optimize
 
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 
 NEAR = 1e-9
 RELATIONS = {-1: Relation.AT_MOST, 0: Relation.EQUAL, 1: Relation.AT_LEAST}
@@ -155,4 +156,4 @@ class Plain:
         )
         objective = Objective(dict(zip(names, self.cost.tolist(), strict=True)), self.constant)
         sense = Sense.MINIMIZE if self.sign > 0 else Sense.MAXIMIZE
-        return from_milp(Milp(variables, rows, objective, sense))
+        return group_by_names(IndexedModel.from_records(variables, rows, objective, sense))

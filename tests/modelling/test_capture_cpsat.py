@@ -7,11 +7,9 @@ from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import read_model
 from oragent.modelling.capture.recorder import Recorder
 from oragent.modelling.capture.recorders import from_cpsat
-from oragent.modelling.data.arrays import Arrays
-from oragent.modelling.data.flat_model import Milp
-from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 cp_model = pytest.importorskip("ortools.sat.python.cp_model")
 
@@ -48,10 +46,10 @@ def random_schedule(rng: np.random.Generator):
     return model
 
 
-def capture(model) -> tuple[Milp, list]:
+def capture(model) -> tuple[IndexedModel, list]:
     cases: list = []
     snapshot = from_cpsat._snapshot(cp_model, model, "ortools", Recorder(None, "\0", 60.0), cases)
-    return to_milp(assemble(read_model(snapshot.to_text().encode())).model), cases
+    return assemble(read_model(snapshot.to_text().encode())).model, cases
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -69,6 +67,6 @@ def test_rows_have_the_optimum_of_cpsat_and_hold_at_its_point(seed: int) -> None
     assert solution.objective == pytest.approx(solver.objective_value)
     point = list(map(float, solver.response_proto.solution))
     point += [float(case(point)) for case in cases]
-    arrays = Arrays.from_milp(milp)
+    arrays = milp.to_staged_arrays()
     assert arrays.largest_violation(np.array(point)) <= 1e-9
     assert arrays.objective_at(np.array(point)) == pytest.approx(solver.objective_value)

@@ -10,16 +10,17 @@ from rich.console import Console
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, solve_file
-from oragent.modelling.data.flat_model import Milp, Objective, Row, Variable, rename_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read_point, write
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits, compare_outcomes, solution_outcome
-from oragent.modelling.solving.flat_solving import solve
 from oragent.modelling.solving.highs import VERSION
+from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import pharmacy, steel
 
 
-def printed(milp: Milp, tmp_path: Path, form: str = "json", **options) -> str:
+def printed(milp: IndexedModel, tmp_path: Path, form: str = "json", **options) -> str:
     write(milp, tmp_path / f"model.{form}")
     out = io.StringIO()
     solve_file(SolveFileRequest(tmp_path / f"model.{form}", **options), Console(file=out, width=120))
@@ -106,14 +107,14 @@ def test_an_infeasible_model_has_no_tables(tmp_path: Path) -> None:
 def test_a_large_model_is_cut_and_says_so(tmp_path: Path) -> None:
     variables = [Variable(f"x{place}", 0, 5) for place in range(SHOWN_ROWS + 40)]
     rows = [Row(f"r{place}", {f"x{place}": 1}, "<=", 1) for place in range(SHOWN_ROWS + 7)]
-    text = printed(Milp(variables, rows, Objective({"x3": 1}), "maximize"), tmp_path, explain=True)
+    text = printed(IndexedModel.from_records(variables, rows, Objective({"x3": 1}), "maximize"), tmp_path, explain=True)
     assert "40 variables more" in text
     assert "7 rows more" in text
 
 
 def test_names_with_markup_and_control_characters_are_shown_as_they_are(tmp_path: Path) -> None:
     name = "[red]\x1b[2J[/red]"
-    milp = Milp(
+    milp = IndexedModel.from_records(
         [Variable(name, unit="[b]")],
         [Row(name, {name: 1}, "<=", 3)],
         Objective({name: 1}, unit="\x07"),
@@ -130,7 +131,7 @@ def test_a_limit_without_a_point_is_said(tmp_path: Path) -> None:
     many = [Variable(f"x{place}", 0, 1, "integer") for place in range(40)]
     row = Row("odd", {one.name: 2 * place + 2 for place, one in enumerate(many)}, "=", 801)
     text = printed(
-        replace(steel(), variables=many, rows=[row], objective=Objective({"x1": 1})),
+        steel().with_records(variables=many, rows=[row], objective=Objective({"x1": 1})),
         tmp_path,
         limits=SolveLimits(seconds=1e-6),
     )
@@ -148,7 +149,7 @@ def test_tables_fit_and_break_no_figure(width: int, tmp_path: Path) -> None:
     names = (f"pills against pain {'of any kind ' * 3}", "Schlafmittel (über 18)")
     milp = pharmacy()
     figures = [*solve(milp).values.values(), 735.0]
-    write(rename_milp(milp, dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
+    write(milp.rename(dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
     out = io.StringIO()
     solve_file(SolveFileRequest(tmp_path / "m.json"), Console(file=out, width=width))
     assert all(len(line) <= width for line in out.getvalue().splitlines())

@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits
 from tests.modelling.enumeration import Plain
 from tests.modelling.shops import (
@@ -171,7 +171,7 @@ def change_to_file(shop: Shop, line: str, folder: str) -> Path:
     other = shop.session()
     other.ask(line)
     path = Path(folder) / "other.json"
-    write_indexed(other.model, path)
+    write(other.model, path)
     return path
 
 
@@ -306,7 +306,7 @@ def test_a_difference_of_models_has_its_members_and_its_effect_alone(shop: Shop,
     after = after.without_rows([ROWS.index(name) for name in dropped])
     assume((after.low <= after.high).all())
     with tempfile.TemporaryDirectory() as folder:
-        write_indexed(other.model, Path(folder) / "other.json")
+        write(other.model, Path(folder) / "other.json")
         result = shop.session().ask(f'diff "{folder}/other.json"')
     base, truth = shop.optimum(), after.optimum()
     assert close(result.objective.before.value, base)
@@ -327,7 +327,7 @@ def test_the_largest_differences_come_first_with_the_figures_of_both_models(tmp_
     shop = fixed_shop(1)
     other = shop.session()
     other.run(["stock[p] += 1", "stock[q] -= 3", "margin[a] += 2", "need(make[b]) += 4", "need(batch) -= 1"])
-    write_indexed(other.model, tmp_path / "other.json")
+    write(other.model, tmp_path / "other.json")
     stock = shop.rhs[ROOM]
     result = shop.session().ask(f'diff "{tmp_path}/other.json"')
     pairs = {(entry.of, entry.name): entry.largest for entry in result.entries}

@@ -10,7 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.features import (
     Absolute,
     BinaryProduct,
@@ -21,13 +20,15 @@ from oragent.modelling.data.features import (
     PiecewiseLinear,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.explanation import explain
-from oragent.modelling.solving.flat_solving import solve
 from oragent.modelling.solving.infeasibility import Side, find_conflict, find_nearest, part_names
+from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import models, pharmacy, steel
 
 ROW, LOW, HIGH, FEATURE = Side
@@ -56,47 +57,47 @@ class Nearest:
     needed: Mapping[str, float]
 
 
-def conflict(milp: Milp, limit_s: float = 60.0) -> NamedConflict:
-    arrays = Arrays.from_milp(milp)
+def conflict(milp: IndexedModel, limit_s: float = 60.0) -> NamedConflict:
+    arrays = milp.to_staged_arrays()
     found = find_conflict(arrays, limit_s)
-    names = part_names(
-        arrays, found.parts, [row.name for row in milp.rows], [variable.name for variable in milp.variables]
-    )
+    names = part_names(arrays, found.parts, milp.flat_row_names, milp.flat_variable_names)
     parts = tuple(ModelPart(part.side, name) for part, name in zip(found.parts, names, strict=True))
     return NamedConflict(parts, found.irreducible)
 
 
-def nearest(milp: Milp, rows: list[str] | None = None) -> Nearest:
-    places = None if rows is None else [[row.name for row in milp.rows].index(name) for name in rows]
-    found = find_nearest(Arrays.from_milp(milp), places)
-    return Nearest(found.status, found.total, {milp.rows[row].name: rhs for row, rhs in found.needed.items()})
+def nearest(milp: IndexedModel, rows: list[str] | None = None) -> Nearest:
+    places = None if rows is None else [milp.flat_row_names.index(name) for name in rows]
+    found = find_nearest(milp.to_staged_arrays(), places)
+    return Nearest(found.status, found.total, {milp.row_records[row].name: rhs for row, rhs in found.needed.items()})
 
 
-def everything(milp: Milp) -> set[ModelPart]:
-    bounds = {ModelPart(LOW, one.name) for one in milp.variables if one.low > -float("inf")}
-    bounds |= {ModelPart(HIGH, one.name) for one in milp.variables if one.high < float("inf")}
-    return bounds | {ModelPart(ROW, row.name) for row in milp.rows}
+def everything(milp: IndexedModel) -> set[ModelPart]:
+    bounds = {ModelPart(LOW, one.name) for one in milp.variable_records if one.low > -float("inf")}
+    bounds |= {ModelPart(HIGH, one.name) for one in milp.variable_records if one.high < float("inf")}
+    return bounds | {ModelPart(ROW, row.name) for row in milp.row_records}
 
 
-def infeasible(milp: Milp) -> bool:
-    return solve(replace(milp, objective=Objective()), limit_s=5).status is SolveStatus.INFEASIBLE
+def infeasible(milp: IndexedModel) -> bool:
+    return solve(milp.with_records(objective=Objective()), limit_s=5).status is SolveStatus.INFEASIBLE
 
 
-def without_parts(milp: Milp, gone: set[ModelPart]) -> Milp:
+def without_parts(milp: IndexedModel, gone: set[ModelPart]) -> IndexedModel:
     variables = tuple(
         replace(
             one,
             low=-float("inf") if ModelPart(LOW, one.name) in gone else one.low,
             high=float("inf") if ModelPart(HIGH, one.name) in gone else one.high,
         )
-        for one in milp.variables
+        for one in milp.variable_records
     )
-    return replace(milp, variables=variables, rows=[row for row in milp.rows if ModelPart(ROW, row.name) not in gone])
+    return milp.with_records(
+        variables=variables, rows=[row for row in milp.row_records if ModelPart(ROW, row.name) not in gone]
+    )
 
 
 @pytest.mark.slow
 @given(models())
-def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: Milp) -> None:
+def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: IndexedModel) -> None:
     assume(infeasible(milp))
     found = conflict(milp)
     rest = everything(milp) - set(found.parts)
@@ -122,7 +123,7 @@ def test_steel_in_too_few_hours() -> None:
 
 
 def test_a_fraction_between_bounds_is_a_conflict_of_the_bounds() -> None:
-    milp = Milp([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    milp = IndexedModel.from_records([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
     assert conflict(milp).parts == (ModelPart(LOW, "x"), ModelPart(HIGH, "x"))
 
 
@@ -131,7 +132,7 @@ def test_parity_is_a_conflict_of_an_integer_model_alone() -> None:
     variables = [Variable(name, 0, 10, VariableKind.INTEGER) for name in "xy"]
     odd = Row("odd", {"x": 2, "y": 2}, Relation.EQUAL, 7)
     roomy = Row("roomy", {"x": 1, "y": 1}, Relation.AT_MOST, 30)
-    milp = Milp(variables, [roomy, odd], Objective(), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(variables, [roomy, odd], Objective(), Sense.MINIMIZE)
     assert conflict(milp).rows == ("odd",)
 
 
@@ -149,7 +150,7 @@ def test_one_conflict_among_many_rows_is_found() -> None:
     variables = [Variable(f"x{place}", 0, 9) for place in range(300)]
     rows = [Row(f"r{place}", {f"x{place}": 1}, Relation.AT_MOST, 5) for place in range(300)]
     rows.insert(150, Row("too much", {"x70": 1}, Relation.AT_LEAST, 6))
-    assert conflict(Milp(variables, rows, Objective(), Sense.MINIMIZE)).rows == ("r70", "too much")
+    assert conflict(IndexedModel.from_records(variables, rows, Objective(), Sense.MINIMIZE)).rows == ("r70", "too much")
 
 
 def test_the_nearest_hours_of_steel() -> None:
@@ -162,38 +163,38 @@ def test_the_nearest_hours_of_steel() -> None:
 
 def test_only_the_rows_named_give_way() -> None:
     tight = steel(hours=12, bounds_as_rows=True)
-    assert set(nearest(tight).needed) <= {row.name for row in tight.rows}
+    assert set(nearest(tight).needed) <= {row.name for row in tight.row_records}
     bands = nearest(tight, ["least bands"])
     assert bands.needed == {"least bands": pytest.approx(200 * (12 - 500 / 140 - 750 / 160))}
     assert nearest(tight, ["most bands"]).status is SolveStatus.INFEASIBLE
     with pytest.raises(ModellingError, match="salt"):
-        ModelSession(from_milp(tight)).ask("repair salt")
+        ModelSession(group_by_names(tight)).ask("repair salt")
 
 
 @pytest.mark.slow
 @given(models())
-def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: Milp) -> None:
+def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: IndexedModel) -> None:
     found = nearest(milp)
     if found.status is SolveStatus.INFEASIBLE:  # the bounds alone leave no point
-        assert infeasible(replace(milp, rows=()))
+        assert infeasible(milp.with_records(rows=()))
         return
-    rows = tuple(replace(row, rhs=found.needed.get(row.name, row.rhs)) for row in milp.rows)
+    rows = tuple(replace(row, rhs=found.needed.get(row.name, row.rhs)) for row in milp.row_records)
     assert found.status is SolveStatus.OPTIMAL
-    assert not infeasible(replace(milp, rows=rows))
+    assert not infeasible(milp.with_records(rows=rows))
     assert (found.total > 0) == infeasible(milp)
 
 
 @pytest.mark.slow
 @given(models(box=True, columns=2, rows=3))
-def test_no_point_of_a_box_is_nearer(milp: Milp) -> None:
-    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
+def test_no_point_of_a_box_is_nearer(milp: IndexedModel) -> None:
+    whole = milp.with_records(variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variable_records))
     totals = [0.0]
     points: list[dict[str, float]] = [{}]
-    for one in whole.variables:
+    for one in whole.variable_records:
         points = [point | {one.name: value} for point in points for value in range(int(one.low), int(one.high) + 1)]
     totals = []
     for point in points:
-        sides = [(sum(c * point[name] for name, c in row.terms.items()), row.limits) for row in whole.rows]
+        sides = [(sum(c * point[name] for name, c in row.terms.items()), row.limits) for row in whole.row_records]
         totals.append(sum(max(0.0, low - side, side - high) for side, (low, high) in sides))
     assert nearest(whole).total == pytest.approx(min(totals))
 
@@ -232,11 +233,11 @@ BOUNDS = {X: (3, 6), Y: (0, 5), Z: (-2, 4), B: (0, 1), C: (0, 1)}
 
 
 @st.composite
-def contradicted(draw: st.DrawFn) -> tuple[Milp, str]:
+def contradicted(draw: st.DrawFn) -> tuple[IndexedModel, str]:
     """A model of integers with one feature that its rows contradict, further rows, and the text of the feature."""
     features, rows, text = draw(st.sampled_from(PARTS))
     rows = [*rows, *(({X: draw(SIGNS), Y: draw(SIGNS), B: 1}, "<=", draw(st.integers(8, 12))) for _ in range(2))]
-    milp = Milp(
+    milp = IndexedModel.from_records(
         [
             Variable(name, low if name != X or "semi_continuous" in features else 0, high, VariableKind.INTEGER)
             for name, (low, high) in BOUNDS.items()
@@ -255,20 +256,24 @@ def contradicted(draw: st.DrawFn) -> tuple[Milp, str]:
 SIGNS = st.sampled_from([-1, 1])
 
 
-def points(milp: Milp) -> list[dict[str, int]]:
+def points(milp: IndexedModel) -> list[dict[str, int]]:
     """All points that bounds and features allow."""
-    semi = {part.variable for part in milp.features.semi_continuous}
-    spans = [[*({0} if one.name in semi else ()), *range(int(one.low), int(one.high) + 1)] for one in milp.variables]
+    semi = {part.variable for part in milp.named_features.semi_continuous}
+    spans = [
+        [*({0} if one.name in semi else ()), *range(int(one.low), int(one.high) + 1)] for one in milp.variable_records
+    ]
     every = (dict(zip(BOUNDS, values, strict=True)) for values in itertools.product(*spans))
-    return [point for point in every if all(part.violation(point.__getitem__) < 1e-9 for part in milp.features.parts)]
+    return [
+        point for point in every if all(part.violation(point.__getitem__) < 1e-9 for part in milp.named_features.parts)
+    ]
 
 
-def least_violation(milp: Milp, names: set[str]) -> float:
+def least_violation(milp: IndexedModel, names: set[str]) -> float:
     """The least total violation of some rows, if the others hold; infinite if they cannot."""
     totals = [np.inf]
     for point in points(milp):
         broken = {}
-        for row in milp.rows:
+        for row in milp.row_records:
             side = sum(value * point[name] for name, value in row.terms.items())
             low, high = row.limits
             broken[row.name] = max(0.0, low - side, side - high)
@@ -278,23 +283,25 @@ def least_violation(milp: Milp, names: set[str]) -> float:
 
 
 @given(contradicted())
-def test_a_contradicted_part_is_named_and_the_least_repair_is_that_of_all_points(case: tuple[Milp, str]) -> None:
+def test_a_contradicted_part_is_named_and_the_least_repair_is_that_of_all_points(
+    case: tuple[IndexedModel, str],
+) -> None:
     milp, text = case
-    every = {row.name for row in milp.rows}
+    every = set(milp.flat_row_names)
     assert least_violation(milp, set()) == np.inf
     found = conflict(milp)
     assert ModelPart(FEATURE, text) in found.parts
-    session = ModelSession(from_milp(milp))
+    session = ModelSession(group_by_names(milp))
     answer = session.ask("conflict")
     assert [entry.names for entry in answer.families if entry.part == "parts"] == [(text,)]
     assert answer.irreducible == found.irreducible
     rows = {name for entry in answer.families if entry.part == "rows" for name in entry.names}
     assert rows == set(found.rows)
     # The rows of the conflict are enough for it, and each of them is needed.
-    others = replace(milp, rows=[row for row in milp.rows if row.name in rows])
+    others = milp.with_records(rows=[row for row in milp.row_records if row.name in rows])
     assert least_violation(others, set()) == np.inf
     for name in rows if found.irreducible else ():
-        fewer = replace(milp, rows=[row for row in others.rows if row.name != name])
+        fewer = milp.with_records(rows=[row for row in others.row_records if row.name != name])
         assert least_violation(fewer, set()) == 0
     repair = session.ask("repair")
     assert repair.total.value == pytest.approx(least_violation(milp, every))
@@ -312,14 +319,14 @@ def test_a_contradicted_part_is_named_and_the_least_repair_is_that_of_all_points
 
 def test_an_explanation_names_the_part_and_a_right_hand_side_that_would_do() -> None:
     features, rows, text = PARTS[0]
-    milp = Milp(
+    milp = IndexedModel.from_records(
         [Variable(X, 3, 6)],
         [Row(f"r{place}", terms, Relation(sign), rhs) for place, (terms, sign, rhs) in enumerate(rows)],
         Objective(),
         Sense.MINIMIZE,
         features=ModelFeatures(**{name: tuple(parts) for name, parts in features.items()}),
     )
-    explained = explain(from_milp(milp))
+    explained = explain(group_by_names(milp))
     assert [entry.names for entry in explained.conflict if entry.part == "parts"] == [(text,)]
     # 1 less for the row that asks for 1, and 1 more for the row that allows 2, are as near.
     assert {change.row for change in explained.each_alone} == {"r0", "r1"}
@@ -335,7 +342,7 @@ def test_a_conflict_of_many_rows_takes_one_solve() -> None:
         for w in weeks
     ]
     room = [Row(f"c{d}_{w}", {f"x{d}_{t}_{w}": 1 for t in towns}, Relation.AT_MOST, 50) for d in depots for w in weeks]
-    found = conflict(Milp(variables, [*need, *room], Objective(), Sense.MINIMIZE))
+    found = conflict(IndexedModel.from_records(variables, [*need, *room], Objective(), Sense.MINIMIZE))
     assert found.irreducible
     assert set(found.rows) == {"n3_4", *(f"c{d}_4" for d in depots)}
 
@@ -343,7 +350,7 @@ def test_a_conflict_of_many_rows_takes_one_solve() -> None:
 def test_a_part_that_the_default_solver_does_not_take_goes_to_one_that_does() -> None:
     pytest.importorskip("ortools")
     indicator = Indicator("off", B, True, {X: 1}, Relation.AT_MOST, 2)
-    milp = Milp(
+    milp = IndexedModel.from_records(
         [Variable(X, 0), Variable(B, 0, 1, VariableKind.INTEGER)],
         [Row("on", {B: 1}, Relation.AT_LEAST, 1)],
         Objective({X: 1}),
@@ -351,6 +358,6 @@ def test_a_part_that_the_default_solver_does_not_take_goes_to_one_that_does() ->
         features=ModelFeatures(indicators=(indicator,)),
     )
     assert solve(milp).objective == pytest.approx(2)
-    assert ModelSession(from_milp(milp)).ask("solve").objective.value == pytest.approx(2)
+    assert ModelSession(group_by_names(milp)).ask("solve").objective.value == pytest.approx(2)
     with pytest.raises(ModellingError):
         solve(milp, solver="cp-sat")

@@ -22,9 +22,8 @@ from oragent.modelling.capture.snapshot import Snapshot
 from oragent.modelling.convert import FORMS, SOURCES, convert_model, write_source
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
 from oragent.modelling.opening import open_model
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from tests.modelling.programs import LIBRARIES
 
 PACKAGES = {"pulp": "pulp", "pyomo": "pyomo", "gurobipy": "gurobipy", "mathopt": "ortools"}
@@ -129,7 +128,7 @@ def matrix_of(model: IndexedModel) -> tuple[Any, ...]:
 
 
 def optimum(model: IndexedModel) -> float | None:
-    return solve(to_milp(model, flat=False), duals=False).objective
+    return solve(model.without_flat_names(), duals=False).objective
 
 
 def check_source(model: IndexedModel, form: str, folder: Path) -> None:

@@ -15,8 +15,8 @@ import scipy.optimize
 from oragent.modelling.convert import SOURCES, write_source
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.features import Indicator, ModelFeatures
-from oragent.modelling.data.flat_model import Relation
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation
 from tests.modelling.shops import Shop
 from tests.modelling.test_convert import PACKAGES
 

@@ -8,7 +8,7 @@ import pytest
 
 import oragent.modelling
 from oragent.modelling import from_json, solve
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling import truths
@@ -46,7 +46,7 @@ def test_every_line_that_is_shown_runs() -> None:
 def test_the_study_runs_and_its_figures_are_those_of_an_independent_script(tmp_path, monkeypatch, capsys) -> None:
     (script,) = [text for text in PYTHON.findall(PAGE) if "ModelSession" in text]
     assert len([line for line in script.splitlines() if line.strip()]) <= 20
-    write_indexed(transport(), tmp_path / "transport.json")
+    write(transport(), tmp_path / "transport.json")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(script, "docs/modelling.md", "exec"), names)

@@ -1,7 +1,6 @@
 """An explanation agrees with finite differences and with the conflicts of its operations."""
 
 import io
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -9,19 +8,21 @@ from rich.console import Console
 
 from oragent.modelling.data.display import figure, signed
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations.explanation import Explanation, explain
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits, solution_outcome
 from oragent.modelling.operations.printing import print_fields
 from oragent.modelling.operations.results import RangeEntry
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import models, pharmacy, steel, with_rhs
 
 
-def ranges(milp: Milp, of: str) -> dict[str, RangeEntry]:
-    return {entry.name: entry for entry in explain(from_milp(milp)).ranges if entry.of == of}
+def ranges(milp: IndexedModel, of: str) -> dict[str, RangeEntry]:
+    return {entry.name: entry for entry in explain(group_by_names(milp)).ranges if entry.of == of}
 
 
 def ends(entry: RangeEntry) -> tuple[float | None, float | None, float]:
@@ -51,18 +52,18 @@ def test_a_figure_of_a_sentence_has_six_digits_cents_and_thousands_apart(value: 
 
 def test_a_known_solution_is_explained_as_it_is() -> None:
     for milp in (steel(), pharmacy(), steel(hours=12)):
-        model = from_milp(milp)
+        model = group_by_names(milp)
         assert explain(model, outcome=solution_outcome(solve(milp))) == explain(model)
 
 
 def test_rows_with_room_do_not_bind() -> None:
-    assert "morphine" not in {row.name for row in explain(from_milp(pharmacy())).binding}
+    assert "morphine" not in {row.name for row in explain(group_by_names(pharmacy())).binding}
 
 
 def test_a_variable_that_is_not_used_says_what_it_would_cost() -> None:
     variables = (Variable("good"), Variable("poor"))
     row = Row("room", {"good": 1, "poor": 1}, Relation.AT_MOST, 10)
-    milp = Milp(variables, (row,), Objective({"good": 5, "poor": 2}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(variables, (row,), Objective({"good": 5, "poor": 2}), Sense.MAXIMIZE)
     _, high, price = ends(ranges(milp, "bound")["poor"])
     assert (high, price) == (10, -3)
 
@@ -70,8 +71,8 @@ def test_a_variable_that_is_not_used_says_what_it_would_cost() -> None:
 def test_at_a_corner_more_and_less_are_told_apart() -> None:
     """Of two equal limits, more of one gains nothing, and less of it loses."""
     rows = tuple(Row(name, {"x": 1}, Relation.AT_MOST, 4) for name in ("first", "second"))
-    milp = Milp((Variable("x"),), rows, Objective({"x": 3}), Sense.MAXIMIZE)
-    entries = explain(from_milp(milp)).ranges
+    milp = IndexedModel.from_records((Variable("x"),), rows, Objective({"x": 3}), Sense.MAXIMIZE)
+    entries = explain(group_by_names(milp)).ranges
     for name in ("first", "second"):
         assert [ends(entry) for entry in entries if entry.name == name] == [(0, 4, 3), (4, None, 0)]
 
@@ -79,8 +80,10 @@ def test_at_a_corner_more_and_less_are_told_apart() -> None:
 def test_slopes_at_a_corner_are_those_of_its_two_sides() -> None:
     """More room gains y, at 1 a unit; less room costs x, at 3 a unit, down to its least value."""
     rows = (Row("room", {"x": 1, "y": 1}, Relation.AT_MOST, 4), Row("x alone", {"x": 1}, Relation.AT_MOST, 4))
-    milp = Milp((Variable("x", 2), Variable("y")), rows, Objective({"x": 3, "y": 1}), Sense.MAXIMIZE)
-    less, more = [ends(entry) for entry in explain(from_milp(milp)).ranges if entry.name == "room"]
+    milp = IndexedModel.from_records(
+        (Variable("x", 2), Variable("y")), rows, Objective({"x": 3, "y": 1}), Sense.MAXIMIZE
+    )
+    less, more = [ends(entry) for entry in explain(group_by_names(milp)).ranges if entry.name == "room"]
     assert (less[0], less[2], more[2]) == (2, 3, 1)
 
 
@@ -89,24 +92,24 @@ def test_prices_that_are_not_those_of_the_whole_model_say_so() -> None:
     kinds = {"z": VariableKind.INTEGER}
     variables = tuple(Variable(name, kind=kinds.get(name, VariableKind.CONTINUOUS)) for name in "xyz")
     rows = (Row("cap", {"x": 1, "y": 1}, Relation.AT_MOST, 7), Row("total", {"x": 1, "z": 1}, Relation.EQUAL, 4))
-    milp = Milp(variables, rows, Objective({"x": 2, "y": 3, "z": 1}), Sense.MAXIMIZE)
-    explained = explain(from_milp(milp))
+    milp = IndexedModel.from_records(variables, rows, Objective({"x": 2, "y": 3, "z": 1}), Sense.MAXIMIZE)
+    explained = explain(group_by_names(milp))
     assert -1 in [entry.price.value for entry in explained.ranges if entry.name == "total" and entry.price]
     assert explained.with_integers_fixed
-    assert explain(from_milp(milp.without_integrality())).with_integers_fixed is None
+    assert explain(group_by_names(milp.without_integrality())).with_integers_fixed is None
     goals = (FurtherObjective("first", {"x": 1, "y": 1}, Sense.MAXIMIZE, weight=1, priority=1),)
-    both = replace(milp.without_integrality(), features=ModelFeatures(goals=goals))
-    assert len(explain(from_milp(both)).notes) == 1
-    assert explain(from_milp(milp.without_integrality())).notes == ()
+    both = milp.without_integrality().with_records(features=ModelFeatures(goals=goals))
+    assert len(explain(group_by_names(both)).notes) == 1
+    assert explain(group_by_names(milp.without_integrality())).notes == ()
 
 
 @pytest.mark.slow
 @given(models(integers=False))
-def test_prices_of_binding_rows_are_finite_differences(milp: Milp) -> None:
+def test_prices_of_binding_rows_are_finite_differences(milp: IndexedModel) -> None:
     solution = solve(milp)
     assume(solution.status is SolveStatus.OPTIMAL)
-    names = dict(zip(from_milp(milp).row_names, milp.rows, strict=True))
-    for entry in explain(from_milp(milp)).ranges:
+    names = dict(zip(group_by_names(milp).row_names, milp.row_records, strict=True))
+    for entry in explain(group_by_names(milp)).ranges:
         if entry.of != "right-hand side" or entry.price is None or entry.price.value is None:
             continue
         row = names[entry.name]
@@ -117,27 +120,27 @@ def test_prices_of_binding_rows_are_finite_differences(milp: Milp) -> None:
 
 
 def test_an_infeasible_model_names_its_conflict_and_the_nearest_right_hand_sides() -> None:
-    explained = explain(from_milp(steel(hours=12)))
+    explained = explain(group_by_names(steel(hours=12)))
     assert {name for family in explained.conflict for name in family.names} == {"hours", "bands", "coils", "plate"}
     assert explained.irreducible
     (change,) = explained.changes
     assert (change.row, change.before, change.after) == ("hours", 12, pytest.approx(13.25892857))
-    alone = {one.row: one.after for one in explain(from_milp(steel(hours=12, bounds_as_rows=True))).each_alone}
+    alone = {one.row: one.after for one in explain(group_by_names(steel(hours=12, bounds_as_rows=True))).each_alone}
     assert alone['"least coils"'] == pytest.approx(323.75)
     assert alone["hours"] == pytest.approx(13.25892857)
 
 
 def test_one_row_alone_is_the_whole_repair_and_each_of_two_is_a_repair() -> None:
-    assert explain(from_milp(steel(hours=12))).each_alone == ()
+    assert explain(group_by_names(steel(hours=12))).each_alone == ()
     rows = (Row("least", {"x": 1}, Relation.AT_LEAST, 5), Row("most", {"x": 1}, Relation.AT_MOST, 3))
-    milp = Milp((Variable("x"),), rows, Objective({"x": 1}), Sense.MINIMIZE)
-    alone = explain(from_milp(milp)).each_alone
+    milp = IndexedModel.from_records((Variable("x"),), rows, Objective({"x": 1}), Sense.MINIMIZE)
+    alone = explain(group_by_names(milp)).each_alone
     assert [(change.row, change.before, change.after) for change in alone] == [("least", 5, 3), ("most", 3, 5)]
 
 
 def test_bounds_that_leave_no_point_are_said() -> None:
-    milp = Milp([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
-    explained = explain(from_milp(milp))
+    milp = IndexedModel.from_records([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    explained = explain(group_by_names(milp))
     assert {family.part for family in explained.conflict} == {"lower bounds", "upper bounds"}
     assert explained.least_total_change is None
     assert explained.notes
@@ -150,8 +153,8 @@ def test_an_unbounded_model_names_what_runs_off() -> None:
         Variable("z", 0, 9),
     )
     rows = (Row("d", {"x": 1, "y": -1}, Relation.AT_MOST, 0.5),)
-    milp = Milp(variables, rows, Objective({"x": 1, "z": 1}), Sense.MAXIMIZE)
-    explained = explain(from_milp(milp))
+    milp = IndexedModel.from_records(variables, rows, Objective({"x": 1, "z": 1}), Sense.MAXIMIZE)
+    explained = explain(group_by_names(milp))
     assert explained.direction == (("x", 1), ("y", 1))
     assert explained.change is not None
     assert explained.change.value == 1
@@ -159,26 +162,28 @@ def test_an_unbounded_model_names_what_runs_off() -> None:
 
 def test_what_is_not_known_is_not_explained() -> None:
     limits = SolveLimits()
-    assert explain(from_milp(steel(hours=12)), limits, Outcome(SolveStatus.UNKNOWN)) == Explanation()
+    assert explain(group_by_names(steel(hours=12)), limits, Outcome(SolveStatus.UNKNOWN)) == Explanation()
 
 
 @pytest.mark.slow
 @given(models())
-def test_every_model_can_be_explained(milp: Milp) -> None:
+def test_every_model_can_be_explained(milp: IndexedModel) -> None:
     status = solve(milp).status
-    explained = explain(from_milp(milp), SolveLimits(seconds=5))
+    explained = explain(group_by_names(milp), SolveLimits(seconds=5))
     assert bool(explained.direction) == (status is SolveStatus.UNBOUNDED)
     assert status is SolveStatus.INFEASIBLE or not explained.conflict
 
 
 def test_a_foreign_name_cannot_drive_a_terminal() -> None:
     name = "\x1b[31m[bold]\u202e\n"
-    milp = Milp([Variable(name)], [Row(name, {name: 1}, "<=", 3)], Objective({name: 1}), "maximize")
+    milp = IndexedModel.from_records(
+        [Variable(name)], [Row(name, {name: 1}, "<=", 3)], Objective({name: 1}), "maximize"
+    )
     for model in (
         milp,
-        Milp([Variable(name)], [], milp.objective, "maximize"),
-        Milp([Variable(name, 4)], milp.rows, milp.objective, "maximize"),
+        IndexedModel.from_records([Variable(name)], [], milp.objective_record, "maximize"),
+        IndexedModel.from_records([Variable(name, 4)], milp.row_records, milp.objective_record, "maximize"),
     ):
         out = io.StringIO()
-        print_fields(explain(from_milp(model)), Console(file=out, width=80))
+        print_fields(explain(group_by_names(model)), Console(file=out, width=80))
         assert not {"\x1b", "\u202e"} & set(out.getvalue())

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import dijkstra, maximum_flow
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES, allocation
 
 Data = Mapping[str, Any]

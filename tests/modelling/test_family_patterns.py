@@ -9,23 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import FamilyCorrections, from_milp, read_corrections
-from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.names import FamilyCorrections, group_by_names, read_corrections
+from oragent.modelling.files.model_files import read_indexed
 from oragent.modelling.operations.session import ModelSession
 
 LABELS = st.lists(st.text("abcé_-. 13", min_size=1, max_size=5).map(str.strip).filter(bool), min_size=1, max_size=3)
 
 
 def model_of(names: list[str], row_names: list[str], **corrections: object) -> IndexedModel:
-    milp = Milp(
+    milp = IndexedModel.from_records(
         tuple(Variable(name, 0.0, 9.0) for name in names),
         tuple(Row(name, {names[0]: 1.0}, Relation.AT_MOST, 3.0) for name in row_names),
         Objective({names[0]: 1.0}),
         Sense.MAXIMIZE,
     )
-    return from_milp(milp, FamilyCorrections(**corrections))
+    return group_by_names(milp, FamilyCorrections(**corrections))
 
 
 def keys_of(model: IndexedModel, name: str) -> list[tuple[str, ...]]:

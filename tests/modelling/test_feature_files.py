@@ -20,10 +20,13 @@ from oragent.modelling.data.features import (
     QuadraticTerm,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.text_forms import from_text, to_text
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
+from tests.modelling.models import facts
 
 WHOLE = VariableKind.INTEGER
 VARIABLES = (
@@ -73,16 +76,20 @@ GOALS = (
 )
 
 
-def model(features: ModelFeatures[str], sense: Sense = Sense.MINIMIZE) -> Milp:
+def model(features: ModelFeatures[str], sense: Sense = Sense.MINIMIZE) -> IndexedModel:
     rows = (Row("lin", {"x": 1.0, "y 1": 1.0, "z": 1.0}, Relation.AT_MOST, 7.0),)
-    return Milp(VARIABLES, rows, Objective({"y 1": 2.0, "s": 1.0}, 5.0), sense, "mixture", features=features)
+    return IndexedModel.from_records(
+        VARIABLES, rows, Objective({"y 1": 2.0, "s": 1.0}, 5.0), sense, "mixture", features=features
+    )
 
 
-def is_same(first: Milp, second: Milp) -> bool:
+def is_same(first: IndexedModel, second: IndexedModel) -> bool:
     """Whether models are equal up to the order of variables."""
     key = lambda variable: variable.name  # noqa: E731
-    variables = (sorted(milp.variables, key=key) for milp in (first, second))
-    return len({tuple(part) for part in variables}) == 1 and replace(first, variables=second.variables) == second
+    variables = (sorted(milp.variable_records, key=key) for milp in (first, second))
+    return len({tuple(part) for part in variables}) == 1 and facts(
+        first.with_records(variables=second.variable_records)
+    ) == facts(second)
 
 
 @pytest.mark.parametrize("sense", Sense)
@@ -184,8 +191,8 @@ ENDATA
 
 def test_sections_of_gurobi_and_cplex_are_read() -> None:
     milp = from_text(GUROBI, "mps")
-    assert [row.name for row in milp.rows] == ["lin"]
-    features = milp.features
+    assert milp.flat_row_names == ["lin"]
+    features = milp.named_features
     assert features.quadratic == (QuadraticTerm("x", "x", 1.0), QuadraticTerm("x", "y", 1.0)) or features.quadratic == (
         QuadraticTerm("x", "x", 1.0),
         QuadraticTerm("y", "x", 1.0),
@@ -221,10 +228,12 @@ def test_damaged_sections_are_refused_with_the_line(old: str, new: str, line: in
 
 
 def test_what_a_file_cannot_hold_is_refused_in_one_line() -> None:
-    unbounded = replace(model(ModelFeatures()), variables=(*VARIABLES, Variable("w", -np.inf, np.inf), Variable("v")))
-    free = replace(unbounded, features=ModelFeatures(absolutes=(Absolute("size", "w", "v"),)))
+    unbounded = model(ModelFeatures()).with_records(
+        variables=(*VARIABLES, Variable("w", -np.inf, np.inf), Variable("v"))
+    )
+    free = unbounded.with_records(features=ModelFeatures(absolutes=(Absolute("size", "w", "v"),)))
     assert is_same(free, from_text(to_text(free, "lp"), "lp"))
-    later = replace(unbounded, features=ModelFeatures(goals=(FurtherObjective("later", {"x": 1.0}, priority=-1),)))
+    later = unbounded.with_records(features=ModelFeatures(goals=(FurtherObjective("later", {"x": 1.0}, priority=-1),)))
     for milp, form in ((free, "mps"), (later, "mps"), (later, "lp")):
         with pytest.raises(ModellingError) as raised:
             to_text(milp, form)

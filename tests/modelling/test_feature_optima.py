@@ -25,8 +25,8 @@ from oragent.modelling.data.features import (
     QuadraticTerm,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import Relation
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.operations import ModelSession
 from tests.modelling.test_convert import PACKAGES
 from tests.modelling.test_convert_truth import DRIVER

@@ -14,11 +14,11 @@ from oragent.modelling.convert import SOURCES, convert_model, write_source
 from oragent.modelling.convert.feature_source import ABLE
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.features import ModelFeatures
-from oragent.modelling.data.flat_model import Objective
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.model_records import Objective
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import ModelSession
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from tests.modelling.test_convert import PACKAGES
 from tests.modelling.test_feature_files import GOALS, IN_BOTH, LOGIC, model
 
@@ -47,7 +47,7 @@ def test_sources_with_features_have_the_same_optimum(form: str, part: str, tmp_p
     features = ModelFeatures(**{part: PARTS[part]})
     milp = replace(model(features), objective=Objective(terms, 5.0))
     best = solve(milp).objective
-    convert_model(from_milp(milp), tmp_path / "model.py", form)
+    convert_model(group_by_names(milp), tmp_path / "model.py", form)
     ended = subprocess.run([sys.executable, "model.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     assert float(ended.stdout.split()[-1]) == pytest.approx(best, abs=1e-5)
@@ -56,14 +56,14 @@ def test_sources_with_features_have_the_same_optimum(form: str, part: str, tmp_p
 def test_what_a_library_lacks_is_refused_with_those_that_have_it() -> None:
     for form in SOURCES:
         for name, part in PARTS.items():
-            indexed = from_milp(model(ModelFeatures(**{name: part})))
+            indexed = group_by_names(model(ModelFeatures(**{name: part})))
             if name in ABLE[form]:
                 assert write_source(indexed, form)
                 continue
             with pytest.raises(ModellingError, match="gurobipy") as raised:
                 write_source(indexed, form)
             assert "\n" not in str(raised.value)
-    goals = from_milp(model(ModelFeatures(goals=GOALS)))
+    goals = group_by_names(model(ModelFeatures(goals=GOALS)))
     assert "setObjectiveN" in write_source(goals, "gurobipy")
     with pytest.raises(ModellingError, match="goals"):
         write_source(goals, "pulp")
@@ -116,4 +116,4 @@ def test_the_name_of_the_objective_is_kept(form: str, tmp_path: Path) -> None:
     builder = IndexedModelBuilder("one")
     builder.set_objective("total_cost", "minimize", builder.add_variables("x", low=1), [2.0])
     convert_model(builder.build(), tmp_path / "program.py", form)
-    assert open_model(tmp_path / "program.py").objective.name == "total_cost"
+    assert open_model(tmp_path / "program.py").objective_record.name == "total_cost"

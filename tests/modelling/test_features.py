@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling import from_json, to_json
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.features import (
     Absolute,
     BinaryProduct,
@@ -26,13 +24,15 @@ from oragent.modelling.data.features import (
     SemiContinuous,
     SoftRow,
 )
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.array_solving import solve_arrays
 from oragent.modelling.solving.back_ends import list_solvers
 from oragent.modelling.solving.back_ends.highs import HighsSolver
-from oragent.modelling.solving.flat_solving import breaches, solve
-from oragent.modelling.solving.linearise import linearise_milp
+from oragent.modelling.solving.linearise import linearise_model
+from oragent.modelling.solving.model_solving import breaches, solve
 from tests.modelling.models import with_rhs
 
 INSTALLED = {listing.name for listing in list_solvers() if listing.is_installed}
@@ -45,7 +45,7 @@ def integer(name: str, low: float, high: float) -> Variable:
 
 
 @st.composite
-def logical_models(draw: st.DrawFn) -> Milp:
+def logical_models(draw: st.DrawFn) -> IndexedModel:
     """An integer model in a small box with some features; y holds what features compute."""
     variables = [integer("a", 0, 1), integer("b", 0, 1), integer("x", -2, 3), integer("z", 0, 4), integer("y", -6, 6)]
     names = [variable.name for variable in variables]
@@ -74,30 +74,32 @@ def logical_models(draw: st.DrawFn) -> Milp:
     if kind == "semi":
         variables[3] = integer("z", 2, 4)
     objective = Objective({name: draw(small) for name in names}, draw(small))
-    return Milp(tuple(variables), tuple(rows), objective, draw(st.sampled_from(Sense)), features=features[kind])
+    return IndexedModel.from_records(
+        tuple(variables), tuple(rows), objective, draw(st.sampled_from(Sense)), features=features[kind]
+    )
 
 
-def best_point(milp: Milp) -> float | None:
+def best_point(milp: IndexedModel) -> float | None:
     """The optimum by trying every point; written without the code under test for rows and prices."""
-    semi = {part.variable for part in milp.features.semi_continuous}
-    soft = {part.row: part for part in milp.features.soft_rows}
+    semi = {part.variable for part in milp.named_features.semi_continuous}
+    soft = {part.row: part for part in milp.named_features.soft_rows}
     grids = []
-    for variable in milp.variables:
+    for variable in milp.variable_records:
         grid = set(range(math.ceil(variable.low), math.floor(variable.high) + 1))
         grids.append(sorted(grid | {0} if variable.name in semi else grid))
     best = None
     for point in itertools.product(*grids):
-        values = dict(zip((variable.name for variable in milp.variables), map(float, point), strict=True))
-        penalty, feasible = 0.0, all(part.violation(values.__getitem__) <= 1e-9 for part in milp.features.parts)
-        for row in milp.rows:
+        values = dict(zip((milp.flat_variable_names), map(float, point), strict=True))
+        penalty, feasible = 0.0, all(part.violation(values.__getitem__) <= 1e-9 for part in milp.named_features.parts)
+        for row in milp.row_records:
             side = sum(value * values[name] for name, value in row.terms.items())
             short, over = max(0.0, row.limits[0] - side), max(0.0, side - row.limits[1])
             prices = soft.get(row.name, SoftRow(row.name))
             feasible = feasible and (short == 0 or prices.below is not None) and (over == 0 or prices.above is not None)
             penalty += short * (prices.below or 0) + over * (prices.above or 0)
         if feasible:
-            worth = milp.objective.constant + sum(v * values[n] for n, v in milp.objective.terms.items())
-            worth += sum(term.at(values.__getitem__) for term in milp.features.quadratic)
+            worth = milp.objective_record.constant + sum(v * values[n] for n, v in milp.objective_record.terms.items())
+            worth += sum(term.at(values.__getitem__) for term in milp.named_features.quadratic)
             worth += milp.sense.sign * penalty
             if best is None or milp.sense.sign * (worth - best) < 0:
                 best = worth
@@ -106,10 +108,10 @@ def best_point(milp: Milp) -> float | None:
 
 @settings(max_examples=12, deadline=None)
 @given(logical_models())
-def test_features_agree_with_trying_every_point_by_every_solver(milp: Milp) -> None:
+def test_features_agree_with_trying_every_point_by_every_solver(milp: IndexedModel) -> None:
     expected = best_point(milp)
     for name in SOLVERS:
-        if name == "cp-sat" and milp.features.piecewise:
+        if name == "cp-sat" and milp.named_features.piecewise:
             # the weights of a curve are continuous
             continue
         solution = solve(milp, solver=name)
@@ -123,9 +125,9 @@ def test_features_agree_with_trying_every_point_by_every_solver(milp: Milp) -> N
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(logical_models())
-def test_the_linear_form_has_the_same_optimum_and_features_round_trip(milp: Milp) -> None:
+def test_the_linear_form_has_the_same_optimum_and_features_round_trip(milp: IndexedModel) -> None:
     assert from_json(to_json(milp)) == milp
-    linear, _ = linearise_milp(milp)
+    linear, _ = linearise_model(milp)
     assert linear.is_linear
     expected, solution = best_point(milp), solve(linear)
     assert solution.status is (SolveStatus.INFEASIBLE if expected is None else SolveStatus.OPTIMAL)
@@ -144,12 +146,12 @@ def test_products_with_binary_variables_agree_with_trying_every_point(
     row = Row("row", dict(zip(names, coefficients[5:], strict=True)), Relation.AT_MOST, 3.0)
     variables = (integer("a", 0, 1), integer("b", 0, 1), integer("x", -2, 3), integer("z", 0, 4))
     objective = Objective(dict(zip(names, cost, strict=True)))
-    milp = Milp(variables, (row,), objective, sense, features=ModelFeatures(quadratic=quadratic))
+    milp = IndexedModel.from_records(variables, (row,), objective, sense, features=ModelFeatures(quadratic=quadratic))
     for name in SOLVERS:
         assert solve(milp, solver=name).objective == pytest.approx(best_point(milp), abs=1e-6)
 
 
-def portfolio(assets: int = 12, seed: int = 4) -> tuple[Milp, np.ndarray, np.ndarray]:
+def portfolio(assets: int = 12, seed: int = 4) -> tuple[IndexedModel, np.ndarray, np.ndarray]:
     """Least variance for a return of at least 8 %."""
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(assets, 4))
@@ -165,13 +167,17 @@ def portfolio(assets: int = 12, seed: int = 4) -> tuple[Milp, np.ndarray, np.nda
     )
     variables = tuple(Variable(name, 0, 0.4) for name in names)
     features = ModelFeatures(quadratic=quadratic)
-    return Milp(variables, rows, Objective(), Sense.MINIMIZE, features=features), covariance, returns
+    return (
+        IndexedModel.from_records(variables, rows, Objective(), Sense.MINIMIZE, features=features),
+        covariance,
+        returns,
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name in ("highs", "gurobi")])
 def test_a_portfolio_is_proven_optimal_by_its_optimality_conditions(name: str) -> None:
     milp, covariance, _ = portfolio()
-    arrays = Arrays.from_milp(milp)
+    arrays = milp.to_staged_arrays()
     solution = solve_arrays(arrays, solver=name)
     assert solution.status is SolveStatus.OPTIMAL
     expected = solve_arrays(arrays).objective
@@ -181,14 +187,14 @@ def test_a_portfolio_is_proven_optimal_by_its_optimality_conditions(name: str) -
 
 def test_duals_of_a_portfolio_are_the_slope_of_its_optimum() -> None:
     milp, _, _ = portfolio()
-    solution = solve_arrays(Arrays.from_milp(milp))
+    solution = solve_arrays(milp.to_staged_arrays())
     step = 1e-4
     up = solve(with_rhs(milp, {"return": 0.08 + step})).objective
     down = solve(with_rhs(milp, {"return": 0.08 - step})).objective
     assert solution.row_duals[1] == pytest.approx((up - down) / (2 * step), rel=1e-3)
 
 
-def solve_by_highs_alone(milp: Milp) -> None:
+def solve_by_highs_alone(milp: IndexedModel) -> None:
     """Solve as where no other solver is installed."""
     solver = HighsSolver()
     solver.name = "highs alone"
@@ -199,7 +205,7 @@ def test_a_quadratic_objective_that_is_not_convex_names_the_solvers_that_can() -
     features = ModelFeatures(quadratic=(QuadraticTerm("x", "y", -1.0),))
     variables = (Variable("x", 0, 2), Variable("y", 0, 3))
     row = Row("sum", {"x": 1, "y": 1}, Relation.AT_MOST, 4)
-    milp = Milp(variables, (row,), Objective(), Sense.MINIMIZE, features=features)
+    milp = IndexedModel.from_records(variables, (row,), Objective(), Sense.MINIMIZE, features=features)
     with pytest.raises(ModellingError, match="scip"):
         solve_by_highs_alone(milp)
     for name in {"scip", "gurobi"} & set(SOLVERS):
@@ -210,7 +216,7 @@ def test_a_quadratic_objective_that_is_not_convex_names_the_solvers_that_can() -
 def test_quadratic_rows_are_solved_where_they_are_native() -> None:
     disc = QuadraticRow("disc", {}, (QuadraticTerm("x", "x", 1.0), QuadraticTerm("y", "y", 1.0)), Relation.AT_MOST, 2)
     variables = (Variable("x", -9, 9), Variable("y", -9, 9))
-    milp = Milp(
+    milp = IndexedModel.from_records(
         variables, (), Objective({"x": 1, "y": 1}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=(disc,))
     )
     for name in {"scip", "gurobi"} & set(SOLVERS):
@@ -223,7 +229,9 @@ def test_quadratic_rows_are_solved_where_they_are_native() -> None:
 def test_an_indicator_without_bounds_names_the_variable_and_the_solvers_that_can() -> None:
     indicator = Indicator("if", "on", True, {"x": 1.0}, Relation.AT_MOST, 2.0)
     variables = (integer("on", 1, 1), Variable("x"))
-    milp = Milp(variables, (), Objective({"x": 1}), Sense.MAXIMIZE, features=ModelFeatures(indicators=(indicator,)))
+    milp = IndexedModel.from_records(
+        variables, (), Objective({"x": 1}), Sense.MAXIMIZE, features=ModelFeatures(indicators=(indicator,))
+    )
     with pytest.raises(ModellingError, match="'x'"):
         solve_by_highs_alone(milp)
     for name in {"scip", "gurobi"} & set(SOLVERS):
@@ -231,14 +239,16 @@ def test_an_indicator_without_bounds_names_the_variable_and_the_solvers_that_can
         assert solve(milp).objective == pytest.approx(2)
 
 
-def two_goals(priority: int, weight: float = 1.0, slack: float = 0.0) -> Milp:
+def two_goals(priority: int, weight: float = 1.0, slack: float = 0.0) -> IndexedModel:
     """Profit against emissions of two products."""
     variables = (integer("a", 0, 10), integer("b", 0, 10))
     row = Row("hours", {"a": 1, "b": 1}, Relation.AT_MOST, 12)
     least = Row("least", {"a": 1, "b": 1}, Relation.AT_LEAST, 5)
     emissions = FurtherObjective("emissions", {"a": 3.0, "b": 1.0}, Sense.MINIMIZE, 0.0, weight, priority, slack)
     objective = Objective({"a": 5.0, "b": 2.0})
-    return Milp(variables, (row, least), objective, Sense.MAXIMIZE, features=ModelFeatures(goals=(emissions,)))
+    return IndexedModel.from_records(
+        variables, (row, least), objective, Sense.MAXIMIZE, features=ModelFeatures(goals=(emissions,))
+    )
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -260,8 +270,8 @@ def test_goals_agree_with_sorting_every_point(name: str, priority: int, weight: 
 
 
 def test_unknown_keys_and_names_of_features_are_refused() -> None:
-    text = to_json(two_goals(1)).replace('"weight"', '"wait"').replace('"priority"', '"prority"')
+    text = to_json(two_goals(1)).replace('"priority"', '"prority"')
     with pytest.raises(ModellingError, match="prority"):
         from_json(text)
     with pytest.raises(ModellingError, match="'c'"):
-        replace(two_goals(1), features=ModelFeatures(absolutes=(Absolute("size", "a", "c"),)))
+        two_goals(1).with_records(features=ModelFeatures(absolutes=(Absolute("size", "a", "c"),)))

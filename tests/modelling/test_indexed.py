@@ -1,5 +1,6 @@
 """Indexed models: builder, data links, names, JSON."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling import from_json, solve, to_json
+from oragent.modelling import solve
 from oragent.modelling.data.builder import IndexedModelBuilder, looks_ordered
 from oragent.modelling.data.features import Indicator, ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import FamilyCorrections, from_milp, split_brackets, to_milp
-from oragent.modelling.files.indexed_files import read_indexed, write_indexed
-from oragent.modelling.files.indexed_json import indexed_from_json, indexed_to_json
-from oragent.modelling.files.model_files import read
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import FamilyCorrections, group_by_names, split_brackets
+from oragent.modelling.files.model_files import read, read_indexed, write
+from oragent.modelling.files.model_json import from_json, to_json
 from oragent.modelling.operations import ModelSession
 from tests.modelling.indexed_models import transport
-from tests.modelling.models import steel
+from tests.modelling.models import facts, steel
 
 
 def same_arrays(first, second) -> bool:
@@ -43,20 +45,36 @@ def test_data_give_the_figures_of_the_model() -> None:
 
 def test_json_of_version_2_keeps_everything(tmp_path) -> None:
     model = transport()
-    again = indexed_from_json(indexed_to_json(model))
+    again = from_json(to_json(model))
     assert same_arrays(model, again)
     assert again.sets == model.sets
-    assert indexed_to_json(again) == indexed_to_json(model)
+    assert to_json(again) == to_json(model)
     path = tmp_path / "model.json"
-    write_indexed(model, path)
-    assert solve(read(path)).objective == pytest.approx(solve(to_milp(model)).objective)
+    write(model, path)
+    assert solve(read(path)).objective == pytest.approx(solve(model).objective)
     assert read_indexed(path).row_names == model.row_names
 
 
-def test_version_1_still_reads() -> None:
-    model = indexed_from_json(to_json(steel()))
-    assert to_milp(model) == steel()
-    assert from_json(to_json(steel())) == steel()
+def test_a_flat_model_reads_back_from_both_forms() -> None:
+    assert facts(from_json(to_json(steel()))) == facts(steel())
+    hours = {
+        "name": "hours",
+        "terms": {"bands": 1 / 200, "coils": 1 / 140, "plate": 1 / 160},
+        "relation": "<=",
+        "rhs": 40,
+    }
+    data = {
+        "name": "steel3",
+        "sense": "maximize",
+        "objective": {"terms": {"bands": 25, "coils": 30, "plate": 29}, "unit": "dollars"},
+        "variables": [
+            {"name": "bands", "low": 1000, "high": 6000, "unit": "tons"},
+            {"name": "coils", "low": 500, "high": 4000, "unit": "tons"},
+            {"name": "plate", "low": 750, "high": 3500, "unit": "tons"},
+        ],
+        "rows": [hours],
+    }
+    assert facts(from_json(json.dumps(data))) == facts(steel())
 
 
 @pytest.mark.parametrize(
@@ -74,8 +92,8 @@ def test_brackets_give_labels(name, parts) -> None:
     assert split_brackets(name) == parts
 
 
-def flat(names: list[str], rows: list[str] = ()) -> Milp:
-    return Milp(
+def flat(names: list[str], rows: list[str] = ()) -> IndexedModel:
+    return IndexedModel.from_records(
         tuple(Variable(name) for name in names),
         tuple(Row(name, {names[0]: 1.0}, Relation.AT_MOST, 4.0) for name in rows),
         Objective(dict.fromkeys(names, 1.0)),
@@ -85,7 +103,7 @@ def flat(names: list[str], rows: list[str] = ()) -> Milp:
 
 def test_one_consistent_separator_gives_families() -> None:
     names = [f"ship_{depot}_{city}_wk{week}" for depot in ("a", "b") for city in ("P", "Q", "R") for week in (1, 2, 10)]
-    model = from_milp(flat([*names, "total"], ["cap_a", "cap_b", "one_more_row"]))
+    model = group_by_names(flat([*names, "total"], ["cap_a", "cap_b", "one_more_row"]))
     by_name = {family.name: family for family in (*model.variables, *model.rows)}
     assert [len(by_name[name].sets) for name in ("ship", "total", "cap", "one_more_row")] == [3, 0, 1, 0]
     assert by_name["cap"].sets[0] == by_name["ship"].sets[0]
@@ -93,15 +111,17 @@ def test_one_consistent_separator_gives_families() -> None:
     assert (week.name, week.labels, week.is_ordered, week.is_guessed) == ("wk", ("1", "2", "10"), True, True) or (
         week.labels == ("wk1", "wk2", "wk10") and week.is_ordered
     )
-    assert [variable.name for variable in to_milp(model).variables] == [*names, "total"]
+    assert model.flat_variable_names == [*names, "total"]
 
 
 def test_corrections_rename_sets_and_choose_the_separator() -> None:
     names = ["x_a_1", "x_a_2", "x_b_1", "x_b_2"]
-    assert [family.sets for family in from_milp(flat(names), FamilyCorrections(separator="")).variables] == [()] * 4
-    guessed = from_milp(flat(names))
+    assert [family.sets for family in group_by_names(flat(names), FamilyCorrections(separator="")).variables] == [
+        ()
+    ] * 4
+    guessed = group_by_names(flat(names))
     first = guessed.variables[0].sets[0]
-    corrected = from_milp(
+    corrected = group_by_names(
         flat(names), FamilyCorrections.model_validate({"sets": {first: {"name": "day", "time": True}}})
     )
     assert corrected.index_set("day").is_time
@@ -127,9 +147,9 @@ def test_any_names_survive_families(names: list[str]) -> None:
         model = flat(names, names)
     except ModellingError:
         return
-    assert to_milp(from_milp(model)) == model
-    again = indexed_from_json(indexed_to_json(from_milp(model)))
-    assert to_milp(again) == model
+    assert group_by_names(model) == model
+    again = from_json(to_json(group_by_names(model)))
+    assert again == model
     assert len(set(again.column_names)) == len(names)
 
 
@@ -163,17 +183,17 @@ def test_logic_and_squares_stay_in_the_model() -> None:
     binary = Variable("on", 0, 1, VariableKind.INTEGER)
     make = Variable("make", 0, 10)
     only = Indicator("only", "on", True, {"make": 1.0}, Relation.AT_LEAST, 4.0)
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (binary, make),
         (),
         Objective({"on": -1.0, "make": 1.0}),
         Sense.MINIMIZE,
         features=ModelFeatures(indicators=(only,)),
     )
-    assert ModelSession(from_milp(milp)).ask("whatif on = 1").objective.after.value == pytest.approx(3)
+    assert ModelSession(group_by_names(milp)).ask("whatif on = 1").objective.after.value == pytest.approx(3)
     square = ModelFeatures(quadratic=(QuadraticTerm("make", "make", 1.0),))
     asked = ModelSession(
-        from_milp(replace(milp, variables=(replace(binary, kind="continuous"), make), features=square))
+        group_by_names(milp.with_records(variables=(replace(binary, kind="continuous"), make), features=square))
     )
     found = asked.ask("whatif make >= 2").objective
     assert (found.before.value, found.after.value) == (pytest.approx(-1), pytest.approx(5))

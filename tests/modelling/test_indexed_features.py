@@ -23,13 +23,14 @@ from oragent.modelling.data.features import (
     SemiContinuous,
     SoftRow,
 )
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import from_milp, to_milp
-from oragent.modelling.files.indexed_files import read_indexed, write_indexed
-from oragent.modelling.files.indexed_json import indexed_from_json, indexed_to_json
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
+from oragent.modelling.files.model_files import read_indexed, write
+from oragent.modelling.files.model_json import from_json, to_json
 from oragent.modelling.operations import ModelSession
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 STOCKS = ["coal", "wind", "water"]
 COVARIANCE = np.array([[4.0, 1.0, 0.5], [1.0, 9.0, 2.0], [0.5, 2.0, 16.0]])
@@ -82,13 +83,13 @@ def test_a_portfolio_is_solved_explained_written_and_run_again(tmp_path: Path) -
         write_source(portfolio(), "pulp")
 
 
-def featured() -> Milp:
+def featured() -> IndexedModel:
     """A small model with every feature that linear rows can replace."""
     names = ["x", "y", "z", "w", "p", "q", "r"]
     variables = [Variable(name, 0, 10) for name in names]
     variables += [Variable(name, 0, 1, VariableKind.INTEGER) for name in ("a", "b", "c")]
     variables[3] = Variable("w", 3, 10)
-    return Milp(
+    return IndexedModel.from_records(
         tuple(variables),
         (
             Row("need", {"x": 1.0, "y": 1.0, "w": 1.0}, Relation.AT_LEAST, 7.0),
@@ -112,37 +113,37 @@ def featured() -> Milp:
 
 def test_every_feature_survives_families_and_json() -> None:
     milp = featured()
-    model = from_milp(milp)
-    again = indexed_from_json(indexed_to_json(model))
+    model = group_by_names(milp)
+    again = from_json(to_json(model))
     assert again.features == model.features
-    assert to_milp(again).features == milp.features
+    assert again.named_features == milp.named_features
     expected = solve(milp).objective
     assert ModelSession(again).ask("solve").objective.value == pytest.approx(expected)
 
 
 def test_a_change_of_a_model_with_features_equals_a_flat_model_with_it() -> None:
     milp = featured()
-    session = ModelSession(from_milp(milp))
+    session = ModelSession(group_by_names(milp))
     for line, rows in (("need = 9", ("need", 9.0)), ("cap = 1", ("cap", 1.0))):
-        changed = tuple(replace(row, rhs=rows[1]) if row.name == rows[0] else row for row in milp.rows)
-        expected = solve(replace(milp, rows=changed)).objective
+        changed = tuple(replace(row, rhs=rows[1]) if row.name == rows[0] else row for row in milp.row_records)
+        expected = solve(milp.with_records(rows=changed)).objective
         assert session.ask(f"whatif {line}").objective.after.value == pytest.approx(expected)
-    without = replace(milp, rows=milp.rows[:1])
+    without = milp.with_records(rows=milp.row_records[:1])
     assert session.ask("whatif drop cap").objective.after.value == pytest.approx(solve(without).objective)
-    hard = replace(milp, rows=milp.rows[1:], features=replace(milp.features, soft_rows=()))
+    hard = milp.with_records(rows=milp.row_records[1:], features=replace(milp.named_features, soft_rows=()))
     assert session.ask("whatif drop need").objective.after.value == pytest.approx(solve(hard).objective)
 
 
 @pytest.mark.parametrize("line", ["most x", "conflict"])
 def test_a_question_that_needs_linear_rows_is_refused(line: str) -> None:
     with pytest.raises(ModellingError):
-        ModelSession(from_milp(featured())).ask(line)
+        ModelSession(group_by_names(featured())).ask(line)
 
 
 def test_objectives_that_are_weighed_are_solved_as_their_sum() -> None:
     goal = FurtherObjective("share", {"a": 3.0, "x": 1.0}, Sense.MAXIMIZE, weight=2.0)
-    milp = replace(featured(), features=replace(featured().features, goals=(goal,)))
-    best = ModelSession(from_milp(milp)).ask("solve")
+    milp = featured().with_records(features=replace(featured().named_features, goals=(goal,)))
+    best = ModelSession(group_by_names(milp)).ask("solve")
     flat = solve(milp)
     assert flat.objective is not None
     assert best.objective.value == pytest.approx(flat.objective - 2.0 * flat.goals["share"])
@@ -151,7 +152,7 @@ def test_objectives_that_are_weighed_are_solved_as_their_sum() -> None:
 def test_a_limit_on_a_square_is_kept_in_json(tmp_path: Path) -> None:
     disc = QuadraticRow("disc", {}, (QuadraticTerm(0, 0, 1.0), QuadraticTerm(1, 1, 1.0)), Relation.AT_MOST, 2.0)
     model = replace(portfolio(), features=ModelFeatures(quadratic_rows=(disc,))).check()
-    write_indexed(model, tmp_path / "disc.json")
+    write(model, tmp_path / "disc.json")
     assert read_indexed(tmp_path / "disc.json").features == model.features
     with pytest.raises(ModellingError):
         replace(model, features=ModelFeatures(quadratic_rows=(disc, disc))).check()

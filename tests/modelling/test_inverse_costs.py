@@ -11,14 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession
-from oragent.modelling.solving.flat_solving import point_vector, solve
 from oragent.modelling.solving.inverse_costs import inverse_costs
+from oragent.modelling.solving.model_solving import point_vector, solve
 from tests.modelling.models import models, pharmacy, steel
 
 
@@ -28,21 +29,25 @@ class Inverse:
     coefficients: dict[str, float]
 
 
-def inverse(milp: Milp, values: dict[str, float]) -> Inverse:
-    costs = inverse_costs(Arrays.from_milp(milp), point_vector(milp, values))
+def inverse(milp: IndexedModel, values: dict[str, float]) -> Inverse:
+    costs = inverse_costs(milp.to_staged_arrays(), point_vector(milp, values))
     assert costs is not None
-    before = [milp.objective.terms.get(one.name, 0.0) for one in milp.variables]
-    steps = zip(milp.variables, before, costs.tolist(), strict=True)
+    before = [milp.objective_record.terms.get(one.name, 0.0) for one in milp.variable_records]
+    steps = zip(milp.variable_records, before, costs.tolist(), strict=True)
     changed = {one.name: new for one, old, new in steps if abs(new - old) > 1e-9 * max(1.0, abs(old))}
     return Inverse(float(np.abs(costs - before).sum()), changed)
 
 
-def with_costs(milp: Milp, changed: dict[str, float]) -> Milp:
-    return replace(milp, objective=replace(milp.objective, terms=dict(milp.objective.terms) | changed))
+def with_costs(milp: IndexedModel, changed: dict[str, float]) -> IndexedModel:
+    return milp.with_records(
+        objective=replace(milp.objective_record, terms=dict(milp.objective_record.terms) | changed)
+    )
 
 
-def worth(milp: Milp, point: dict[str, float]) -> float:
-    return sum(cost * point[name] for name, cost in milp.objective.terms.items()) + milp.objective.constant
+def worth(milp: IndexedModel, point: dict[str, float]) -> float:
+    return (
+        sum(cost * point[name] for name, cost in milp.objective_record.terms.items()) + milp.objective_record.constant
+    )
 
 
 def test_steel_rolls_coils_where_plate_earns_no_more_an_hour() -> None:
@@ -63,14 +68,14 @@ def test_an_optimal_point_needs_no_change() -> None:
 def test_a_point_that_breaks_the_model_is_refused(point: dict[str, float], told: str, tmp_path: Path) -> None:
     (tmp_path / "point.json").write_text(json.dumps(point))
     with pytest.raises(ModellingError, match=f"point.json.*{told}"):
-        ModelSession(from_milp(pharmacy()), folder=tmp_path).ask('inverse "point.json"')
+        ModelSession(group_by_names(pharmacy()), folder=tmp_path).ask('inverse "point.json"')
 
 
 @pytest.mark.slow
 @given(models(integers=False), st.integers(0, 2**32 - 1))
-def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -> None:
-    costs = np.random.default_rng(seed).integers(-5, 6, len(milp.variables))
-    other = with_costs(milp, {one.name: float(cost) for one, cost in zip(milp.variables, costs, strict=True)})
+def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: IndexedModel, seed: int) -> None:
+    costs = np.random.default_rng(seed).integers(-5, 6, milp.shape[1])
+    other = with_costs(milp, {one.name: float(cost) for one, cost in zip(milp.variable_records, costs, strict=True)})
     target = solve(other)
     assume(target.status is SolveStatus.OPTIMAL)
     found = inverse(milp, target.values)
@@ -78,22 +83,22 @@ def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -
     again = solve(changed)
     assert again.status is SolveStatus.OPTIMAL
     assert again.objective == pytest.approx(worth(changed, target.values), abs=1e-5)
-    assert found.change <= np.abs(costs - list(milp.objective.terms.values())).sum() + 1e-6
+    assert found.change <= np.abs(costs - list(milp.objective_record.terms.values())).sum() + 1e-6
 
 
 @pytest.mark.slow
 @given(models(box=True, columns=2, rows=2), st.randoms(use_true_random=False))
-def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> None:
-    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
-    names = [one.name for one in whole.variables]
-    grids = [range(int(one.low), int(one.high) + 1) for one in whole.variables]
+def test_cuts_agree_with_the_cheapest_over_all_points(milp: IndexedModel, random) -> None:
+    whole = milp.with_records(variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variable_records))
+    names = [one.name for one in whole.variable_records]
+    grids = [range(int(one.low), int(one.high) + 1) for one in whole.variable_records]
     points = [dict(zip(names, map(float, point), strict=True)) for point in itertools.product(*grids)]
     feasible = [
         point
         for point in points
         if all(
             low <= sum(c * point[name] for name, c in row.terms.items()) <= high
-            for row in whole.rows
+            for row in whole.row_records
             for low, high in [row.limits]
         )
     ]
@@ -105,7 +110,7 @@ def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> Non
     assert found.change == pytest.approx(_cheapest(whole, target, feasible), abs=1e-5)
 
 
-def _cheapest(milp: Milp, target: dict[str, float], feasible: list[dict[str, float]]) -> float:
+def _cheapest(milp: IndexedModel, target: dict[str, float], feasible: list[dict[str, float]]) -> float:
     """One linear programme with a row for every feasible point."""
     sign = milp.sense.sign
     variables = [Variable(f"{side} {name}") for name in target for side in ("up", "down")]
@@ -113,20 +118,24 @@ def _cheapest(milp: Milp, target: dict[str, float], feasible: list[dict[str, flo
     for place, point in enumerate(feasible):
         step = {name: point[name] - target[name] for name in target}
         terms = {f"{side} {name}": sign * s * step[name] for name in target for side, s in (("up", 1), ("down", -1))}
-        now = sign * sum(cost * step[name] for name, cost in milp.objective.terms.items())
+        now = sign * sum(cost * step[name] for name, cost in milp.objective_record.terms.items())
         rows.append(Row(f"r{place}", terms, Relation.AT_LEAST, -now))
-    return solve(Milp(variables, rows, Objective({one.name: 1 for one in variables}), Sense.MINIMIZE)).objective
+    return solve(
+        IndexedModel.from_records(variables, rows, Objective({one.name: 1 for one in variables}), Sense.MINIMIZE)
+    ).objective
 
 
 def test_a_direction_without_end_is_cut_off() -> None:
-    milp = Milp([Variable("x", kind=VariableKind.INTEGER)], [], Objective({"x": 3}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(
+        [Variable("x", kind=VariableKind.INTEGER)], [], Objective({"x": 3}), Sense.MAXIMIZE
+    )
     assert inverse(milp, {"x": 0}).coefficients == {"x": pytest.approx(0)}
 
 
 def test_without_time_nothing_is_claimed() -> None:
     milp = pharmacy()
     point = point_vector(milp, {"painkillers": 100, "sleeping pills": 300})
-    assert inverse_costs(Arrays.from_milp(milp), point, limit_s=0) is None
+    assert inverse_costs(milp.to_staged_arrays(), point, limit_s=0) is None
 
 
 @pytest.mark.parametrize("sense", [Sense.MINIMIZE, Sense.MAXIMIZE])
@@ -140,11 +149,11 @@ def test_the_tangent_of_a_convex_objective_gives_the_least_change(
     features = ModelFeatures(quadratic=tuple(QuadraticTerm(one, other, sign * value) for one, other, value in terms))
     row = Row("least", {"x": 1.0, "y": 1.0}, Relation.AT_LEAST, 2.0)
     objective = Objective({"x": sign, "y": sign})
-    milp = Milp((Variable("x"), Variable("y")), (row,), objective, sense, features=features)
+    milp = IndexedModel.from_records((Variable("x"), Variable("y")), (row,), objective, sense, features=features)
     solution = inverse(milp, dict(zip("xy", point, strict=True)))
     assert solution.change == pytest.approx(change, abs=1e-6)
     again = solve(with_costs(milp, solution.coefficients))
     assert list(again.values.values()) == pytest.approx(point, abs=1e-3)
-    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
+    whole = milp.with_records(variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variable_records))
     with pytest.raises(ModellingError):
         inverse(whole, dict(zip("xy", (1.0, 1.0), strict=True)))

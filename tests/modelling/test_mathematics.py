@@ -7,26 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.modelling.convert.mathematics import formula_lines, to_latex, to_mathml
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from tests.modelling.models import steel
 
 INF = float("inf")
 
 
-def small(name: str = "x", row: str = "cap") -> Milp:
+def small(name: str = "x", row: str = "cap") -> IndexedModel:
     variables = (
         Variable(name, -2, 5),
         Variable("n", kind=VariableKind.INTEGER),
         Variable("b", 0, 1, VariableKind.INTEGER),
     )
     rows = (Row(row, {name: -1, "n": 2.5, "b": 1e-12}, Relation.AT_LEAST, -3),)
-    return Milp((*variables, Variable("f", -float("inf"))), rows, Objective({"n": 1, name: -4}, 7), Sense.MAXIMIZE)
+    return IndexedModel.from_records(
+        (*variables, Variable("f", -float("inf"))), rows, Objective({"n": 1, name: -4}, 7), Sense.MAXIMIZE
+    )
 
 
 def test_latex() -> None:
     assert to_latex(small()) == (
         "\\begin{align*}\n"
-        "& \\max\\quad \\text{n} - 4 \\text{x} + 7 \\\\\n"
+        "& \\max\\quad - 4 \\text{x} + \\text{n} + 7 \\\\\n"
         "& - \\text{x} + 2.5 \\text{n} + 1 \\cdot 10^{-12} \\text{b} \\ge - 3 && \\text{cap} \\\\\n"
         "& - 2 \\le \\text{x} \\le 5 \\\\\n"
         "& 0 \\le \\text{n} \\in \\mathbb{Z} \\\\\n"
@@ -52,7 +56,7 @@ def test_latex() -> None:
 def test_a_domain_has_the_bounds_and_the_kind_of_the_variable(
     low: float, high: float, kind: VariableKind, line: str
 ) -> None:
-    milp = Milp([Variable("x", low, high, kind)], [], Objective({"x": 1}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records([Variable("x", low, high, kind)], [], Objective({"x": 1}), Sense.MINIMIZE)
     _, tokens = list(formula_lines(milp))[-1]
     assert " ".join(token.text for token in tokens) == line
 

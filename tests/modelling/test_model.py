@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from tests.modelling.models import steel
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from tests.modelling.models import facts, steel
 
 X = Variable("x")
 
@@ -16,8 +18,10 @@ def row(**changes) -> Row:
     return Row(**({"name": "r", "terms": {"x": 1}, "relation": "<=", "rhs": 1} | changes))
 
 
-def model(**changes) -> Milp:
-    return Milp(**({"variables": [X], "rows": [], "objective": Objective(), "sense": "minimize"} | changes))
+def model(**changes) -> IndexedModel:
+    return IndexedModel.from_records(
+        **({"variables": [X], "rows": [], "objective": Objective(), "sense": "minimize"} | changes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,11 +69,11 @@ def test_a_name_in_a_message_cannot_drive_a_terminal() -> None:
 
 
 def test_figures_become_floats_and_texts_enums() -> None:
-    made = Milp([Variable("x", 0, 1, "integer")], [row(rhs=3)], Objective({"x": 2}, 1), "maximize")
-    assert made.variables[0].is_binary
-    assert made.variables[0].kind is VariableKind.INTEGER
-    assert made.rows[0].relation is Relation.AT_MOST
-    assert isinstance(made.rows[0].rhs, float)
+    made = IndexedModel.from_records([Variable("x", 0, 1, "integer")], [row(rhs=3)], Objective({"x": 2}, 1), "maximize")
+    assert made.variable_records[0].is_binary
+    assert made.variable_records[0].kind is VariableKind.INTEGER
+    assert made.row_records[0].relation is Relation.AT_MOST
+    assert isinstance(made.row_records[0].rhs, float)
     assert made.sense is Sense.MAXIMIZE
     assert made.has_integers
 
@@ -87,6 +91,5 @@ def test_later_changes_to_the_terms_do_not_reach_the_model() -> None:
 
 
 def test_models_compare_by_value() -> None:
-    assert steel() == steel()
-    assert steel() != replace(steel(), name="other")
-    assert hash(steel()) == hash(steel())
+    assert facts(steel()) == facts(steel())
+    assert facts(steel()) != facts(replace(steel(), name="other"))

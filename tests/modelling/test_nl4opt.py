@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.modelling.data.flat_model import Milp, Relation, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation, VariableKind
 from oragent.modelling.data.solution import TOLERANCES, SolveStatus
-from oragent.modelling.solving.flat_solving import breaches, solve
+from oragent.modelling.solving.model_solving import breaches, solve
 from oragent_benchmarks.formulate.sets import parse_number
 from tests.modelling.nl4opt import FOLDER, verified
 
@@ -37,19 +38,21 @@ def test_every_gold_formulation_gives_its_answer() -> None:
     assert wrong == []
 
 
-def dropped(milp: Milp) -> Iterator[Milp]:
-    for row in milp.rows:
-        yield replace(milp, rows=tuple(one for one in milp.rows if one is not row))
+def dropped(milp: IndexedModel) -> Iterator[IndexedModel]:
+    for row in milp.row_records:
+        yield milp.with_records(rows=tuple(one for one in milp.row_records if one is not row))
 
 
-def flipped(milp: Milp) -> Iterator[Milp]:
-    for row in milp.rows:
+def flipped(milp: IndexedModel) -> Iterator[IndexedModel]:
+    for row in milp.row_records:
         turned = replace(row, relation=OPPOSITE[row.relation])
-        yield replace(milp, rows=tuple(turned if one is row else one for one in milp.rows))
+        yield milp.with_records(rows=tuple(turned if one is row else one for one in milp.row_records))
 
 
-def relaxed(milp: Milp) -> Iterator[Milp]:
-    yield replace(milp, variables=tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in milp.variables))
+def relaxed(milp: IndexedModel) -> Iterator[IndexedModel]:
+    yield milp.with_records(
+        variables=tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in milp.variable_records)
+    )
 
 
 @pytest.mark.slow

@@ -8,12 +8,12 @@ import pytest
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.convert import convert_model
-from oragent.modelling.data.names import from_milp, to_milp
-from oragent.modelling.files.indexed_json import indexed_from_dict, indexed_to_dict
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.files.model_files import read
+from oragent.modelling.files.model_json import model_dict, model_from_dict
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 # Costs, emissions (both minimised) and value (maximised) of four projects, of which at least two are chosen.
 COST = (5.0, 4.0, 7.0, 4.0)
@@ -45,7 +45,7 @@ def read_projects(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Mode
     bounds = "".join(f" BV B x{at}\n" for at in range(4))
     path = tmp_path_factory.mktemp("model") / "projects.mps"
     path.write_text(MPS.format(columns=columns, bounds=bounds))
-    model = from_milp(read(path))
+    model = group_by_names(read(path))
     sums = " + ".join(f"{VALUE[at]:g} * x{at}" for at in range(4))
 
     def begin() -> ModelSession:
@@ -105,9 +105,9 @@ def test_ordered_objectives_agree_with_sorting_every_point(projects: Callable[[]
     )
     assert all(stage.optimum.is_exact for stage in result.stages)
     # The flat solve and the stored model mean the same.
-    flat = solve(to_milp(session.model))
+    flat = solve(session.model)
     assert ORDERS[order](tuple(round(flat.values[f"x{at}"]) for at in range(4))) == pytest.approx(truth)
-    again = ModelSession(indexed_from_dict(indexed_to_dict(session.model)))
+    again = ModelSession(model_from_dict(model_dict(session.model)))
     assert again.ask("solve").stages == result.stages
 
 
@@ -126,7 +126,7 @@ def test_a_stage_may_give_up_a_share_or_an_amount_of_its_optimum(
     least = min(total(EMISSION, p) for p in allowed)
     assert [stage.optimum.value for stage in result.stages] == [best, least]
     assert result.objective.value in {total(COST, p) for p in allowed if total(EMISSION, p) == least}
-    flat = solve(to_milp(session.model))
+    flat = solve(session.model)
     at = tuple(round(flat.values[f"x{place}"]) for place in range(4))
     assert total(EMISSION, at) == result.stages[1].optimum.value
     for ending in (".json", ".lp", ".mps"):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.operations.command import read_scenarios, write_scenarios
 from oragent.modelling.operations.explanation import explain
@@ -507,7 +507,7 @@ def test_small_figures_differ_as_large_ones_do(tmp_path: Path) -> None:
     shop = fixed_shop(1)
     session = shop.session()
     session.run(["stock[p] = 1e-9", "margin[a] = 1e9"])
-    write_indexed(session.model, tmp_path / "small.json")
+    write(session.model, tmp_path / "small.json")
     session.run(["stock[p] = 2e-9", "margin[a] = 1000000001"])
     entries = session.ask(f'diff "{tmp_path}/small.json"').entries
     largest = {(entry.of, entry.name): entry.largest for entry in entries}

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.features import ModelFeatures, SoftRow
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.operations import ModelSession
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from tests.modelling.enumeration import RELATIONS, Plain
 from tests.modelling.shops import (
     BATCH,
@@ -471,7 +473,9 @@ def test_alternatives_are_the_next_best_values_of_the_whole_numbers_or_other_opt
 def test_a_family_with_one_whole_variable_takes_no_fraction() -> None:
     variables = [Variable("x[a]", 0, 2, VariableKind.INTEGER), Variable("x[b]", 0, 2)]
     row = Row("cap", {"x[a]": 1, "x[b]": 1}, Relation.AT_MOST, 3)
-    session = ModelSession(from_milp(Milp(variables, [row], Objective({"x[a]": 1, "x[b]": 2}), Sense.MAXIMIZE)))
+    session = ModelSession(
+        group_by_names(IndexedModel.from_records(variables, [row], Objective({"x[a]": 1, "x[b]": 2}), Sense.MAXIMIZE))
+    )
     with pytest.raises(ModellingError):
         session.ask("whatif x = 0.5")
     assert session.ask("whatif x = 1").objective.after.value == pytest.approx(3)
@@ -484,7 +488,9 @@ def test_a_soft_row_costs_its_price_in_both_senses(sign: int, price: float, amou
     soft = ModelFeatures(soft_rows=(SoftRow("cap", above=price),))
     sense = Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE
     cap = Row("cap", {"x": 1}, Relation.AT_MOST, 4)
-    milp = Milp([Variable("x", 0, 10)], [cap], Objective({"x": -float(sign)}), sense, features=soft)
+    milp = IndexedModel.from_records(
+        [Variable("x", 0, 10)], [cap], Objective({"x": -float(sign)}), sense, features=soft
+    )
     solution = solve(milp)
     assert solution.values["x"] == pytest.approx(amount)
     assert -sign * solution.objective == pytest.approx(amount - price * (amount - 4))

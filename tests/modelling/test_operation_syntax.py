@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Relation, Sense
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.operations import parse_line, render, schemas
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.registry import CHANGES, QUERIES, STATES

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 from oragent._base.errors import ModellingError
 from oragent._base.terminal import Terminal
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.data.names import from_milp, to_milp
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.data.names import group_by_names
+from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import (
     AnyResult,
     AnyResultModel,
@@ -75,7 +75,7 @@ solve""".splitlines()
 def ask_every_kind(folder: Path) -> list[AnyResult]:
     """Results of every operation on the transport model."""
     session = ModelSession(models.transport(), folder=folder)
-    write_indexed(ModelSession(models.transport()).model, folder / "other.json")
+    write(ModelSession(models.transport()).model, folder / "other.json")
     point = session.study.point(session.study.present)
     (folder / "point.json").write_text(json.dumps(dict(zip(session.model.column_names, point.tolist(), strict=True))))
     return [session.ask(line) for line in EVERY_KIND]
@@ -326,7 +326,7 @@ def test_two_models_are_compared_by_family_with_effects(tmp_path) -> None:
     data = models.transport_data()
     other = ModelSession(models.transport())
     other.run(["demand[Paris, *] *= 1.1", "row few: sum ship[Lyon, *, *] <= 60", "distance[Lyon, Nice] += 1"])
-    write_indexed(other.model, tmp_path / "new.json")
+    write(other.model, tmp_path / "new.json")
     result = ModelSession(models.transport(), folder=tmp_path).ask('diff "new.json"')
     entries = {(entry.of, entry.name): entry for entry in result.entries}
     assert entries["rows", "few"].change == "added"
@@ -338,8 +338,8 @@ def test_two_models_are_compared_by_family_with_effects(tmp_path) -> None:
 
 
 def test_a_flat_model_has_the_same_answers_by_guessed_families() -> None:
-    flat = to_milp(models.transport(), flat=False)
-    session = ModelSession(from_milp(flat))
+    flat = models.transport().with_records()
+    session = ModelSession(group_by_names(flat))
     whole = ModelSession(models.transport())
     for line, other in (
         ("whatif ship[Lyon, *, wk2..wk3] = 0", "whatif ship[Lyon, *, wk2..wk3] = 0"),
@@ -433,7 +433,7 @@ def test_a_name_of_data_and_rows_is_refused_unless_it_means_the_same() -> None:
 
 def test_the_command_returns_results_and_keeps_scenarios(tmp_path, capsys) -> None:
     path = tmp_path / "m.json"
-    write_indexed(models.sites(), path)
+    write(models.sites(), path)
     console = Terminal()
     first = run_lines(path, ["whatif open[Lyon] = 0", "keep closed"], SolveLimits(), console)
     lines = [json.loads(result.model_dump_json()) for result in first]
@@ -448,7 +448,7 @@ def test_the_command_returns_results_and_keeps_scenarios(tmp_path, capsys) -> No
 @pytest.mark.parametrize(("folder", "path"), [("run", "."), ("run/logs", "..")])
 def test_the_present_folder_is_a_run_with_its_scenarios(folder: str, path: str, tmp_path, monkeypatch) -> None:
     (tmp_path / "run/logs").mkdir(parents=True)
-    write_indexed(models.sites(), tmp_path / "run/model.json")
+    write(models.sites(), tmp_path / "run/model.json")
     monkeypatch.chdir(tmp_path / folder)
     run_lines(Path(path), ["open[Lyon] = 0", "keep closed"], SolveLimits(), Terminal())
     (result,) = run_lines(tmp_path / "run", ["solve"], SolveLimits(), Terminal(), scenario="closed")

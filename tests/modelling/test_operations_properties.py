@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.operations import ModelSession, SolveLimits
 from tests.modelling.models import models
 
@@ -53,9 +55,9 @@ def scipy_optimum(arrays: Arrays) -> float | None:
     st.sampled_from([SolveLimits(), SolveLimits(nodes=0, gap=0.5), SolveLimits(nodes=0, gap=0.1)]),
 )
 def test_every_span_of_a_study_contains_the_optimum(
-    milp: Milp, drawn: list[tuple[str, int]], limits: SolveLimits
+    milp: IndexedModel, drawn: list[tuple[str, int]], limits: SolveLimits
 ) -> None:
-    session = ModelSession(from_milp(milp), limits)
+    session = ModelSession(group_by_names(milp), limits)
     model = session.model
     seen = []
     for form, number in drawn:
@@ -92,7 +94,7 @@ def test_every_span_of_a_study_contains_the_optimum(
 @given(st.lists(st.text(min_size=1, max_size=8).filter(lambda text: text.strip()), min_size=1, max_size=6, unique=True))
 def test_the_name_of_a_member_leads_back_to_it(names: list[str]) -> None:
     try:
-        milp = Milp(
+        milp = IndexedModel.from_records(
             tuple(Variable(name) for name in names),
             tuple(Row(name, {names[0]: 1.0}, Relation.AT_MOST, float(place)) for place, name in enumerate(names)),
             Objective({name: float(place) for place, name in enumerate(names)}),
@@ -100,7 +102,7 @@ def test_the_name_of_a_member_leads_back_to_it(names: list[str]) -> None:
         )
     except ModellingError:
         return
-    session = ModelSession(from_milp(milp))
+    session = ModelSession(group_by_names(milp))
     for place, name in enumerate(session.model.column_names):
         (member,) = session.ask(f"data variables.{name}").members
         assert (member.name, member.coefficient.value) == (name, place)
@@ -121,8 +123,10 @@ def test_a_repair_is_the_least_and_feasible(seed: int) -> None:
         )
         for number in range(4)
     )
-    milp = Milp((Variable("x", 0, 3), Variable("y", 0, 2)), rows, Objective({"x": 1.0}), Sense.MINIMIZE)
-    session = ModelSession(from_milp(milp))
+    milp = IndexedModel.from_records(
+        (Variable("x", 0, 3), Variable("y", 0, 2)), rows, Objective({"x": 1.0}), Sense.MINIMIZE
+    )
+    session = ModelSession(group_by_names(milp))
     repair = session.ask("repair")
     # all variables at their upper bounds leave the least violation, as all coefficients are above 0
     best = sum(max(0.0, row.rhs - row.terms["x"] * 3 - row.terms["y"] * 2) for row in rows)

@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.features import Absolute, BinaryProduct, Extreme, ModelFeatures, OrderedSet, SoftRow
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.links import LinkedFigures
-from oragent.modelling.data.names import from_milp, to_milp
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.files.indexed_json import indexed_from_json, indexed_to_json
 from oragent.modelling.files.lp_reader import read_lp
+from oragent.modelling.files.model_json import from_json, to_json
 from oragent.modelling.files.text_forms import from_text
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 BINARY = VariableKind.INTEGER
 figures = st.integers(-4, 4).map(float)
@@ -54,7 +55,7 @@ def test_a_product_of_binaries_is_one_only_if_all_are(count: int, sense: Sense, 
     rows = (Row("some", dict.fromkeys(names, 1.0), Relation.AT_LEAST, count - 1 + least),)
     costs = {**{name: 0.5 + at / 10 for at, name in enumerate(names)}, "y": -0.7 if sense is Sense.MAXIMIZE else 0.7}
     features = ModelFeatures(products=(BinaryProduct("all", "y", tuple(names)),))
-    milp = Milp(variables, rows, Objective(costs, 2.0), sense, "m", features=features)
+    milp = IndexedModel.from_records(variables, rows, Objective(costs, 2.0), sense, "m", features=features)
     points = [x for x in itertools.product((0, 1), repeat=count) if sum(x) >= count - 1 + least]
     values = [2.0 + sum(costs[n] * v for n, v in zip(names, x, strict=True)) + costs["y"] * all(x) for x in points]
     best = max(values) if sense is Sense.MAXIMIZE else min(values)
@@ -66,7 +67,9 @@ def test_a_product_of_binaries_is_one_only_if_all_are(count: int, sense: Sense, 
 def test_an_absolute_value_in_both_directions(sense: Sense, low: float, high: float) -> None:
     variables = (Variable("x", low, high), Variable("y", 0, 10))
     features = ModelFeatures(absolutes=(Absolute("size", "x", "y"),))
-    milp = Milp(variables, (), Objective({"y": 1.0, "x": 0.25}, 1.0), sense, "m", features=features)
+    milp = IndexedModel.from_records(
+        variables, (), Objective({"y": 1.0, "x": 0.25}, 1.0), sense, "m", features=features
+    )
     ends = [1.0 + abs(x) + 0.25 * x for x in (low, high, min(max(0.0, low), high))]
     assert solve(milp).objective == pytest.approx(max(ends) if sense is Sense.MAXIMIZE else min(ends))
 
@@ -77,7 +80,9 @@ def test_an_absolute_value_in_both_directions(sense: Sense, low: float, high: fl
 def test_an_extreme_in_both_directions(sense: Sense, is_largest: bool, constant: float | None) -> None:
     variables = (Variable("x", 0, 3, BINARY), Variable("z", -2, 2, BINARY), Variable("y", -9, 9))
     features = ModelFeatures(extremes=(Extreme("e", "y", ("x", "z"), is_largest, constant),))
-    milp = Milp(variables, (), Objective({"y": 2.0, "x": -0.5, "z": 0.3}), sense, "m", features=features)
+    milp = IndexedModel.from_records(
+        variables, (), Objective({"y": 2.0, "x": -0.5, "z": 0.3}), sense, "m", features=features
+    )
     pick = max if is_largest else min
     values = [
         2 * pick(x, z, *([] if constant is None else [constant])) - 0.5 * x + 0.3 * z
@@ -96,7 +101,7 @@ def test_a_soft_row_costs_its_price_in_both_directions(
     variables = (Variable("x", 0, 8, BINARY),)
     rows = (Row("r", {"x": 1.0}, Relation.EQUAL, 4.0),)
     features = ModelFeatures(soft_rows=(SoftRow("r", below, above),))
-    milp = Milp(variables, rows, Objective({"x": pull}, 1.0), sense, "m", features=features)
+    milp = IndexedModel.from_records(variables, rows, Objective({"x": pull}, 1.0), sense, "m", features=features)
     sign = -1.0 if sense is Sense.MAXIMIZE else 1.0
 
     def worth(x: int) -> float | None:
@@ -107,7 +112,7 @@ def test_a_soft_row_costs_its_price_in_both_directions(
 
     values = [value for x in range(9) if (value := worth(x)) is not None]
     solution = solve(milp)
-    arrays = Arrays.from_milp(milp)
+    arrays = milp.to_staged_arrays()
     point = np.array([solution.values["x"]])
     assert arrays.worth_at(point) == pytest.approx(max(values) if sense is Sense.MAXIMIZE else min(values))
     assert arrays.worth_at(point) == pytest.approx(worth(round(point[0])))
@@ -155,8 +160,8 @@ End
 
 def test_objectives_of_a_file_have_their_order_and_signs() -> None:
     milp = read_lp(LP)
-    assert dict(milp.objective.terms) == {"x": 3.0, "y": 1.0}
-    goals = {goal.name: goal for goal in milp.features.goals}
+    assert dict(milp.objective_record.terms) == {"x": 3.0, "y": 1.0}
+    goals = {goal.name: goal for goal in milp.named_features.goals}
     assert {name: goal.priority for name, goal in goals.items()} == {"second": 3, "third": 2}
     assert (goals["second"].sense, goals["third"].sense) == (Sense.MAXIMIZE, Sense.MINIMIZE)
     assert (goals["second"].constant, goals["second"].weight) == (4.0, 2.0)
@@ -179,7 +184,7 @@ def test_a_broken_line_of_a_file_is_named_by_its_number(gap_lines: int, ranges: 
 def test_a_row_binds_within_a_tolerance_that_grows_with_its_limit(rhs: float, activity: float, is_tight: bool) -> None:
     variables = (Variable("x", -math.inf, activity), Variable("y", 0, 1))
     row = Row("r", {"x": 1.0}, Relation.AT_MOST, rhs)
-    solution = solve(Milp(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE, "m"))
+    solution = solve(IndexedModel.from_records(variables, (row,), Objective({"x": 1.0}), Sense.MAXIMIZE, "m"))
     assert solution.status is SolveStatus.OPTIMAL
     assert solution.is_tight(row) is is_tight
 
@@ -188,9 +193,9 @@ def test_sets_of_a_file_are_unordered_and_certain_where_it_says_nothing() -> Non
     builder = IndexedModelBuilder("m")
     builder.add_set("k", ["a", "b"])
     builder.add_variables("x", ["k"], high=4)
-    tree = json.loads(indexed_to_json(builder.build()))
+    tree = json.loads(to_json(builder.build()))
     tree["sets"] = [{"name": "k", "labels": ["a", "b"]}]
-    (index_set,) = indexed_from_json(json.dumps(tree)).sets
+    (index_set,) = from_json(json.dumps(tree)).sets
     assert (index_set.is_ordered, index_set.is_time, index_set.is_guessed) == (False, False, False)
 
 
@@ -200,10 +205,12 @@ def test_a_flat_model_keeps_the_names_of_its_rows_and_columns() -> None:
         Row("meet[a]", {"ship[a,b]": 1.0}, Relation.AT_LEAST, 1.0),
         Row("rest", {"only": 2.0}, Relation.AT_MOST, 1.0),
     )
-    milp = Milp(variables, rows, Objective({"ship[a,b]": 1.0, "only": -1.0}, 3.0), Sense.MINIMIZE, "m")
-    again = to_milp(from_milp(milp))
-    assert [variable.name for variable in again.variables] == [variable.name for variable in variables]
-    assert [(row.name, dict(row.terms), row.relation, row.rhs) for row in again.rows] == [
+    milp = IndexedModel.from_records(
+        variables, rows, Objective({"ship[a,b]": 1.0, "only": -1.0}, 3.0), Sense.MINIMIZE, "m"
+    )
+    again = group_by_names(milp)
+    assert [variable.name for variable in again.variable_records] == [variable.name for variable in variables]
+    assert [(row.name, dict(row.terms), row.relation, row.rhs) for row in again.row_records] == [
         (row.name, dict(row.terms), row.relation, row.rhs) for row in rows
     ]
-    assert again.objective.constant == 3.0
+    assert again.objective_record.constant == 3.0

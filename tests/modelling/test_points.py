@@ -5,8 +5,10 @@ import math
 import pytest
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Milp, Objective, Sense, Variable, VariableKind
-from oragent.modelling.solving.flat_solving import breaches
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Variable
+from oragent.modelling.data.model_values import Sense, VariableKind
+from oragent.modelling.solving.model_solving import breaches
 from tests.modelling.models import pharmacy
 
 
@@ -20,7 +22,9 @@ def test_the_published_first_program_breaks_the_70_percent_row() -> None:
 
 
 def test_bounds_and_fractions_are_breaches() -> None:
-    milp = Milp([Variable("x", 1, 2), Variable("n", kind=VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(
+        [Variable("x", 1, 2), Variable("n", kind=VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE
+    )
     assert [b.sentence for b in breaches(milp, {"x": 3, "n": 1.25})] == [
         "bound 'x': 3 is not <= 2", "integrality 'n': 1.25 is not = 1",
     ]  # fmt: skip

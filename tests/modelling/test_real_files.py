@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.lp_reader import read_lp
 from oragent.modelling.files.model_files import read, read_point, write, write_solution
 from oragent.modelling.files.sol_files import DIALECTS, read_sol, write_sol
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy, steel
 
@@ -53,7 +53,7 @@ def test_an_lp_file_of_gurobi_with_every_section(gurobi, tmp_path: Path) -> None
     model.optimize()
     model.write(str(tmp_path / "all.lp"))
     milp = read(tmp_path / "all.lp")
-    assert {"flow[0,0]", "on[2]", "count"} <= {variable.name for variable in milp.variables}
+    assert {"flow[0,0]", "on[2]", "count"} <= set(milp.flat_variable_names)
     for name in ("highs", "gurobi"):
         assert solve(milp, solver=name).objective == pytest.approx(model.ObjVal, abs=1e-6)
 
@@ -159,8 +159,8 @@ ENDATA
 def test_further_n_rows_are_objectives(tmp_path: Path) -> None:
     (tmp_path / "two.mps").write_text(TWO_N)
     milp = read(tmp_path / "two.mps")
-    assert milp.objective.name == "cost"
-    assert [(goal.name, dict(goal.terms), goal.weight) for goal in milp.features.goals] == [
+    assert milp.objective_record.name == "cost"
+    assert [(goal.name, dict(goal.terms), goal.weight) for goal in milp.named_features.goals] == [
         ("co2", {"a": 5, "b": 1}, 0)
     ]
     solution = solve(milp)
@@ -269,10 +269,10 @@ def test_names_with_accents_in_the_encodings_of_solvers(
     pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(path.suffix.lower())
     path.write_bytes(pack(content) if pack else content)
     milp = read(path)
-    assert [variable.name for variable in milp.variables] == ["größe", "ñu"]
-    assert [row.name for row in milp.rows] == ["fläche"]
-    assert milp.variables[1].low == -float("inf")
-    assert milp.variables[1].high == float("inf")
+    assert milp.flat_variable_names == ["größe", "ñu"]
+    assert milp.flat_row_names == ["fläche"]
+    assert milp.variable_records[1].low == -float("inf")
+    assert milp.variable_records[1].high == float("inf")
     # At most 3 of the first: 2 * 3 + 1. With the square, the derivative 1 - 2 x is 0 at one half.
     optimum = 7.0 if not square else 4 + 0.5 - 0.25
     solution = solve(milp)

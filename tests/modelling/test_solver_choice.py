@@ -11,8 +11,9 @@ from oragent._base.terminal import Terminal
 from oragent.modelling.command import SolveFileRequest, solve_file
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
-from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits
@@ -77,9 +78,11 @@ def test_several_objectives_share_one_time_limit(
         FurtherObjective("x first", {"x": 1.0}, Sense.MAXIMIZE, priority=2),
         FurtherObjective("y then", {"y": 1.0}, Sense.MAXIMIZE, priority=1),
     )
-    milp = Milp(columns, rows, Objective({"z": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(goals=goals))
+    milp = IndexedModel.from_records(
+        columns, rows, Objective({"z": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(goals=goals)
+    )
     solver = SlowSolver()
-    solution = array_solving.solve_arrays(Arrays.from_milp(milp), SolverOptions(seconds=9.0), solver)
+    solution = array_solving.solve_arrays(milp.to_staged_arrays(), SolverOptions(seconds=9.0), solver)
     assert [options.seconds for options in solver.calls] == given
     assert solution.status is status
     assert solution.values is not None
@@ -129,7 +132,7 @@ def test_each_operation_uses_the_solver_its_limits_and_its_seed(line: str, spy: 
 
 def test_inverse_and_explanations_of_a_file_use_them_too(spy: RecordingSolver, tmp_path: Path) -> None:
     model = models.sites()
-    milp = to_milp(model)
+    milp = model
     write(milp, tmp_path / "sites.json")
     session = ModelSession(model)
     point = session.study.point(session.study.present)
@@ -159,7 +162,7 @@ def test_a_contradiction_is_an_error(spy: RecordingSolver, lie: str) -> None:
 
 
 def test_an_unknown_second_solver_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
-    write(to_milp(models.sites()), tmp_path / "sites.json")
+    write(models.sites(), tmp_path / "sites.json")
     with pytest.raises(ModellingError, match="unknown"):
         run_lines(tmp_path / "sites.json", ["solve"], SolveLimits(confirm="no such"), Terminal())
 

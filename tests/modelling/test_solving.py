@@ -13,27 +13,29 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from oragent.modelling.data.arrays import Arrays
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus, Source, ValueRange
 from oragent.modelling.solving import highs
 from oragent.modelling.solving.array_solving import NO_OPTIMUM
 from oragent.modelling.solving.back_ends import highs as highs_back_end
 from oragent.modelling.solving.back_ends.protocol import SolverResult
-from oragent.modelling.solving.flat_solving import ray, solve
+from oragent.modelling.solving.model_solving import ray, solve
 from tests.modelling.models import models, pharmacy, steel
 
 X, Y = Variable("x", kind=VariableKind.INTEGER), Variable("y", kind=VariableKind.INTEGER)
 DIFFERENCE = Row("difference", {"x": 1, "y": -1}, Relation.AT_MOST, 0.5)
 
 
-def shifted(milp: Milp, row: str, rhs: float) -> Milp:
-    return replace(milp, rows=tuple(replace(one, rhs=rhs) if one.name == row else one for one in milp.rows))
+def shifted(milp: IndexedModel, row: str, rhs: float) -> IndexedModel:
+    return milp.with_records(rows=tuple(replace(one, rhs=rhs) if one.name == row else one for one in milp.row_records))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", ["", ">&-"], ids=["open", "closed"])
 def test_nothing_is_printed_where_a_child_answers(closed: str) -> None:
-    script = "from tests.modelling.models import steel; from oragent.modelling.solving.flat_solving import solve; solve(steel())"
+    script = "from tests.modelling.models import steel; from oragent.modelling.solving.model_solving import solve; solve(steel())"
     done = subprocess.run(
         ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, script], capture_output=True, text=True
     )
@@ -68,45 +70,51 @@ def test_pharmacy() -> None:
 
 def test_an_unbounded_integer_model_is_not_called_infeasible() -> None:
     """HiGHS says "unbounded or infeasible" of it, which PuLP takes for infeasible."""
-    milp = Milp([X, Y], [DIFFERENCE], Objective({"x": 1}), Sense.MAXIMIZE)
-    assert highs.run_highs(Arrays.from_milp(milp)).status in NO_OPTIMUM
+    milp = IndexedModel.from_records([X, Y], [DIFFERENCE], Objective({"x": 1}), Sense.MAXIMIZE)
+    assert highs.run_highs(milp.to_staged_arrays()).status in NO_OPTIMUM
     assert solve(milp).status is SolveStatus.UNBOUNDED
     assert ray(milp) == {"x": 1, "y": 1}
 
 
 def test_an_infeasible_model_with_an_improving_direction_is_infeasible() -> None:
     apart = Row("apart", {"x": 2, "y": -2}, Relation.EQUAL, 1)
-    assert solve(Milp([X, Y], [apart], Objective({"x": 1}), Sense.MAXIMIZE)).status is SolveStatus.INFEASIBLE
+    assert (
+        solve(IndexedModel.from_records([X, Y], [apart], Objective({"x": 1}), Sense.MAXIMIZE)).status
+        is SolveStatus.INFEASIBLE
+    )
 
 
 def test_a_model_without_rows_is_decided_by_its_bounds() -> None:
     box = Variable("x", -2, 7.5)
-    assert solve(Milp([box], [], Objective({"x": 2}, 1), Sense.MAXIMIZE)).objective == 16
-    assert solve(Milp([box], [], Objective(), Sense.MINIMIZE)).status is SolveStatus.OPTIMAL
+    assert solve(IndexedModel.from_records([box], [], Objective({"x": 2}, 1), Sense.MAXIMIZE)).objective == 16
+    assert solve(IndexedModel.from_records([box], [], Objective(), Sense.MINIMIZE)).status is SolveStatus.OPTIMAL
 
 
 def test_a_row_without_terms_still_counts() -> None:
     false = Row("false", {}, Relation.AT_LEAST, 1)
-    assert solve(Milp([X], [false], Objective(), Sense.MINIMIZE)).status is SolveStatus.INFEASIBLE
+    assert solve(IndexedModel.from_records([X], [false], Objective(), Sense.MINIMIZE)).status is SolveStatus.INFEASIBLE
 
 
-def brute_force(milp: Milp) -> float | None:
+def brute_force(milp: IndexedModel) -> float | None:
     """The optimum of a pure integer model in a box; None where it is infeasible."""
     best = None
-    grids = [range(math.ceil(one.low), math.floor(one.high) + 1) for one in milp.variables]
+    grids = [range(math.ceil(one.low), math.floor(one.high) + 1) for one in milp.variable_records]
     for point in itertools.product(*grids):
-        values = dict(zip((one.name for one in milp.variables), point, strict=True))
-        sides = [(sum(row.terms[name] * values[name] for name in row.terms), row.limits) for row in milp.rows]
+        values = dict(zip((milp.flat_variable_names), point, strict=True))
+        sides = [(sum(row.terms[name] * values[name] for name in row.terms), row.limits) for row in milp.row_records]
         if all(low <= side <= high for side, (low, high) in sides):
-            worth = sum(c * values[name] for name, c in milp.objective.terms.items()) + milp.objective.constant
+            worth = (
+                sum(c * values[name] for name, c in milp.objective_record.terms.items())
+                + milp.objective_record.constant
+            )
             if best is None or milp.sense.sign * (worth - best) < 0:
                 best = worth
     return best
 
 
 @given(models(box=True))
-def test_pure_integer_models_agree_with_trying_every_point(milp: Milp) -> None:
-    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
+def test_pure_integer_models_agree_with_trying_every_point(milp: IndexedModel) -> None:
+    whole = milp.with_records(variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variable_records))
     solution = solve(whole)
     expected = brute_force(whole)
     assert solution.status is (SolveStatus.INFEASIBLE if expected is None else SolveStatus.OPTIMAL)
@@ -116,10 +124,10 @@ def test_pure_integer_models_agree_with_trying_every_point(milp: Milp) -> None:
 
 
 @given(models(integers=False))
-def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
-    arrays = Arrays.from_milp(milp)
+def test_linear_programmes_agree_with_another_solver(milp: IndexedModel) -> None:
+    arrays = milp.to_staged_arrays()
     rows = {"A_ub": [], "b_ub": [], "A_eq": [], "b_eq": []}
-    for row, line in zip(milp.rows, arrays.matrix.to_dense(), strict=True):
+    for row, line in zip(milp.row_records, arrays.matrix.to_dense(), strict=True):
         kind, sign = (
             ("eq", 1) if row.relation is Relation.EQUAL else ("ub", -1 if row.relation is Relation.AT_LEAST else 1)
         )
@@ -131,15 +139,17 @@ def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
     solution = solve(milp)
     if expected.status == 0:
         assert solution.status is SolveStatus.OPTIMAL
-        assert solution.objective == pytest.approx(milp.sense.sign * expected.fun + milp.objective.constant, abs=1e-6)
+        assert solution.objective == pytest.approx(
+            milp.sense.sign * expected.fun + milp.objective_record.constant, abs=1e-6
+        )
     elif expected.status in (2, 3):
         assert solution.status is {2: SolveStatus.INFEASIBLE, 3: SolveStatus.UNBOUNDED}[expected.status]
 
 
 @given(models())
-def test_every_status_carries_its_proof(milp: Milp) -> None:
+def test_every_status_carries_its_proof(milp: IndexedModel) -> None:
     solution = solve(milp)
-    arrays = Arrays.from_milp(milp)
+    arrays = milp.to_staged_arrays()
     assert solution.status is not SolveStatus.UNKNOWN
     assert bool(solution.values) == solution.status.has_point
     if solution.status is SolveStatus.OPTIMAL:
@@ -150,9 +160,9 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
         assert all(slack >= -1e-6 for slack in solution.slacks.values())
     if solution.status is SolveStatus.UNBOUNDED:
         away = ray(milp)
-        step = np.array([away.get(one.name, 0.0) for one in milp.variables])
+        step = np.array([away.get(one.name, 0.0) for one in milp.variable_records])
         assert milp.sense.sign * (arrays.cost @ step) < 0
-        feasible = solve(replace(milp, objective=Objective()))
+        feasible = solve(milp.with_records(objective=Objective()))
         assert (
             arrays.without_integrality().largest_violation(np.array(list(feasible.values.values())) + 1000 * step)
             <= 1e-6
@@ -161,11 +171,11 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
 
 @pytest.mark.slow
 @given(models(integers=False), st.data())
-def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: st.DataObject) -> None:
-    assume(milp.rows)
+def test_duals_are_finite_differences_over_all_of_their_range(milp: IndexedModel, data: st.DataObject) -> None:
+    assume(milp.row_records)
     solution = solve(milp)
     assume(solution.status is SolveStatus.OPTIMAL)
-    row = data.draw(st.sampled_from(milp.rows))
+    row = data.draw(st.sampled_from(milp.row_records))
     dual, interval = solution.duals[row.name], solution.ranges[row.name]
     assert row.rhs in interval
     for end in (max(interval.low, row.rhs - 7), min(interval.high, row.rhs + 7)):
@@ -175,10 +185,10 @@ def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: 
 
 @pytest.mark.slow
 @given(models(integers=False), st.data())
-def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.DataObject) -> None:
+def test_reduced_costs_are_finite_differences_of_bounds(milp: IndexedModel, data: st.DataObject) -> None:
     solution = solve(milp)
     assume(solution.status is SolveStatus.OPTIMAL)
-    variable = data.draw(st.sampled_from(milp.variables))
+    variable = data.draw(st.sampled_from(milp.variable_records))
     assume(variable.low < variable.high and variable.name in solution.sensitivity.bound_ranges)
     value, cost = solution.values[variable.name], solution.reduced_costs[variable.name]
     side = "low" if value == variable.low else "high"
@@ -187,22 +197,22 @@ def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.Dat
     for end in (max(interval.low, value - 7), min(interval.high, value + 7)):
         other = {"low": variable.high, "high": variable.low}[side]
         end = min(end, other) if side == "low" else max(end, other)
-        variables = tuple(replace(one, **{side: end}) if one is variable else one for one in milp.variables)
-        moved = solve(replace(milp, variables=variables))
+        variables = tuple(replace(one, **{side: end}) if one is variable else one for one in milp.variable_records)
+        moved = solve(milp.with_records(variables=variables))
         assert moved.objective == pytest.approx(solution.objective + cost * (end - value), abs=1e-5)
 
 
 @pytest.mark.slow
 @given(models(integers=False), st.data())
-def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataObject) -> None:
+def test_values_stay_optimal_over_the_range_of_a_cost(milp: IndexedModel, data: st.DataObject) -> None:
     solution = solve(milp)
     assume(solution.status is SolveStatus.OPTIMAL)
-    name = data.draw(st.sampled_from(milp.variables)).name
-    cost, interval = milp.objective.terms[name], solution.sensitivity.cost_ranges[name]
+    name = data.draw(st.sampled_from(milp.variable_records)).name
+    cost, interval = milp.objective_record.terms[name], solution.sensitivity.cost_ranges[name]
     assert cost in interval
     for end in (max(interval.low, cost - 7), min(interval.high, cost + 7)):
-        terms = dict(milp.objective.terms) | {name: end}
-        changed = replace(milp, objective=replace(milp.objective, terms=terms))
+        terms = dict(milp.objective_record.terms) | {name: end}
+        changed = milp.with_records(objective=replace(milp.objective_record, terms=terms))
         expected = solution.objective + (end - cost) * solution.values[name]
         assert solve(changed).objective == pytest.approx(expected, abs=1e-5)
 
@@ -210,7 +220,7 @@ def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataO
 def test_duals_of_an_integer_model_say_where_they_are_from() -> None:
     variables = (Variable("boxes", kind=VariableKind.INTEGER), Variable("loose", 0, 0.6))
     rows = (Row("weight", {"boxes": 2, "loose": 1}, Relation.AT_MOST, 5.5),)
-    solution = solve(Milp(variables, rows, Objective({"boxes": 3, "loose": 1}), Sense.MAXIMIZE))
+    solution = solve(IndexedModel.from_records(variables, rows, Objective({"boxes": 3, "loose": 1}), Sense.MAXIMIZE))
     assert solution.values == {"boxes": 2, "loose": pytest.approx(0.6)}
     assert solution.sensitivity.source is Source.FIXED
     assert solution.duals == {"weight": 0}
@@ -218,7 +228,7 @@ def test_duals_of_an_integer_model_say_where_they_are_from() -> None:
     assert solution.relaxation.duals == {"weight": pytest.approx(1.5)}
 
 
-def knapsack(count: int = 60) -> Milp:
+def knapsack(count: int = 60) -> IndexedModel:
     rng = np.random.default_rng(5)
     sizes = rng.integers(1000, 9999, (5, count))
     variables = [Variable(f"x{i}", 0, 1, VariableKind.INTEGER) for i in range(count)]
@@ -227,7 +237,7 @@ def knapsack(count: int = 60) -> Milp:
         for i, line in enumerate(sizes)
     ]
     worth = {f"x{j}": int(value) for j, value in enumerate(sizes.sum(axis=0) + rng.integers(0, 100, count))}
-    return Milp(variables, rows, Objective(worth), Sense.MAXIMIZE)
+    return IndexedModel.from_records(variables, rows, Objective(worth), Sense.MAXIMIZE)
 
 
 def test_a_gap_that_is_left_open_is_said() -> None:

@@ -11,8 +11,6 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
-from oragent.modelling.files.indexed_files import write_indexed
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.operations.matching import match_optima
@@ -75,7 +73,7 @@ def session(tmp_path: Path, **limits: int) -> ModelSession:
 
 
 def test_two_formulations_of_one_problem_have_the_same_optima(tmp_path: Path) -> None:
-    write_indexed(sites("weak"), tmp_path / "weak.json")
+    write(sites("weak"), tmp_path / "weak.json")
     result = session(tmp_path).ask('verify "weak.json" 8')
     assert (result.same_structure, result.same_optima) == (False, "yes")
     assert len(result.trials) == 9
@@ -85,7 +83,7 @@ def test_two_formulations_of_one_problem_have_the_same_optima(tmp_path: Path) ->
 
 
 def test_a_model_without_a_constraint_is_told_apart(tmp_path: Path) -> None:
-    write_indexed(sites("wrong"), tmp_path / "wrong.json")
+    write(sites("wrong"), tmp_path / "wrong.json")
     result = session(tmp_path).ask('verify "wrong.json"')
     assert (result.same_structure, result.same_optima) == (False, "no")
     assert [entry.name for entry in result.differences] == ["link"]
@@ -97,14 +95,14 @@ def test_a_difference_that_only_shows_on_other_data(tmp_path: Path) -> None:
     other = replace(model, high=model.high.with_values(model.variables[0].positions[:1], 0.0))
     as_given = match_optima(model, other, SolveLimits(), 0)
     assert as_given[0].agree == ("yes" if best_cost() == RENT["Nice"] + 8 + 3 else "no")
-    write_indexed(other, tmp_path / "closed.json")
+    write(other, tmp_path / "closed.json")
     result = session(tmp_path).ask('verify "closed.json" 20')
     assert result.same_optima == "no"
     assert [trial.agree for trial in result.trials[:1]] == ["yes"]
 
 
 def test_the_same_model_as_a_flat_file_and_the_seed(tmp_path: Path) -> None:
-    write(to_milp(sites("strong")), tmp_path / "flat.json")
+    write(sites("strong"), tmp_path / "flat.json")
     result = session(tmp_path, seed=3).ask('verify "flat.json" 4')
     assert result.same_optima == "yes"
     again = session(tmp_path, seed=3).ask('verify "flat.json" 4')

@@ -15,7 +15,7 @@ from oragent.modelling.data.features import (
     QuadraticRow,
     QuadraticTerm,
 )
-from oragent.modelling.data.flat_model import Relation
+from oragent.modelling.data.model_values import Relation
 
 values = st.integers(-4, 4).map(float)
 

@@ -8,7 +8,9 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.pages import render_page
@@ -21,7 +23,9 @@ def test_a_long_conflict_names_the_remedy_first_and_counts_what_is_left_out():
     days = [f"day{number}" for number in range(30)]
     rows = [Row(f"need_{day}", {day: 1.0}, Relation.AT_LEAST, 1.0) for day in days]
     total = Row("budget", dict.fromkeys(days, 1.0), Relation.AT_MOST, 29.0)
-    milp = Milp(tuple(Variable(day, 0) for day in days), (*rows, total), Objective({}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(
+        tuple(Variable(day, 0) for day in days), (*rows, total), Objective({}), Sense.MINIMIZE
+    )
     lines = list(describe_conflict(milp))
     assert lines[0] == "- The least total change of right-hand sides that would do: 1 in all."
     heading = next(number for number, line in enumerate(lines) if line.startswith("- These 31 cannot hold together"))

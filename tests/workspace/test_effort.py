@@ -12,8 +12,8 @@ from oragent._base.terminal import Terminal
 from oragent.llm.callable import Scripted
 from oragent.modelling import SolveStatus
 from oragent.modelling.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict
-from oragent.modelling.data.names import from_milp
-from oragent.modelling.solving.flat_solving import WARM_UP
+from oragent.modelling.data.names import group_by_names
+from oragent.modelling.solving.model_solving import WARM_UP
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command, file_commands, runner
 from oragent.workspace.records import make_record
@@ -147,4 +147,4 @@ def test_models_are_solved_again_in_the_time_that_the_program_left(tmp_path, box
 def captured_split() -> CapturedModel:
     """A model without a claim."""
     claim = ClaimedPoint("no point", None, None)
-    return CapturedModel("pulp", from_milp(WARM_UP), claim, ClaimVerdict.UNVERIFIED)
+    return CapturedModel("pulp", group_by_names(WARM_UP), claim, ClaimVerdict.UNVERIFIED)

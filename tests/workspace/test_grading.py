@@ -3,7 +3,7 @@
 import pytest
 
 from oragent.modelling.capture.program import ProgramOutcome
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.workspace.layout import Mode
 from oragent.workspace.runner import is_within_tolerance
 from oragent_benchmarks.workspace.grading import AttemptOutcome, Reference, compare_value, grade_attempt

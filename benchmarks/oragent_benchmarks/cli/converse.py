@@ -9,7 +9,7 @@ import typer
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
 from oragent.cli.options import ModelWords, console, print_text, split_names, with_settings
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent_benchmarks.cli.options import BenchFolder, ModelCalls, bench_workers
 from oragent_benchmarks.converse.problems.registry import NAMES, PUBLISHED
 
@@ -140,5 +140,5 @@ def write_district(
     """Write the model of a school district, which 'oragent converse' explores."""
     from oragent_benchmarks.converse.problems.registry import open_named_model
 
-    write_indexed(open_named_model(problem), out)
+    write(open_named_model(problem), out)
     print_text(f"oragent converse {out}")

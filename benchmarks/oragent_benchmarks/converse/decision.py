@@ -10,7 +10,9 @@ from typing import Protocol, runtime_checkable
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import join_some
-from oragent.modelling.data.flat_model import Milp, Row, Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Row
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent_benchmarks.converse.problems.programs import ProgramForm
 from oragent_benchmarks.converse.state import RestrictionState
@@ -114,7 +116,7 @@ class DecisionProblem(Protocol):
         """Name of the problem."""
 
     @property
-    def base(self) -> Milp:
+    def base(self) -> IndexedModel:
         """Model whose rows no request can remove."""
 
     @property

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.converse.decision import (
     DecisionProblem,
     Extremes,
@@ -28,17 +30,14 @@ def begin(problem: DecisionProblem) -> RestrictionState:
     return RestrictionState((1.0,) * problem.goals + (0.0,) * others)
 
 
-def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
+def build_model(problem: DecisionProblem, state: RestrictionState) -> IndexedModel:
     """Build the model of a state: base model, rows of each restriction, weighted objective."""
     rows = [row for restriction in state.restrictions for row in _restriction_rows(problem, restriction)]
     weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
-    return replace(
-        problem.base,
-        rows=(*problem.base.rows, *rows),
-        objective=_weighted_cost(weighted),
-        sense=Sense.MINIMIZE,
-        name=problem.name,
+    model = problem.base.with_records(
+        rows=(*problem.base.row_records, *rows), objective=_weighted_cost(weighted), sense=Sense.MINIMIZE
     )
+    return replace(model, name=problem.name)
 
 
 def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
@@ -56,25 +55,25 @@ def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | 
     ]
     if unweighted and solution.status is SolveStatus.OPTIMAL:
         room = KEPT * max(1.0, abs(solution.objective))
-        second = replace(_keep_objective(first, solution.objective, room), objective=_weighted_cost(unweighted))
+        second = _keep_objective(first, solution.objective, room).with_records(objective=_weighted_cost(unweighted))
         again = solve(second, limit_s, duals=False)
         if again.status.has_point:
             values = again.values
     return Solved(solution.status, problem.decision(values), 0.0 if solution.status is SolveStatus.OPTIMAL else gap)
 
 
-def _keep_objective(milp: Milp, optimum: float, room: float) -> Milp:
+def _keep_objective(milp: IndexedModel, optimum: float, room: float) -> IndexedModel:
     """Return the model with a row that keeps its objective at an optimum, or within a tolerance of it."""
-    if not milp.objective.terms:
+    if not milp.objective_record.terms:
         return milp
     is_least = milp.sense is Sense.MINIMIZE
     row = Row(
         "first objective",
-        milp.objective.terms,
+        milp.objective_record.terms,
         Relation.AT_MOST if is_least else Relation.AT_LEAST,
-        optimum - milp.objective.constant + (room if is_least else -room),
+        optimum - milp.objective_record.constant + (room if is_least else -room),
     )
-    return replace(milp, rows=(*milp.rows, row))
+    return milp.with_records(rows=(*milp.row_records, row))
 
 
 def find_extreme(
@@ -82,7 +81,7 @@ def find_extreme(
 ) -> Solved:
     """Find the smallest or largest value of an expression, and the best decision of the state with that value."""
     goal, in_force_model = problem.expressions[position], build_model(problem, state)
-    milp = replace(in_force_model, objective=Objective(goal.terms, goal.constant), sense=sense)
+    milp = in_force_model.with_records(objective=Objective(goal.terms, goal.constant), sense=sense)
     solution = solve(milp, limit_s, duals=False)
     if not solution.status.has_point:
         return Solved(solution.status)
@@ -93,7 +92,7 @@ def find_extreme(
         for room in (0.0, KEPT * max(1.0, abs(solution.objective))):
             constraint = _keep_objective(milp, solution.objective, room)
             second = solve(
-                replace(constraint, objective=in_force_model.objective, sense=in_force_model.sense),
+                constraint.with_records(objective=in_force_model.objective_record, sense=in_force_model.sense),
                 limit_s,
                 duals=False,
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.llm.model import Tool, ToolCall
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent_benchmarks.converse.decider import AgentEvent
 from oragent_benchmarks.converse.decision import DecisionProblem, Solved, format_figure, unknown_name_error

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent_benchmarks.families.instance import FamilyInstance, instance_rng, join_words, solve_instance, take_names
 
 GOODS = "lamp clock radio mirror vase carpet statue painting chest mask drum globe crate"
@@ -38,7 +40,7 @@ def generate_knapsack(seed: int, size: int = 8) -> FamilyInstance:
     meanings = {good: f"whether the {good} is taken" for good in goods}
     variables = tuple(Variable(good, 0, 1, VariableKind.INTEGER, "", meanings[good]) for good in goods)
     rows = (Row("weight", weight, Relation.AT_MOST, capacity, f"the van may carry {capacity} kg"),)
-    milp = Milp(variables, rows, Objective(value, unit="EUR"), Sense.MAXIMIZE, "knapsack")
+    milp = IndexedModel.from_records(variables, rows, Objective(value, unit="EUR"), Sense.MAXIMIZE, "knapsack")
     return solve_instance("knapsack", seed, size, text, {"weight": weight, "value": value, "capacity": capacity}, milp)
 
 
@@ -64,7 +66,7 @@ def generate_covering(seed: int, size: int = 6) -> FamilyInstance:
     )
     meanings = {site: f"whether there is a station at {site}" for site in sites}
     variables = tuple(Variable(site, 0, 1, VariableKind.INTEGER, "", meanings[site]) for site in sites)
-    milp = Milp(variables, rows, Objective(cost, unit="thousand EUR"), Sense.MINIMIZE, "covering")
+    milp = IndexedModel.from_records(variables, rows, Objective(cost, unit="thousand EUR"), Sense.MINIMIZE, "covering")
     data = {"cost": cost, "reaches": reaches, "districts": districts}
     return solve_instance("covering", seed, size, text, data, milp)
 
@@ -96,7 +98,7 @@ def generate_crew_scheduling(seed: int, size: int = 6) -> FamilyInstance:
     )
     variables = tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in duties)
     objective = Objective({name: duty["cost"] for name, duty in duties.items()}, unit="hundred EUR")
-    milp = Milp(variables, rows, objective, Sense.MINIMIZE, "crew scheduling")
+    milp = IndexedModel.from_records(variables, rows, objective, Sense.MINIMIZE, "crew scheduling")
     return solve_instance("crew_scheduling", seed, size, text, {"flights": flights, "duties": duties}, milp)
 
 
@@ -128,7 +130,7 @@ def generate_investment(seed: int, size: int = 3) -> FamilyInstance:
             terms[f"cash in year {year - 1}"] = -(1 + interest / 100)
         rows.append(Row(f"money in year {year}", terms, Relation.EQUAL, 0 if year else cash))
     goal = Objective({f"cash in year {size}": 1}, unit="thousand EUR")
-    milp = Milp(tuple(variables), tuple(rows), goal, Sense.MAXIMIZE, "investment")
+    milp = IndexedModel.from_records(tuple(variables), tuple(rows), goal, Sense.MAXIMIZE, "investment")
     data = {"years": size, "cash": cash, "interest": interest, "flows": flows}
     return solve_instance("investment", seed, size, text, data, milp)
 
@@ -179,7 +181,7 @@ def _is_offered(product: Mapping[str, Any]) -> bool:
     return bool(product["in_stock"] and product["direct_sale"])
 
 
-def build_configuration(data: Mapping[str, Any]) -> Milp:
+def build_configuration(data: Mapping[str, Any]) -> IndexedModel:
     """Build the model: the highest performance within the budget."""
     offered = [product for product in data["products"] if _is_offered(product)]
     categories = dict.fromkeys(product["category"] for product in offered)
@@ -187,7 +189,7 @@ def build_configuration(data: Mapping[str, Any]) -> Milp:
     cost = {product["name"]: discounted_price(product) for product in offered}
     rows = [Row(f"one of {name}", choice, Relation.EQUAL, 1) for name, choice in members.items()]
     rows.append(Row("budget", cost, Relation.AT_MOST, data["budget"], f"at most {data['budget']} EUR"))
-    return Milp(
+    return IndexedModel.from_records(
         tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in cost),
         tuple(rows),
         Objective({product["name"]: product["performance"] for product in offered}, unit="points"),
@@ -217,7 +219,7 @@ def generate_transport(seed: int, size: int = 4) -> FamilyInstance:
     rows += [Row(f"need {s}", {lanes[d, s]: 1 for d in depots}, Relation.AT_LEAST, demand[s]) for s in shops]
     variables = tuple(Variable(lane, unit="pallets") for lane in lanes.values())
     objective = Objective({lanes[d, s]: cost[d][s] for d, s in lanes}, unit="EUR")
-    milp = Milp(variables, tuple(rows), objective, Sense.MINIMIZE, "transport")
+    milp = IndexedModel.from_records(variables, tuple(rows), objective, Sense.MINIMIZE, "transport")
     return solve_instance("transport", seed, size, text, {"supply": supply, "demand": demand, "cost": cost}, milp)
 
 
@@ -239,7 +241,7 @@ def generate_assignment(seed: int, size: int = 4) -> FamilyInstance:
     rows += [Row(f"one worker for {t}", {pairs[w, t]: 1 for w in workers}, Relation.EQUAL, 1) for t in tasks]
     variables = tuple(Variable(pair, 0, 1, VariableKind.INTEGER) for pair in pairs.values())
     objective = Objective({pairs[w, t]: hours[w][t] for w, t in pairs}, unit="hours")
-    milp = Milp(variables, tuple(rows), objective, Sense.MINIMIZE, "assignment")
+    milp = IndexedModel.from_records(variables, tuple(rows), objective, Sense.MINIMIZE, "assignment")
     return solve_instance("assignment", seed, size, text, {"hours": hours}, milp)
 
 
@@ -266,7 +268,9 @@ def generate_facility_location(seed: int, size: int = 4) -> FamilyInstance:
     variables = [Variable(f"rent {site}", 0, 1, VariableKind.INTEGER) for site in places]
     variables += [Variable(name, 0, 1, VariableKind.INTEGER) for name in serves.values()]
     costs = {f"rent {site}": rent[site] for site in places} | {serves[p, c]: delivery[p][c] for p, c in serves}
-    milp = Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "facility location")
+    milp = IndexedModel.from_records(
+        tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "facility location"
+    )
     return solve_instance("facility_location", seed, size, text, {"rent": rent, "delivery": delivery}, milp)
 
 
@@ -283,7 +287,7 @@ def generate_largest_flow(seed: int, size: int = 6) -> FamilyInstance:
     inner = tuple(Row(f"balance {node}", _flow_balance(node, names), Relation.EQUAL, 0) for node in nodes[1:-1])
     variables = tuple(Variable(names[arc], 0, carries, unit="m3/min") for arc, carries in arcs.items())
     objective = Objective(_flow_balance(nodes[-1], names), unit="m3/min")
-    milp = Milp(variables, inner, objective, Sense.MAXIMIZE, "largest flow")
+    milp = IndexedModel.from_records(variables, inner, objective, Sense.MAXIMIZE, "largest flow")
     return solve_instance("largest_flow", seed, size, text, {"nodes": nodes, "pipes": _capacity_table(arcs)}, milp)
 
 
@@ -302,7 +306,7 @@ def generate_shortest_path(seed: int, size: int = 6) -> FamilyInstance:
     )
     variables = tuple(Variable(name) for name in names.values())
     objective = Objective({names[arc]: length for arc, length in arcs.items()}, unit="km")
-    milp = Milp(variables, rows, objective, Sense.MINIMIZE, "shortest path")
+    milp = IndexedModel.from_records(variables, rows, objective, Sense.MINIMIZE, "shortest path")
     return solve_instance("shortest_path", seed, size, text, {"nodes": nodes, "roads": _capacity_table(arcs)}, milp)
 
 

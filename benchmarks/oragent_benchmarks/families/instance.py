@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class FamilyInstance:
     # Figures as plain lists, dicts, texts and numbers.
     data: Mapping[str, Any]
     # Exact model of the problem.
-    milp: Milp
+    milp: IndexedModel
     # Proven optimum of the model.
     optimum: float
 
@@ -38,7 +38,9 @@ def instance_rng(seed: int, size: int, least: int = 1) -> np.random.Generator:
     return np.random.default_rng((seed, size))
 
 
-def solve_instance(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> FamilyInstance:
+def solve_instance(
+    family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: IndexedModel
+) -> FamilyInstance:
     """Solve a model to optimality and build the instance. If the solve fails, raise ``ModellingError``."""
     solution = solve(milp, duals=False)
     if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent_benchmarks.families.instance import FamilyInstance, instance_rng, join_words, solve_instance, take_names
 
 PRODUCTS = "tables chairs desks shelves beds cabinets benches stools drawers frames panel"
@@ -40,7 +42,9 @@ def generate_product_mix(seed: int, size: int = 4) -> FamilyInstance:
     limits = {m: f"the {m} has {capacity[m]} hours a week" for m in machines}
     rows = [Row(f"hours on {m}", hours[m], Relation.AT_MOST, capacity[m], limits[m]) for m in machines]
     variables = tuple(Variable(p, 0, demand[p], unit="units", meaning=f"units of {p} a week") for p in products)
-    milp = Milp(variables, tuple(rows), Objective(profit, unit="EUR"), Sense.MAXIMIZE, "product mix")
+    milp = IndexedModel.from_records(
+        variables, tuple(rows), Objective(profit, unit="EUR"), Sense.MAXIMIZE, "product mix"
+    )
     data = {"profit": profit, "demand": demand, "hours": hours, "capacity": capacity}
     return solve_instance("product_mix", seed, size, text, data, milp)
 
@@ -76,7 +80,7 @@ def generate_blending(seed: int, size: int = 4) -> FamilyInstance:
         Row("sulphur", {c: sulphur[c] - most_sulphur for c in crudes}, Relation.AT_MOST, 0, "average sulphur"),
     )
     variables = tuple(Variable(c, 0, stock[c], unit="barrels") for c in crudes)
-    milp = Milp(variables, rows, Objective(cost, unit="EUR"), Sense.MINIMIZE, "blending")
+    milp = IndexedModel.from_records(variables, rows, Objective(cost, unit="EUR"), Sense.MINIMIZE, "blending")
     data = {
         "cost": cost,
         "stock": stock,
@@ -110,7 +114,7 @@ def generate_diet(seed: int, size: int = 5) -> FamilyInstance:
         What does the cheapest ration cost?"""
     variables = tuple(Variable(f, 0, maximum[f], unit="portions") for f in foods)
     rows = tuple(Row(n, content[n], Relation.AT_LEAST, need[n], f"at least {need[n]} mg of {n}") for n in nutrients)
-    milp = Milp(variables, rows, Objective(price, unit="cents"), Sense.MINIMIZE, "diet")
+    milp = IndexedModel.from_records(variables, rows, Objective(price, unit="cents"), Sense.MINIMIZE, "diet")
     data = {"price": price, "most": maximum, "content": content, "need": need}
     return solve_instance("diet", seed, size, text, data, milp)
 
@@ -142,7 +146,9 @@ def generate_lot_sizing(seed: int, size: int = 5) -> FamilyInstance:
         rows.append(Row(f"balance {month}", terms, Relation.EQUAL, amount, f"deliver {amount} casks"))
     prices = {"clean": setup, "brew": unit, "store": storage}
     costs = {f"{what} {m}": price for m in months for what, price in prices.items()}
-    milp = Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "lot sizing")
+    milp = IndexedModel.from_records(
+        tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "lot sizing"
+    )
     data = {"demand": demand, "setup": setup, "unit": unit, "storage": storage}
     return solve_instance("lot_sizing", seed, size, text, data, milp)
 
@@ -174,7 +180,7 @@ def generate_cutting_stock(seed: int, size: int = 3) -> FamilyInstance:
     )
     variables = tuple(Variable(name, kind=VariableKind.INTEGER, unit="rolls") for name in columns.values())
     objective = Objective(dict.fromkeys(columns.values(), 1), unit="rolls")
-    milp = Milp(variables, rows, objective, Sense.MINIMIZE, "cutting stock")
+    milp = IndexedModel.from_records(variables, rows, objective, Sense.MINIMIZE, "cutting stock")
     return solve_instance("cutting_stock", seed, size, text, {"roll": ROLL, "widths": widths, "demand": demand}, milp)
 
 
@@ -221,7 +227,7 @@ def _build_model(
     setup: dict[str, dict[str, int]],
     due: dict[str, int],
     weight: dict[str, int],
-) -> Milp:
+) -> IndexedModel:
     """Build the model: successors, completion times (Miller, Tucker & Zemlin 1960), and tardiness."""
     takes = {(first, job): setup[first][job] + duration[job] for first in setup for job in setup[first]}
     slowest = {job: max(takes[first, job] for first in setup if first != job) for job in jobs}
@@ -243,4 +249,6 @@ def _build_model(
         terms = {f"end of {job}": 1.0, arc: -float(takes[first, job] + slack)} | previous
         rows.append(Row(f"time of {arc}", terms, Relation.AT_LEAST, -slack))
     costs = {f"late {job}": weight[job] for job in jobs}
-    return Milp(tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "scheduling with setups")
+    return IndexedModel.from_records(
+        tuple(variables), tuple(rows), Objective(costs, unit="EUR"), Sense.MINIMIZE, "scheduling with setups"
+    )

@@ -30,7 +30,7 @@ from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import FinishedCase
 from oragent.llm.model import Model, estimate_tokens
 from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.sandbox.sandbox import Sandbox
 from oragent_benchmarks.cases import CaseBenchmark, CaseCalls, CaseSettings, Work
 from oragent_benchmarks.formulate.baselines import BASELINES

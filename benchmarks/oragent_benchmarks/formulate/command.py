@@ -15,7 +15,7 @@ from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.formulate.options import ALL, PRESETS, STAND_INS, check_known
 from oragent.ledger.study import FinishedCase
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import TOLERANCES, SolveVerdict
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, Drawing, new_figure, render_figure
 from oragent.report.pages.text import format_money
@@ -81,7 +81,7 @@ def metamorphic_table(measured: Sequence[MeasuredCases]) -> TextTable | None:
     return None
 
 
-def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, Milp]) -> TextTable | None:
+def misread_table(measured: Sequence[MeasuredCases], golds: Mapping[str, IndexedModel]) -> TextTable | None:
     """Count the figures that the model ``misread`` misreads, and how many the checks detect; None for other models."""
     rows = []
     for row in (row for row in measured if row.settings["model"] == "misread"):
@@ -250,7 +250,7 @@ def _show_results(bench: benchmark.FormulateBenchmark, folder: Path) -> Iterator
         yield Line(f"labels readable: a generated program could read those of {subject}", "bold yellow")
 
 
-def gold_models(problems: ProblemSet) -> dict[str, Milp]:
+def gold_models(problems: ProblemSet) -> dict[str, IndexedModel]:
     """Return the gold formulations of a set by the names of its problems."""
     return {case.problem.name: case.gold for case in problems.supported if case.gold is not None}
 

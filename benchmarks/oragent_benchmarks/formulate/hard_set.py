@@ -13,9 +13,11 @@ import numpy as np
 
 from oragent._base.prompt_templates import PromptFolder
 from oragent.formulate.problem import ProblemText
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.formulate.labelled import Label, Labelled, ProblemSet
 
 TEXTS = PromptFolder("oragent_benchmarks.formulate", "hard")
@@ -47,10 +49,10 @@ class ModelDraft:
         nonzero = {variable: value for variable, value in terms.items() if value}
         self.rows.append(Row(name, nonzero, Relation(relation), rhs))
 
-    def milp(self, name: str) -> Milp:
+    def milp(self, name: str) -> IndexedModel:
         """Return the model."""
         costs = {variable: value for variable, value in self.costs.items() if value}
-        return Milp(tuple(self.variables), tuple(self.rows), Objective(costs), self.sense, name)
+        return IndexedModel.from_records(tuple(self.variables), tuple(self.rows), Objective(costs), self.sense, name)
 
 
 def minutes_of(clock: str) -> int:
@@ -59,7 +61,7 @@ def minutes_of(clock: str) -> int:
     return 60 * int(hours) + int(minutes)
 
 
-def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_lots(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a lot-sizing problem: three flavours in sixteen weeks."""
     flavours = {"vanilla": (310.0, 240.0, 300.0), "lemon": (260.0, 150.0, 0.0), "cocoa": (465.0, 0.0, 0.0)}
     rows: Records = [{"week": week, **{f: 12 * int(rng.integers(5, 40)) for f in flavours}} for week in range(1, 17)]
@@ -79,7 +81,7 @@ def make_lots(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"demand": rows}, draft.milp("lots")
 
 
-def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_projects(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make an assignment problem: forty students and twelve projects."""
     projects = [f"P{number}" for number in range(1, 13)]
     popular = np.array([6, 5, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1]) / 33
@@ -108,7 +110,7 @@ def make_projects(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"wishes": wishes, "projects": seats, "promised": promised}, draft.milp("projects")
 
 
-def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_depots(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a transport problem: six depots and eighteen shops."""
     depots = {"Gera": 62, "Halle": 70, "Jena": 48, "Riesa": 66, "Suhl": 54, "Zeitz": 58}
     shops: Records = [{"shop": f"shop {number}", "pallets": int(rng.integers(15, 55))} for number in range(1, 19)]
@@ -139,7 +141,7 @@ def make_depots(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"depots": stocks, "shops": shops, "roads": roads, "closed": closed}, draft.milp("depots")
 
 
-def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_grants(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a selection problem: seventy proposals and a limited sum of money."""
     proposals: Records = [
         {
@@ -167,7 +169,7 @@ def make_grants(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"proposals": proposals}, draft.milp("grants")
 
 
-def make_courts(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_courts(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a booking problem: requests for two courts."""
     requests: Records = []
     for number in range(1, 56):
@@ -189,7 +191,7 @@ def make_courts(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"requests": requests}, draft.milp("courts")
 
 
-def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_battery(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a trading problem: a battery that buys and sells energy for 48 hours."""
     hours = range(1, 49)
     wave = [6 + 5 * np.sin((hour - 9) / 24 * 2 * np.pi) for hour in hours]
@@ -209,7 +211,7 @@ def make_battery(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"prices": prices}, draft.milp("battery")
 
 
-def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_boilers(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a scheduling problem: two boilers in 36 hours."""
     demand: Records = [
         {"hour": hour, "heat": round(float(6 + 4.2 * np.sin((hour - 2) / 12 * np.pi) + rng.normal(0, 1.3)), 1)}
@@ -242,7 +244,7 @@ def make_boilers(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"demand": demand}, draft.milp("boilers")
 
 
-def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_sites(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a location problem: health stations for thirty villages."""
     names = ("Amt", "Birk", "Clus", "Dorn", "Esch", "Furt", "Grab")
     places = rng.uniform(0, 44, (len(names), 2))
@@ -275,7 +277,7 @@ def make_sites(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"sites": sites, "villages": villages, "distances": distances}, draft.milp("sites")
 
 
-def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_ward(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make a rostering problem: nine nurses. It is infeasible, because two days cannot be staffed."""
     nurses: Records = []
     for name in ("Ann", "Bea", "Cem", "Dao", "Eli", "Fay", "Gus", "Hoa", "Ian"):
@@ -304,7 +306,7 @@ def make_ward(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"nurses": nurses, "needed": needed}, draft.milp("ward")
 
 
-def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
+def make_stock(rng: np.random.Generator) -> tuple[Tables, IndexedModel]:
     """Make an ordering problem under uncertainty: eight articles and six kinds of season."""
     names = ("umbrellas", "hats", "kites", "towels", "balls", "lamps", "grills", "chairs")
     seasons = {"wet": 15, "cool": 20, "usual": 30, "warm": 15, "hot": 10, "odd": 5}
@@ -340,7 +342,7 @@ def make_stock(rng: np.random.Generator) -> tuple[Tables, Milp]:
     return {"articles": articles, "demand": demand, "seasons": chances}, draft.milp("stock")
 
 
-MAKERS: Mapping[str, Callable[[np.random.Generator], tuple[Tables, Milp]]] = {
+MAKERS: Mapping[str, Callable[[np.random.Generator], tuple[Tables, IndexedModel]]] = {
     "lots": make_lots,
     "projects": make_projects,
     "depots": make_depots,

@@ -13,7 +13,7 @@ from oragent.formulate.data import show_path
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.verdicts import Verdict
-from oragent.modelling.data.flat_model import Milp
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveVerdict, Tolerance
 
 FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -48,7 +48,7 @@ class Labelled:
     # Label, which is hidden from methods.
     label: Label
     # Correct model, if known.
-    gold: Milp | None = None
+    gold: IndexedModel | None = None
     # Reason why the problem is out of scope. Empty if it is in scope.
     unsupported: str = ""
 

@@ -20,7 +20,8 @@ from oragent.formulate.problem import DEFAULT
 from oragent.ledger.replies import KEY
 from oragent.llm.model import Model, Reply, Request, estimate_tokens
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.flat_model import Milp, Relation, Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent_benchmarks.formulate.labelled import Labelled, ProblemSet
 
 PROGRAM = '''import pulp
@@ -103,25 +104,27 @@ MISREAD = 0.5
 BROKEN, PLANTED = 0.25, 0.5
 
 
-def parameters_of(milp: Milp) -> dict[str, Any]:
+def parameters_of(milp: IndexedModel) -> dict[str, Any]:
     """Return the figures of a model by parameter, without coefficients that matter only by sign or kind."""
     return {
-        "Worth": dict(milp.objective.terms),
-        "Constant": milp.objective.constant,
-        "Coefficients": {row.name: dict(row.terms) for row in milp.rows},
-        "Limits": {row.name: row.rhs for row in milp.rows},
+        "Worth": dict(milp.objective_record.terms),
+        "Constant": milp.objective_record.constant,
+        "Coefficients": {row.name: dict(row.terms) for row in milp.row_records},
+        "Limits": {row.name: row.rhs for row in milp.row_records},
         "Least": {
             variable.name: variable.low
-            for variable in milp.variables
+            for variable in milp.variable_records
             if math.isfinite(variable.low) and variable.low != 0
         },
-        "Most": {variable.name: variable.high for variable in milp.variables if math.isfinite(variable.high)},
+        "Most": {variable.name: variable.high for variable in milp.variable_records if math.isfinite(variable.high)},
     }
 
 
-def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function: str = DEFAULT.function) -> str:
+def program_of(
+    milp: IndexedModel, parameters: Mapping[str, Any] | None = None, function: str = DEFAULT.function
+) -> str:
     """Return a program that builds a model from its data. Without data, the program contains the figures."""
-    rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.rows}
+    rows = {row.name: (str(row.relation), tuple(row.terms)) for row in milp.row_records}
     return PROGRAM.format(
         parameters=dict(parameters or parameters_of(milp)),
         variables=_program_variables(milp),
@@ -131,15 +134,15 @@ def program_of(milp: Milp, parameters: Mapping[str, Any] | None = None, function
     )
 
 
-def checker_of(milp: Milp) -> str:
+def checker_of(milp: IndexedModel) -> str:
     """Return a checker of a model's rows, bounds, integrality and objective."""
-    rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in milp.rows}
+    rows = {row.name: (str(row.relation), tuple(row.terms), row.meaning) for row in milp.row_records}
     return CHECKER.format(
         parameters=parameters_of(milp), variables=_program_variables(milp), rows=rows, sense=str(milp.sense)
     )
 
 
-def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float | None, bool]]:
+def _program_variables(milp: IndexedModel) -> dict[str, tuple[str, float | None, float | None, bool]]:
     """Return column, bounds and integrality by name. Names that are not identifiers get other column names."""
 
     def finite_or_none(value: float) -> float | None:
@@ -149,7 +152,7 @@ def _program_variables(milp: Milp) -> dict[str, tuple[str, float | None, float |
 
     variables: dict[str, tuple[str, float | None, float | None, bool]] = {}
     taken: set[str] = set()
-    for index, variable in enumerate(milp.variables):
+    for index, variable in enumerate(milp.variable_records):
         word = variable.name.replace(" ", "_")
         column = word if word.isidentifier() and word.isascii() and word not in taken else f"x_{index}"
         taken.add(column)
@@ -190,17 +193,17 @@ class Error:
         return f"{self.fault} {self.row or 'objective' * (self.fault is Fault.MISREAD)} {self.variable}".strip()
 
 
-def errors_of(milp: Milp) -> list[Error]:
+def errors_of(milp: IndexedModel) -> list[Error]:
     """Return all single errors that can be planted in a model."""
-    rows = [row.name for row in milp.rows]
+    rows = milp.flat_row_names
     whole = [Error(Fault.INTEGRALITY)] if milp.has_integers else []
     return [Error(fault, row) for fault in (Fault.DROP, Fault.FLIP) for row in rows] + whole
 
 
-def misreadings_of(milp: Milp) -> list[Error]:
+def misreadings_of(milp: IndexedModel) -> list[Error]:
     """Return all figures of a model, each with the other figure of the model that replaces it."""
-    places = [("", name, value) for name, value in milp.objective.terms.items()]
-    for row in milp.rows:
+    places = [("", name, value) for name, value in milp.objective_record.terms.items()]
+    for row in milp.row_records:
         places += [(row.name, name, value) for name, value in row.terms.items()] + [(row.name, "", row.rhs)]
     figures = sorted({abs(value) for _, _, value in places if abs(value) not in (0.0, 1.0)})
     errors = []
@@ -212,29 +215,29 @@ def misreadings_of(milp: Milp) -> list[Error]:
     return errors
 
 
-def plant_error(milp: Milp, error: Error) -> Milp:
+def plant_error(milp: IndexedModel, error: Error) -> IndexedModel:
     """Return the model with an error in it."""
     if error.fault is Fault.MISREAD:
         return _misread_figure(milp, error)
     if error.fault is Fault.INTEGRALITY:
         return milp.without_integrality()
     if error.fault is Fault.DROP:
-        return replace(milp, rows=tuple(row for row in milp.rows if row.name != error.row))
-    rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.rows)
-    return replace(milp, rows=tuple(rows))
+        return milp.with_records(rows=tuple(row for row in milp.row_records if row.name != error.row))
+    rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.row_records)
+    return milp.with_records(rows=tuple(rows))
 
 
-def _misread_figure(milp: Milp, error: Error) -> Milp:
+def _misread_figure(milp: IndexedModel, error: Error) -> IndexedModel:
     if not error.row:
-        terms = {**milp.objective.terms, error.variable: error.figure}
-        return replace(milp, objective=replace(milp.objective, terms=terms))
+        terms = {**milp.objective_record.terms, error.variable: error.figure}
+        return milp.with_records(objective=replace(milp.objective_record, terms=terms))
     changes: dict[str, Any] = {"rhs": error.figure}
     rows = []
-    for row in milp.rows:
+    for row in milp.row_records:
         if error.variable:
             changes = {"terms": {**row.terms, error.variable: error.figure}}
         rows.append(replace(row, **changes) if row.name == error.row else row)
-    return replace(milp, rows=tuple(rows))
+    return milp.with_records(rows=tuple(rows))
 
 
 class GoldModel:
@@ -248,7 +251,7 @@ class GoldModel:
 
     def __init__(
         self,
-        golds: Mapping[str, Milp],
+        golds: Mapping[str, IndexedModel],
         errors: Mapping[str, Error] | None = None,
         name: str = "oracle",
         broken: frozenset[str] = frozenset(),
@@ -273,7 +276,7 @@ class GoldModel:
             text, tokens_in=prompt_tokens, tokens_out=estimate_tokens(text), money=0.0, seconds=0.0, model=self._name
         )
 
-    def _write_reply(self, request: Request, gold: Milp, error: Error | None) -> str:
+    def _write_reply(self, request: Request, gold: IndexedModel, error: Error | None) -> str:
         role = request.role
         # Every role that reads a figure misreads it.
         if role == "semantic_encoder":
@@ -303,7 +306,7 @@ class GoldModel:
 
 
 def seed_errors(
-    cases: Mapping[str, Milp], seed: int, find: Callable[[Milp], list[Error]] = errors_of
+    cases: Mapping[str, IndexedModel], seed: int, find: Callable[[IndexedModel], list[Error]] = errors_of
 ) -> dict[str, Error]:
     """Draw one error per case from all possible errors."""
     errors = {}
@@ -314,13 +317,13 @@ def seed_errors(
     return errors
 
 
-def misread_cases(cases: Mapping[str, Milp], seed: int) -> dict[str, Error]:
+def misread_cases(cases: Mapping[str, IndexedModel], seed: int) -> dict[str, Error]:
     """Return one misread figure for a fixed share of the cases, which are chosen by name."""
     drawn = {name: float(np.random.default_rng([seed, 2, *name.encode()]).random()) for name in cases}
     return seed_errors({name: milp for name, milp in cases.items() if drawn[name] < MISREAD}, seed, misreadings_of)
 
 
-def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
+def _names_error(prompt: str, gold: IndexedModel, error: Error) -> bool:
     """Return True if the feedback in a prompt names the error."""
     feedback = FEEDBACK.search(prompt)
     if feedback is None:
@@ -328,22 +331,22 @@ def _names_error(prompt: str, gold: Milp, error: Error) -> bool:
     if not error.row and error.fault is Fault.MISREAD:
         return "objective" in feedback[1]
     if error.fault is Fault.INTEGRALITY:
-        names = [f"whole {variable.name}" for variable in gold.variables]
+        names = [f"whole {variable.name}" for variable in gold.variable_records]
         return any(quoted(name) in feedback[1] for name in names)
     return quoted(error.row) in feedback[1] or quoted(error.row.translate(PULP)) in feedback[1]
 
 
-def _encode_parameters(gold: Milp) -> dict[str, Any]:
+def _encode_parameters(gold: IndexedModel) -> dict[str, Any]:
     return {
         name: {"Type": "float", "Definition": name.lower(), "Unit": UNITS[name], "Kind": "vector", "Value": value}
         for name, value in parameters_of(gold).items()
     }
 
 
-def _formalize_gold(gold: Milp) -> dict[str, Any]:
+def _formalize_gold(gold: IndexedModel) -> dict[str, Any]:
     return {
-        "VARIABLES": [f"{variable.name}: {variable.kind}" for variable in gold.variables],
-        "CONSTRAINTS": [f"{row.name}: {row.relation} {row.rhs} -- {row.meaning}" for row in gold.rows],
+        "VARIABLES": [f"{variable.name}: {variable.kind}" for variable in gold.variable_records],
+        "CONSTRAINTS": [f"{row.name}: {row.relation} {row.rhs} -- {row.meaning}" for row in gold.row_records],
         "OBJECTIVE": f"{gold.sense}",
         "UNIT": "money",
     }

@@ -22,7 +22,9 @@ from oragent._base.text_format import one_line
 from oragent.formulate.data import read_text, show_path
 from oragent.formulate.options import check_known
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface, place_data
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.sandbox.table_reader import ENDINGS
 from oragent_benchmarks.families import FAMILIES
 from oragent_benchmarks.formulate.folder_sets import read_folders
@@ -121,7 +123,7 @@ def parse_number(text: str) -> float:
     return share * total
 
 
-def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
+def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> IndexedModel:
     """Return the gold formulation. Every variable is a non-negative integer.
 
     Args:
@@ -146,7 +148,7 @@ def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
         costs = read_terms(goal["terms"])
     else:
         costs = dict.fromkeys(map(find_name, goal["vars"]), 1.0)
-    return Milp(
+    return IndexedModel.from_records(
         tuple(Variable(name, kind=VariableKind.INTEGER) for name in names),
         rows,
         Objective(costs),

@@ -18,7 +18,7 @@ from oragent._base.files import read_bounded
 from oragent._base.safe_load import parse_json
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import read
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.sandbox.limits import server_environment
 
 ANSWER = "answer.json"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from oragent.modelling.capture.program import ProgramOutcome
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.workspace.reading import shorten
 from oragent.workspace.runner import ProgramRun, SolvedModel, relative_error
 

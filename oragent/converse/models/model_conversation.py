@@ -21,7 +21,7 @@ from oragent.converse.models.workbench import Workbench, WorkbenchState, read_ch
 from oragent.ledger import LedgerCase, Study
 from oragent.ledger.study import finished_results, open_study
 from oragent.llm.model import Model
-from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.files.model_files import read_indexed
 from oragent.modelling.operations.outcomes import SolveLimits
 
 MODEL_FILE = "model.json"

@@ -15,7 +15,7 @@ from oragent.converse.conversation_request import (
 )
 from oragent.converse.models.model_conversation import MODEL_AGENTS, MODEL_FILE
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent.modelling.opening import MODELS_OF_RUN, find_model_of_run, open_model, print_note
 
 # Name of the model that the package contains as an example.
@@ -61,7 +61,7 @@ def begin_conversation(outputs: Path, request: ConversationRequest) -> Path:
         )
     expect_model(request)
     folder = make_folder(outputs, model.name)
-    write_indexed(model, folder / MODEL_FILE)
+    write(model, folder / MODEL_FILE)
     write_request(folder, with_problem(request, MODEL_FILE))
     return folder
 

@@ -9,7 +9,7 @@ from oragent._base.files import replace_file
 from oragent._base.spreadsheets import write_csv, write_workbook
 from oragent.converse.models.workbench import Workbench
 from oragent.modelling.data.display import plain
-from oragent.modelling.data.flat_model import round_digits
+from oragent.modelling.data.model_values import round_digits
 from oragent.modelling.operations.outcomes import Outcome
 from oragent.modelling.operations.results import Figure
 from oragent.modelling.operations.state import BASE, Changes, ModelScenario, ModelStudy, lines_of

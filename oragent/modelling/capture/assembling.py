@@ -11,9 +11,10 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.capture.families import CapturedGroup, SetPool, group_members
 from oragent.modelling.capture.matching import MatchedFigures, Matcher
 from oragent.modelling.capture.reading import ReadLinks, ReadModel
-from oragent.modelling.data.flat_model import MAX_FIGURE, NO_BOUND, Sense
-from oragent.modelling.data.indexed import IndexedModel, IndexedObjective, ParameterFamily, RowFamily, VariableFamily
+from oragent.modelling.data.indexed import IndexedModel, ParameterFamily, RowFamily, VariableFamily
 from oragent.modelling.data.links import LinkedVector, Links
+from oragent.modelling.data.model_values import MAX_FIGURE, NO_BOUND, Sense
+from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.files.lp_reader import UNNAMED
 

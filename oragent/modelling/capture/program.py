@@ -18,9 +18,8 @@ from oragent.modelling.capture.solve_sequence import join_solves
 from oragent.modelling.data.arrays import FEASIBLE
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, EndReason, Limits
 from oragent.sandbox.sandbox import Sandbox
 
@@ -285,7 +284,7 @@ def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> Capture
     model = captured.model
     assert model is not None
     claim = captured.claim
-    solution = solve(to_milp(model, flat=False), solve_s, duals=False)
+    solution = solve(model.without_flat_names(), solve_s, duals=False)
     captured = replace(captured, status=solution.status, objective=solution.objective)
     if claim.values is None:
         return replace(captured, verdict=ClaimVerdict.NO_CLAIM, reason=f"the program got no point: {claim.status}")

@@ -33,9 +33,8 @@ def solve_snapshot(snapshot: Snapshot, seconds: float, gap: float | None) -> Sna
     importlib.import_module("oragent.modelling")
     read_model = importlib.import_module("oragent.modelling.capture.reading").read_model
     assemble = importlib.import_module("oragent.modelling.capture.assembling").assemble
-    solve = importlib.import_module("oragent.modelling.solving.flat_solving").solve
-    to_milp = importlib.import_module("oragent.modelling.data.names").to_milp
-    milp = to_milp(assemble(read_model(snapshot.to_text().encode())).model, flat=False)
-    solution = solve(milp, seconds, gap or 0.0, duals=False)
-    values = [solution.values[variable.name] for variable in milp.variables] if solution.values else []
+    solve = importlib.import_module("oragent.modelling.solving.model_solving").solve
+    model = assemble(read_model(snapshot.to_text().encode())).model.without_flat_names()
+    solution = solve(model, seconds, gap or 0.0, duals=False)
+    values = [solution.values[name] for name in model.column_names] if solution.values else []
     return SnapshotSolution(str(solution.status), solution.objective, values)

@@ -10,9 +10,8 @@ from oragent.modelling.convert.feature_source import FeatureWriter, check_featur
 from oragent.modelling.convert.structure import StructureReader
 from oragent.modelling.convert.writer import SourceWriter
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
-from oragent.modelling.files.indexed_files import write_indexed
 from oragent.modelling.files.model_files import write
+from oragent.modelling.files.model_json import to_json
 
 SOURCES: dict[str, type[SourceWriter]] = {
     "pulp": PulpWriter,
@@ -52,11 +51,11 @@ def convert_model(model: IndexedModel, path: Path, form: str = "") -> None:
     if chosen in SOURCES:
         replace_file(path, write_source(model, chosen))
     elif chosen == "json":
-        write_indexed(model, path)
+        replace_file(path, to_json(model))
     else:
         if path.suffix.lower() != f".{chosen}":
             raise ModellingError(f"{path.name!r}: expected a file that ends in .{chosen}")
-        write(to_milp(model), path)
+        write(model, path)
 
 
 def write_source(model: IndexedModel, form: str) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from oragent._base.errors import ModellingError
 from oragent.modelling.convert.writer import SourceWriter, key_text, number
 from oragent.modelling.data.features import Indicator, OrderedSet, QuadraticRow, QuadraticTerm
-from oragent.modelling.data.flat_model import Relation
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.objectives import effective_weights
 
 # Fields of ``ModelFeatures`` that a library's source can have; "goals" stands for further objectives.

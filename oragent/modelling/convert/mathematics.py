@@ -7,7 +7,9 @@ from enum import Enum, auto
 from html import escape
 
 from oragent.modelling.data.display import number, plain
-from oragent.modelling.data.flat_model import Milp, Sense, Variable
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Variable
+from oragent.modelling.data.model_values import Sense
 
 
 class Word(Enum):
@@ -70,14 +72,14 @@ MATHML_SYMBOLS = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "
 MATHML_TAGS = {Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"}
 
 
-def formula_lines(milp: Milp) -> Iterator[tuple[str, list[FormulaToken]]]:
+def formula_lines(model: IndexedModel) -> Iterator[tuple[str, list[FormulaToken]]]:
     """Return the lines for objective, rows and domains of variables. Each row has its untrusted name and its tokens."""
-    goal = FormulaToken(Word.TEXT, "min" if milp.sense is Sense.MINIMIZE else "max")
-    yield "", [goal, *_sum_tokens(milp.objective.terms, milp.objective.constant)]
-    for row in milp.rows:
+    goal = FormulaToken(Word.TEXT, "min" if model.sense is Sense.MINIMIZE else "max")
+    yield "", [goal, *_sum_tokens(model.objective_record.terms, model.objective_record.constant)]
+    for row in model.row_records:
         relation = FormulaToken(Word.RELATION, str(row.relation))
         yield row.name, [*_sum_tokens(row.terms), relation, *_figure_tokens(row.rhs)]
-    yield from (("", list(_domain_tokens(variable))) for variable in milp.variables)
+    yield from (("", list(_domain_tokens(variable))) for variable in model.variable_records)
 
 
 def _sum_tokens(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[FormulaToken]:
@@ -117,11 +119,11 @@ def _domain_tokens(variable: Variable) -> Iterator[FormulaToken]:
         yield from (within, FormulaToken(Word.SET, "R"))
 
 
-def to_latex(milp: Milp) -> str:
+def to_latex(model: IndexedModel) -> str:
     """Write a model as an ``align*`` environment, with the names of the rows."""
-    milp.require_linear("this form in LaTeX")
+    model.require_linear("this form in LaTeX")
     lines = []
-    for label, tokens in formula_lines(milp):
+    for label, tokens in formula_lines(model):
         lines.append(f"& {' '.join(map(_latex_token, tokens))}" + (f" && {_latex_text(label)}" if label else ""))
     body = " \\\\\n".join(lines)
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
@@ -142,14 +144,14 @@ def _latex_text(name: str) -> str:
     return "\\text{" + "".join(LATEX_ESCAPES.get(letter, letter) for letter in plain(name)) + "}"
 
 
-def to_mathml(milp: Milp) -> str:
+def to_mathml(model: IndexedModel) -> str:
     """Write a model as HTML paragraphs, one per line of the model, with the name of the row at the end.
 
     Each term is its own ``<math>`` element, so that a browser breaks long lines between terms.
     """
-    milp.require_linear("this form in MathML")
+    model.require_linear("this form in MathML")
     paragraphs = []
-    for label, tokens in formula_lines(milp):
+    for label, tokens in formula_lines(model):
         shown = f' <span class="label">{escape(plain(label))}</span>' if label else ""
         terms = ("".join(map(_mathml_token, part)) for part in _split_terms(tokens))
         paragraphs.append(f"<p>{' '.join(f'<math><mrow>{term}</mrow></math>' for term in terms)}{shown}</p>")

@@ -5,16 +5,9 @@ from typing import Any
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.flat_model import (
-    INFINITY,
-    Milp,
-    Objective,
-    Relation,
-    Row,
-    Sense,
-    Variable,
-    VariableKind,
-)
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 
 # PuLP's constants LpMinimize and LpMaximize, and LpConstraintLE, EQ and GE.
 SENSES = {1: Sense.MINIMIZE, -1: Sense.MAXIMIZE}
@@ -24,7 +17,7 @@ KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER,
 DUMMY = "__dummy"
 
 
-def from_pulp(problem: Any) -> Milp:
+def from_pulp(problem: Any) -> IndexedModel:
     """Convert a ``pulp.LpProblem`` to a model, including the constant of the objective.
 
     Raises:
@@ -34,7 +27,7 @@ def from_pulp(problem: Any) -> Milp:
     return from_pulp_dict(data, problem.objective.constant if problem.objective is not None else 0.0)
 
 
-def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
+def from_pulp_dict(data: Any, constant: float = 0.0) -> IndexedModel:
     """Convert the result of ``LpProblem.to_dict()`` to a model.
 
     Args:
@@ -57,7 +50,9 @@ def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
         names, parameters = {variable.name for variable in variables}, data["parameters"]
         objective = Objective(_read_terms(data["objective"]["coefficients"], names), constant)
         rows = tuple(_read_rows(data["constraints"], names))
-        return Milp(variables, rows, objective, SENSES[parameters["sense"]], parameters["name"] or "")
+        return IndexedModel.from_records(
+            variables, rows, objective, SENSES[parameters["sense"]], parameters["name"] or ""
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         missing = quoted(f"{type(problem).__name__}: {problem}")
         raise ModellingError(

@@ -4,7 +4,7 @@ Importing SciPy's sparse matrices would double the memory of every forked proces
 that are needed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.modelling.data.features import ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Sense
+from oragent.modelling.data.model_values import Sense
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int32]
@@ -159,30 +159,6 @@ class Arrays:
         low, high = np.append(self.row_low, -np.inf), np.append(self.row_high, np.inf)
         return replace(self, matrix=self.matrix.stack_rows(row), row_low=low, row_high=high)
 
-    @classmethod
-    def from_milp(cls, milp: Milp) -> Self:
-        """Return the arrays of a model. Variables and rows keep their order."""
-        column_of = {variable.name: index for index, variable in enumerate(milp.variables)}
-        cost = np.zeros(len(column_of))
-        for name, value in milp.objective.terms.items():
-            cost[column_of[name]] = value
-        starts = np.cumsum([0, *(len(row.terms) for row in milp.rows)], dtype=np.int32)
-        columns = np.array([column_of[name] for row in milp.rows for name in row.terms], dtype=np.int32)
-        values = np.array([value for row in milp.rows for value in row.terms.values()], dtype=float)
-        limits = np.array([row.limits for row in milp.rows], dtype=float).reshape(-1, 2)
-        return cls(
-            sense=milp.sense,
-            cost=cost,
-            constant=milp.objective.constant,
-            low=np.array([variable.low for variable in milp.variables]),
-            high=np.array([variable.high for variable in milp.variables]),
-            integer=np.array([variable.is_integer for variable in milp.variables]),
-            matrix=Sparse(starts, columns, values, len(column_of)),
-            row_low=limits[:, 0],
-            row_high=limits[:, 1],
-            features=_features_by_index(milp, column_of),
-        )
-
     def without_objective(self) -> Self:
         """Return the same model without an objective."""
         return replace(self, cost=np.zeros_like(self.cost), constant=0.0)
@@ -255,13 +231,6 @@ class Arrays:
             if soft.above is not None:
                 row_high[soft.row] = np.inf
         return row_low, row_high
-
-
-def _features_by_index(milp: Milp, column_of: Mapping[str, int]) -> ModelFeatures[int]:
-    if not milp.features:
-        return ModelFeatures()
-    row_of = {row.name: index for index, row in enumerate(milp.rows)}
-    return milp.features.rekey(column_of.__getitem__, row_of.__getitem__)
 
 
 def _largest_excess(values: Vector, low: Vector, high: Vector, size: Vector) -> float:

@@ -27,19 +27,9 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.flat_model import (
-    MAX_FIGURE,
-    NO_BOUND,
-    Relation,
-    Sense,
-    VariableKind,
-    check_choice,
-    require_name,
-)
 from oragent.modelling.data.indexed import (
     RELATION_CODES,
     IndexedModel,
-    IndexedObjective,
     IndexSet,
     Keys,
     ParameterFamily,
@@ -49,6 +39,16 @@ from oragent.modelling.data.indexed import (
     product_keys,
 )
 from oragent.modelling.data.links import LinkedFigures, LinkedVector, Links, Positions, Vector
+from oragent.modelling.data.model_values import (
+    MAX_FIGURE,
+    NO_BOUND,
+    Relation,
+    Sense,
+    VariableKind,
+    check_choice,
+    require_name,
+)
+from oragent.modelling.data.objectives import IndexedObjective
 
 Label = str | int | float
 Key = tuple[Label, ...]

@@ -1,6 +1,6 @@
 """Nonlinear parts of a model: quadratic terms, logic, curves, soft rows and further objectives.
 
-Every part refers to variables by key, which is the name in a ``Milp`` and the position in ``Arrays``.
+Every part refers to variables by key, which is its position in a model, or its name among records.
 """
 
 import math

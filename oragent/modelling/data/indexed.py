@@ -6,15 +6,14 @@ A family has a name, the index sets of its members, the key of each member (posi
 the member's position in the model's arrays. Coefficients, bounds and right-hand sides are numbers or refer to cells of
 parameters (``oragent.modelling.data.links``).
 
-Create a model with ``IndexedModelBuilder`` (``indexed_builder``), ``indexed_names.from_milp`` or
-``indexed_json.read_indexed``. ``model.to_arrays()`` is the solver's input; ``indexed_names.to_milp`` returns a
-``Milp``.
+Create a model with ``IndexedModelBuilder``, with ``IndexedModel.from_records`` if it has no families, or from a file.
+``model.to_arrays()`` is the solver's input. ``variable_records`` and ``row_records`` show the model member by member.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +21,26 @@ from numpy.typing import NDArray
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.features import ModelFeatures
-from oragent.modelling.data.flat_model import Relation
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.links import LinkedVector, Positions, Vector
-from oragent.modelling.data.objectives import IndexedObjective as IndexedObjective
-from oragent.modelling.data.objectives import rank_objectives
+from oragent.modelling.data.model_records import Objective, Row, Variable, check_records
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind, check_choice, check_unique, require_text
+from oragent.modelling.data.objectives import (
+    IndexedObjective,
+    base_objective,
+    cost_vector,
+    further_objectives,
+    rank_objectives,
+)
 from oragent.modelling.references.reference_text import label_text, name_text
 
 Keys = NDArray[np.int32]
 # Code of a relation in ``IndexedModel.relations``.
 RELATION_CODES = {Relation.AT_MOST: -1, Relation.EQUAL: 0, Relation.AT_LEAST: 1}
 RELATIONS = {code: relation for relation, code in RELATION_CODES.items()}
+KINDS = (VariableKind.CONTINUOUS, VariableKind.INTEGER)
+# Name of an objective that has none in its file.
+UNNAMED_OBJECTIVE = "objective"
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,9 @@ class RowFamily(Family):
     """Constraints. ``positions`` are rows."""
 
 
+AnyFamily = TypeVar("AnyFamily", VariableFamily, RowFamily)
+
+
 @dataclass(frozen=True, eq=False)
 class IndexedModel:
     """A model with ``n`` columns and ``m`` linear rows, and the families of their names."""
@@ -139,11 +150,241 @@ class IndexedModel:
     # ``(m,)`` right-hand sides.
     rhs: LinkedVector
     meaning: str = ""
-    # Names in a flat file, if they differ from ``family[label, label]``; else empty.
+    # Names in a file or program, if they differ from ``family[label, label]``; else empty.
     flat_columns: tuple[str, ...] = field(default=(), repr=False)
     flat_rows: tuple[str, ...] = field(default=(), repr=False)
     # Quadratic rows, logic, curves and soft rows, by column and row. Its fields for objectives stay empty.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
+
+    @classmethod
+    def from_records(
+        cls,
+        variables: Iterable[Variable],
+        rows: Iterable[Row],
+        objective: Objective,
+        sense: Sense,
+        name: str = "",
+        *,
+        meaning: str = "",
+        features: ModelFeatures[str] | None = None,
+    ) -> Self:
+        """Return a model in which each variable and each row is a family of its own.
+
+        Args:
+            variables: At least one.
+            rows: Linear rows.
+            objective: Linear terms of the objective.
+            sense: Sense of the objective.
+            name: Name of the model.
+            meaning: Description of the model, one line.
+            features: Quadratic terms of the objective, further objectives, and other parts than linear rows.
+
+        Raises:
+            ModellingError: There is no variable, a name occurs twice, or a term names an unknown variable.
+        """
+        variables, rows, features = tuple(variables), tuple(rows), features or ModelFeatures[str]()
+        check_records(variables, rows, objective, features)
+        require_text((name, meaning), "the model")
+        column_of = {variable.name: column for column, variable in enumerate(variables)}
+        row_of = {row.name: position for position, row in enumerate(rows)}
+        keyed = features.rekey(column_of.__getitem__, row_of.__getitem__) if features else ModelFeatures[int]()
+        main = IndexedObjective(
+            objective.name or UNNAMED_OBJECTIVE,
+            check_choice(Sense, sense, "the model: sense"),
+            cost_vector({column_of[key]: value for key, value in objective.terms.items()}, len(variables)),
+            objective.constant,
+            objective.unit,
+            objective.meaning,
+            quadratic=keyed.quadratic,
+        )
+        return cls(
+            name=name,
+            meaning=meaning,
+            sets=(),
+            parameters=(),
+            variables=_single_families(
+                VariableFamily, [(variable.name, variable.unit, variable.meaning) for variable in variables]
+            ),
+            rows=_single_families(RowFamily, [(row.name, "", row.meaning) for row in rows]),
+            objectives=(main, *(IndexedObjective.from_further(goal, len(variables)) for goal in keyed.goals)),
+            features=replace(keyed, quadratic=(), goals=()),
+            cells=np.zeros(0),
+            low=LinkedVector.of_numbers(np.array([variable.low for variable in variables], dtype=float)),
+            high=LinkedVector.of_numbers(np.array([variable.high for variable in variables], dtype=float)),
+            integer=np.array([variable.is_integer for variable in variables], dtype=bool),
+            starts=np.cumsum([0, *(len(row.terms) for row in rows)], dtype=np.int64),
+            columns=np.array([column_of[key] for row in rows for key in row.terms], dtype=np.int32),
+            entries=LinkedVector.of_numbers(
+                np.array([value for row in rows for value in row.terms.values()], dtype=float)
+            ),
+            relations=np.array([RELATION_CODES[row.relation] for row in rows], dtype=np.int8),
+            rhs=LinkedVector.of_numbers(np.array([row.rhs for row in rows], dtype=float)),
+            flat_columns=tuple(column_of),
+            flat_rows=tuple(row_of),
+        ).check()
+
+    def with_records(
+        self,
+        *,
+        variables: Iterable[Variable] | None = None,
+        rows: Iterable[Row] | None = None,
+        objective: Objective | None = None,
+        sense: Sense | None = None,
+        features: ModelFeatures[str] | None = None,
+    ) -> Self:
+        """Return the model with other records in place of its own. It has no families then, as ``from_records``."""
+        return self.from_records(
+            self.variable_records if variables is None else variables,
+            self.row_records if rows is None else rows,
+            self.objective_record if objective is None else objective,
+            self.sense if sense is None else sense,
+            self.name,
+            meaning=self.meaning,
+            features=self.named_features if features is None else features,
+        )
+
+    @property
+    def is_ungrouped(self) -> bool:
+        """Return True if the model has neither sets nor data, so that families can be guessed from names."""
+        return not self.sets and not self.parameters
+
+    @cached_property
+    def flat_variable_names(self) -> list[str]:
+        """Return the name of each column in the file or program, or else that of the member."""
+        return list(self.flat_columns) or self.column_names
+
+    @cached_property
+    def flat_row_names(self) -> list[str]:
+        """Return the name of each row in the file or program, or else that of the member."""
+        return list(self.flat_rows) or self.row_names
+
+    def without_flat_names(self) -> Self:
+        """Return the model with only the names of members."""
+        return replace(self, flat_columns=(), flat_rows=())
+
+    def rename(self, variables: Mapping[str, str], rows: Mapping[str, str]) -> Self:
+        """Return the model with other flat names, by present name. Equal names raise ``ModellingError``."""
+        columns = tuple(variables.get(name, name) for name in self.flat_variable_names)
+        row_names = tuple(rows.get(name, name) for name in self.flat_row_names)
+        check_unique(columns, "variables")
+        check_unique(row_names, "rows")
+        return replace(self, flat_columns=columns, flat_rows=row_names)
+
+    @cached_property
+    def variable_records(self) -> tuple[Variable, ...]:
+        """Return each variable with the present data, by its flat name."""
+        details = [("", "")] * len(self.low)
+        for family in self.variables:
+            for position in family.positions.tolist():
+                details[position] = (family.unit, family.meaning)
+        low, high = self.low.evaluate(self.cells).tolist(), self.high.evaluate(self.cells).tolist()
+        bounds = zip(low, high, self.integer.tolist(), strict=True)
+        return tuple(
+            Variable(name, least, most, KINDS[whole], *detail)
+            for name, (least, most, whole), detail in zip(self.flat_variable_names, bounds, details, strict=True)
+        )
+
+    @cached_property
+    def row_records(self) -> tuple[Row, ...]:
+        """Return each linear row with the present data, by its flat name."""
+        meanings = [""] * len(self.rhs)
+        for family in self.rows:
+            for position in family.positions.tolist():
+                meanings[position] = family.meaning
+        names, starts = self.flat_variable_names, self.starts.tolist()
+        entries = [
+            (names[column], value)
+            for column, value in zip(self.columns.tolist(), self.matrix.values.tolist(), strict=True)
+        ]
+        rows = zip(self.flat_row_names, self.relations.tolist(), self.rhs_values.tolist(), meanings, strict=True)
+        return tuple(
+            Row(name, dict(entries[starts[at] : starts[at + 1]]), RELATIONS[code], rhs, meaning)
+            for at, (name, code, rhs, meaning) in enumerate(rows)
+        )
+
+    @cached_property
+    def base_objective(self) -> IndexedObjective:
+        """Return the objective of lowest priority, to which weights and priorities of others are relative."""
+        return base_objective(self.objectives)
+
+    @cached_property
+    def objective_record(self) -> Objective:
+        """Return ``base_objective`` by flat names, without its quadratic terms."""
+        goal, names = self.base_objective, self.flat_variable_names
+        cost = goal.cost.evaluate(self.cells)
+        terms = {names[column]: float(cost[column]) for column in np.flatnonzero(cost).tolist()}
+        name = "" if goal.name == UNNAMED_OBJECTIVE else goal.name
+        return Objective(terms, goal.constant, goal.unit, goal.meaning, name)
+
+    @property
+    def sense(self) -> Sense:
+        """Sense of ``base_objective``."""
+        return self.base_objective.sense
+
+    @cached_property
+    def staged_features(self) -> ModelFeatures[int]:
+        """Return the features with the quadratic terms of ``base_objective``, and the other objectives.
+
+        Raises:
+            ModellingError: Another objective is quadratic.
+        """
+        if len(self.objectives) == 1 and not self.base_objective.quadratic:
+            return self.features
+        goals = []
+        for goal in further_objectives(self.objectives):
+            if goal.quadratic:
+                raise ModellingError(
+                    f"objective {quoted(goal.name)} is quadratic: optimise it last or alone, by a line 'objective ...'"
+                )
+            cost = goal.cost.evaluate(self.cells)
+            terms = {column: float(cost[column]) for column in np.flatnonzero(cost).tolist()}
+            others = (goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount)
+            goals.append(FurtherObjective(goal.name, terms, goal.sense, *others))
+        return replace(self.features, quadratic=self.base_objective.quadratic, goals=tuple(goals))
+
+    @cached_property
+    def named_features(self) -> ModelFeatures[str]:
+        """Return ``staged_features`` by flat names."""
+        if not self.staged_features:
+            return ModelFeatures()
+        return self.staged_features.rekey(self.flat_variable_names.__getitem__, self.flat_row_names.__getitem__)
+
+    @property
+    def is_purely_linear(self) -> bool:
+        """Return True if the rows are linear and only one objective is optimised, which is linear."""
+        return self.staged_features.is_linear
+
+    def require_linear(self, what: str) -> None:
+        """Raise ``ModellingError`` unless the model is purely linear."""
+        if not self.is_purely_linear:
+            raise ModellingError(
+                f"{what} supports only linear rows: write the model with linear rows first (linearise_model)"
+            )
+
+    @property
+    def has_integers(self) -> bool:
+        """Return True if any variable is an integer."""
+        return bool(self.integer.any())
+
+    def without_integrality(self) -> Self:
+        """Return the same model with every variable continuous."""
+        return replace(self, integer=np.zeros_like(self.integer))
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of a flat name. An unknown name raises ``ModellingError``."""
+        return _find_record(self._variable_of, name, "variable")
+
+    def row(self, name: str) -> Row:
+        """Return the row of a flat name. An unknown name raises ``ModellingError``."""
+        return _find_record(self._row_of, name, "row")
+
+    @cached_property
+    def _variable_of(self) -> dict[str, Variable]:
+        return {variable.name: variable for variable in self.variable_records}
+
+    @cached_property
+    def _row_of(self) -> dict[str, Row]:
+        return {row.name: row for row in self.row_records}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -260,6 +501,10 @@ class IndexedModel:
             features=replace(self.features, quadratic=goal.quadratic) if goal.quadratic else self.features,
         )
 
+    def to_staged_arrays(self) -> Arrays:
+        """Return the arrays with all objectives: ``base_objective``, and the others as features."""
+        return replace(self.to_arrays(self.base_objective), features=self.staged_features)
+
     def check(self) -> Self:
         """Return the model. Conflicting names or array lengths raise ``ModellingError``."""
         rows, columns = self.shape
@@ -282,6 +527,24 @@ class IndexedModel:
             raise ModellingError("an entry names a column that the model does not have: the model is damaged")
         _check_features(self)
         return self
+
+
+Record = TypeVar("Record", Variable, Row)
+
+
+def _find_record(records: Mapping[str, Record], name: str, what: str) -> Record:
+    record = records.get(name)
+    if record is None:
+        raise ModellingError(f"the model has no {what} {quoted(name)}: see the names in its list of {what}s")
+    return record
+
+
+def _single_families(kind: type[AnyFamily], details: Sequence[tuple[str, str, str]]) -> tuple[AnyFamily, ...]:
+    """Return a family for each member, by its name, unit and meaning."""
+    keys, positions = product_keys(()), np.arange(len(details))
+    return tuple(
+        kind(name, (), keys, positions[at : at + 1], unit, meaning) for at, (name, unit, meaning) in enumerate(details)
+    )
 
 
 def product_keys(sizes: Sequence[int]) -> Keys:

@@ -99,6 +99,19 @@ def check_unique(names: Iterable[str], what: str) -> None:
         seen.add(name)
 
 
+def round_digits(value: float, digits: int) -> float:
+    """Round to a number of significant digits."""
+    return float(f"{value:.{digits}g}") + 0.0
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return an unused name and mark it as used."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
 def _to_float(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ModellingError(f"{what} is {quoted(str(value))}: expected a number")

@@ -1,4 +1,4 @@
-"""Families from the names of a flat model, and the flat model of an indexed one.
+"""Families from the names of a model whose variables and rows have none.
 
 ``ship[Lyon,Paris]``, ``ship(Lyon,Paris)`` and ``ship[1][2]`` contain their labels. Names without brackets do so if one
 separator splits all names of a family into the same number of parts. Pyomo writes ``c_e_balance(Lyon_wk1)_`` for a row.
@@ -22,23 +22,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.builder import NUMBERED, looks_ordered
 from oragent.modelling.data.display import plain, quoted, validation_line
-from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Row, Variable, VariableKind
-from oragent.modelling.data.indexed import (
-    RELATION_CODES,
-    RELATIONS,
-    IndexedModel,
-    IndexedObjective,
-    IndexSet,
-    Keys,
-    RowFamily,
-    VariableFamily,
-)
-from oragent.modelling.data.links import LinkedVector
-from oragent.modelling.data.objectives import flat_objective, further_objectives
+from oragent.modelling.data.indexed import AnyFamily, IndexedModel, IndexSet, Keys, RowFamily, VariableFamily
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
@@ -118,122 +104,28 @@ class _Group:
     sets: tuple[str, ...] = ()
 
 
-def from_milp(milp: Milp, corrections: FamilyCorrections | None = None) -> IndexedModel:
-    """Return a flat model with families from its names. Guessed parts are marked."""
+def with_families(model: IndexedModel, corrections: FamilyCorrections | None = None) -> IndexedModel:
+    """Return the model with families from its flat names, unless it has sets or data already."""
+    return group_by_names(model, corrections) if model.is_ungrouped else model
+
+
+def group_by_names(model: IndexedModel, corrections: FamilyCorrections | None = None) -> IndexedModel:
+    """Return the model with families from its flat names. Guessed parts are marked."""
     corrections = corrections or FamilyCorrections()
-    names, row_names = [variable.name for variable in milp.variables], [row.name for row in milp.rows]
+    names, row_names = model.flat_variable_names, model.flat_row_names
     is_pyomo = bool(row_names) and all(map(PYOMO_ROW.fullmatch, row_names))
     variables = _group_names(names, corrections.separator, corrections.variables, is_pyomo)
     rows = _group_names(row_names, corrections.separator, corrections.rows, is_pyomo)
     sets = _SetPool(corrections)
     sets.learn([*variables, *rows])
-    arrays = Arrays.from_milp(milp)
-    model = IndexedModel(
-        name=milp.name,
-        meaning=milp.meaning,
-        sets=(),
-        parameters=(),
-        variables=tuple(_variable_family(milp, group, sets) for group in variables),
-        rows=tuple(_row_family(milp, group, sets) for group in rows),
-        objectives=_objectives(milp, arrays),
-        features=replace(arrays.features, quadratic=(), goals=()),
-        cells=np.zeros(0),
-        low=LinkedVector.of_numbers(arrays.low),
-        high=LinkedVector.of_numbers(arrays.high),
-        integer=arrays.integer,
-        starts=arrays.matrix.starts.astype(np.int64),
-        columns=arrays.matrix.columns,
-        entries=LinkedVector.of_numbers(arrays.matrix.values),
-        relations=np.array([RELATION_CODES[row.relation] for row in milp.rows], dtype=np.int8),
-        rhs=LinkedVector.of_numbers(np.array([row.rhs for row in milp.rows], dtype=float)),
-        flat_columns=tuple(variable.name for variable in milp.variables),
-        flat_rows=tuple(row.name for row in milp.rows),
+    grouped = replace(
+        model,
+        variables=_families(VariableFamily, model.variables, variables, sets),
+        rows=_families(RowFamily, model.rows, rows, sets),
+        flat_columns=tuple(names),
+        flat_rows=tuple(row_names),
     )
-    return replace(model, sets=tuple(sets.sets)).check()
-
-
-def to_milp(model: IndexedModel, *, flat: bool = True) -> Milp:
-    """Return the flat model for the present data.
-
-    With ``flat``, it has the names of the file from which it was read.
-    """
-    goal = flat_objective(model.objectives)
-    arrays = model.to_arrays(goal)
-    columns = model.flat_columns if flat and model.flat_columns else model.column_names
-    rows = model.flat_rows if flat and model.flat_rows else model.row_names
-    kinds = (VariableKind.CONTINUOUS, VariableKind.INTEGER)
-    details = [("", "")] * len(columns)
-    for family in model.variables:
-        for position in family.positions.tolist():
-            details[position] = (family.unit, family.meaning)
-    row_meanings = [""] * len(rows)
-    for row_family in model.rows:
-        for position in row_family.positions.tolist():
-            row_meanings[position] = row_family.meaning
-    bounds = zip(arrays.low.tolist(), arrays.high.tolist(), arrays.integer.tolist(), strict=True)
-    starts, entry_columns, values = model.starts.tolist(), model.columns.tolist(), arrays.matrix.values.tolist()
-    rhs, relations = model.rhs_values.tolist(), model.relations.tolist()
-    return Milp(
-        tuple(
-            Variable(name, low, high, kinds[whole], *detail)
-            for name, (low, high, whole), detail in zip(columns, bounds, details, strict=True)
-        ),
-        tuple(
-            Row(
-                name,
-                {columns[entry_columns[at]]: values[at] for at in range(starts[index], starts[index + 1])},
-                RELATIONS[relations[index]],
-                rhs[index],
-                row_meanings[index],
-            )
-            for index, name in enumerate(rows)
-        ),
-        Objective(
-            {columns[at]: float(arrays.cost[at]) for at in np.flatnonzero(arrays.cost)},
-            goal.constant,
-            goal.unit,
-            goal.meaning,
-            "" if goal.name == "objective" else goal.name,
-        ),
-        goal.sense,
-        model.name,
-        model.meaning,
-        _named_features(model, columns, rows),
-    )
-
-
-def _objectives(milp: Milp, arrays: Arrays) -> tuple[IndexedObjective, ...]:
-    """Return the objective and the further ones, with their weights and priorities."""
-    objective = milp.objective
-    main_objective = IndexedObjective(
-        objective.name or "objective",
-        milp.sense,
-        LinkedVector.of_numbers(arrays.cost),
-        objective.constant,
-        objective.unit,
-        objective.meaning,
-        quadratic=arrays.features.quadratic,
-    )
-    return main_objective, *(IndexedObjective.from_further(goal, len(arrays.cost)) for goal in arrays.features.goals)
-
-
-def _named_features(model: IndexedModel, columns: Sequence[str], rows: Sequence[str]) -> ModelFeatures[str]:
-    """Return features by name. Linear objectives other than that of the flat model become further objectives."""
-    if len(model.objectives) == 1 and model.is_linear:
-        return ModelFeatures()
-    objective = flat_objective(model.objectives)
-    goals = []
-    for goal in further_objectives(model.objectives):
-        if goal.quadratic:
-            raise ModellingError(
-                f"objective {quoted(goal.name)} is quadratic: optimise it last or alone, by a line 'objective ...'"
-            )
-        cost = goal.cost.evaluate(model.cells)
-        terms = {int(column): float(cost[column]) for column in np.flatnonzero(cost)}
-        others = (goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount)
-        goals.append(FurtherObjective(goal.name, terms, goal.sense, *others))
-    features = replace(model.features, quadratic=objective.quadratic, goals=tuple(goals))
-    return features.rekey(columns.__getitem__, rows.__getitem__)
+    return replace(grouped, sets=tuple(sets.sets)).check()
 
 
 def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
@@ -581,34 +473,25 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
     return labels
 
 
-def _shared(texts: Mapping[int, str] | Sequence[str]) -> str:
-    """Return the text that all members share; empty if they differ."""
-    different = set(texts)
-    return str(different.pop()) if len(different) == 1 else ""
-
-
-def _variable_family(milp: Milp, group: _Group, sets: _SetPool) -> VariableFamily:
-    names, keys = sets.of_group(group)
-    members = [milp.variables[position] for position in group.positions]
-    return VariableFamily(
-        group.stem,
-        names,
-        keys,
-        np.array(group.positions, dtype=np.int64),
-        _shared([member.unit for member in members]),
-        _shared([member.meaning for member in members]),
-        is_guessed=bool(names),
-    )
-
-
-def _row_family(milp: Milp, group: _Group, sets: _SetPool) -> RowFamily:
-    names, keys = sets.of_group(group)
-    return RowFamily(
-        group.stem,
-        names,
-        keys,
-        np.array(group.positions, dtype=np.int64),
-        "",
-        _shared([milp.rows[position].meaning for position in group.positions]),
-        is_guessed=bool(names),
-    )
+def _families(
+    kind: type[AnyFamily], present: Sequence[AnyFamily], groups: Sequence[_Group], sets: _SetPool
+) -> tuple[AnyFamily, ...]:
+    """Return a family for each group, with the unit and the meaning that its members share."""
+    owner = {position: family for family in present for position in family.positions.tolist()}
+    families = []
+    for group in groups:
+        names, keys = sets.of_group(group)
+        units = {owner[position].unit for position in group.positions}
+        meanings = {owner[position].meaning for position in group.positions}
+        families.append(
+            kind(
+                group.stem,
+                names,
+                keys,
+                np.array(group.positions, dtype=np.int64),
+                units.pop() if len(units) == 1 else "",
+                meanings.pop() if len(meanings) == 1 else "",
+                is_guessed=bool(names),
+            )
+        )
+    return tuple(families)

@@ -1,15 +1,15 @@
 """Objectives of indexed models, their weighted sums, and the order in which they are optimised."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from oragent.modelling.data.display import number
 from oragent.modelling.data.features import FurtherObjective, QuadraticTerm
-from oragent.modelling.data.flat_model import Sense
 from oragent.modelling.data.links import LinkedVector
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.references.reference_text import name_text
 
 
@@ -38,13 +38,10 @@ class IndexedObjective:
     @classmethod
     def from_further(cls, goal: FurtherObjective[int], columns: int) -> "IndexedObjective":
         """Return a further objective of a model with a number of columns."""
-        cost = np.zeros(columns)
-        for column, value in goal.terms.items():
-            cost[column] = value
         return cls(
             goal.name,
             goal.sense,
-            LinkedVector.of_numbers(cost),
+            cost_vector(goal.terms, columns),
             goal.constant,
             weight=goal.weight,
             priority=goal.priority,
@@ -55,6 +52,14 @@ class IndexedObjective:
     def allowance(self, optimum: float) -> float:
         """Return the amount by which objectives of lower priority may worsen an optimum."""
         return max(self.slack * abs(optimum), self.slack_amount)
+
+
+def cost_vector(terms: Mapping[int, float], columns: int) -> LinkedVector:
+    """Return the coefficients of all columns from those that are not 0."""
+    cost = np.zeros(columns)
+    for column, value in terms.items():
+        cost[column] = value
+    return LinkedVector.of_numbers(cost)
 
 
 def effective_weights(objectives: Sequence[IndexedObjective]) -> list[float]:
@@ -115,20 +120,19 @@ def _sum_text(factors: Sequence[float], names: Sequence[str]) -> str:
     return text
 
 
-def flat_objective(objectives: Sequence[IndexedObjective]) -> IndexedObjective:
-    """Return the objective of the flat model, which has priority 0 and weight 1 there.
+def base_objective(objectives: Sequence[IndexedObjective]) -> IndexedObjective:
+    """Return the objective to which others are relative: the first of the lowest priority that is not negative.
 
-    If there are several priorities, it has the lowest one, where its slack has no effect.
+    Files state others relative to it.
     """
     weights = effective_weights(objectives)
-    lowest = min(goal.priority for weight, goal in zip(weights, objectives, strict=True) if weight)
-    ranked = [goal for weight, goal in zip(weights, objectives, strict=True) if weight and goal.priority == lowest]
-    return ranked[0]
+    ranked = [goal for weight, goal in zip(weights, objectives, strict=True) if weight]
+    return min(ranked, key=lambda goal: (goal.priority < 0, goal.priority))
 
 
 def further_objectives(objectives: Sequence[IndexedObjective]) -> list[IndexedObjective]:
-    """Return the other objectives, with weights and priorities relative to that of the flat model."""
-    own = flat_objective(objectives)
+    """Return the other objectives, with weights and priorities relative to ``base_objective``."""
+    own = base_objective(objectives)
     weight_of = dict(zip(map(id, objectives), effective_weights(objectives), strict=True))
     others = []
     for goal in objectives:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.flat_model import Row
+from oragent.modelling.data.model_records import Row
 
 # Maximum slack of a binding row, relative to max(1, |right-hand side|).
 TIGHT = 1e-6

@@ -19,8 +19,10 @@ from oragent.modelling.data.features import (
     QuadraticRow,
     QuadraticTerm,
 )
-from oragent.modelling.data.flat_model import Milp, Relation, Row, Sense, free_name
-from oragent.modelling.solving.linearise import linearise_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Row
+from oragent.modelling.data.model_values import Relation, Sense, free_name
+from oragent.modelling.solving.linearise import linearise_model
 
 # Fields of ``ModelFeatures`` that a format can express. Others are written as linear rows.
 NATIVE = {
@@ -61,34 +63,36 @@ class ExtraRows:
             yield from part
 
 
-def split_features(milp: Milp, form: str) -> Milp:
+def split_features(model: IndexedModel, form: str) -> IndexedModel:
     """Return the model with only those features that a format can express. The others become linear rows.
 
     Raises:
         ModellingError: A part cannot be written in either way.
     """
-    native = {name: getattr(milp.features, name) for name in NATIVE[form]}
-    if any(goal.priority < 0 for goal in milp.features.goals):
+    features = model.named_features
+    native = {name: getattr(features, name) for name in NATIVE[form]}
+    if any(goal.priority < 0 for goal in features.goals):
         raise ModellingError(
             "another objective has a lower priority than the model's own one, which a file cannot express"
         )
-    rest = {part.name: getattr(milp.features, part.name) for part in fields(milp.features) if part.name not in native}
+    rest = {part.name: getattr(features, part.name) for part in fields(features) if part.name not in native}
     if any(rest.values()):
-        milp, _ = linearise_milp(replace(milp, features=ModelFeatures(**rest)))
-    return replace(milp, features=ModelFeatures(**native))
+        model, _ = linearise_model(model.with_records(features=ModelFeatures(**rest)))
+    return model.with_records(features=ModelFeatures(**native))
 
 
-def add_extra_rows(milp: Milp) -> tuple[Milp, ExtraRows]:
+def add_extra_rows(model: IndexedModel) -> tuple[IndexedModel, ExtraRows]:
     """Return a model for an MPS file with a row for the linear terms of each quadratic row, indicator and goal."""
-    taken = {row.name for row in milp.rows}
-    quadratic = {free_name(part.name, taken): part for part in milp.features.quadratic_rows}
-    indicators = {free_name(part.name, taken): part for part in milp.features.indicators}
-    goals = {free_name(part.name, taken): part for part in milp.features.goals}
+    taken = {row.name for row in model.row_records}
+    features = model.named_features
+    quadratic = {free_name(part.name, taken): part for part in features.quadratic_rows}
+    indicators = {free_name(part.name, taken): part for part in features.indicators}
+    goals = {free_name(part.name, taken): part for part in features.goals}
     # Gurobi 13 crashes on indicators after quadratic rows.
     rows = [Row(name, part.terms, part.relation, part.rhs) for name, part in indicators.items()]
     rows += [Row(name, part.terms, part.relation, part.rhs) for name, part in quadratic.items()]
     rows += [Row(name, goal.terms, Relation.AT_MOST, 0.0) for name, goal in goals.items()]
-    return replace(milp, rows=(*milp.rows, *rows)), ExtraRows(quadratic, indicators, goals)
+    return model.with_records(rows=(*model.row_records, *rows)), ExtraRows(quadratic, indicators, goals)
 
 
 def mps_with_features(body: str, extra: ExtraRows, sets: Iterable[OrderedSet[str]], costs: Mapping[str, float]) -> str:
@@ -160,9 +164,6 @@ class MpsSections:
     matrices: Mapping[str, tuple[QuadraticTerm[str], ...]] | None = None
     # Binary variable and its value by row.
     conditions: Mapping[str, tuple[str, bool]] | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.sets or self.matrices or self.conditions)
 
 
 def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tuple[str, MpsSections]:
@@ -254,29 +255,24 @@ def _float(word: str) -> float:
     return float(word.upper().replace("D", "E"))
 
 
-def with_sections(milp: Milp, sections: MpsSections) -> Milp:
-    """Return the model that HiGHS read with the parts of the other sections. Names are those of the file.
+def with_sections(rows: Iterable[Row], sections: MpsSections) -> tuple[tuple[Row, ...], ModelFeatures[str]]:
+    """Return the rows that HiGHS read without those of the other sections, and the parts that these become.
 
     Raises:
         ModellingError: A row with two limits has quadratic terms or a condition.
     """
-    if not sections:
-        return milp
-    rows = {row.name: row for row in milp.rows}
+    by_name = {row.name: row for row in rows}
     quadratic, indicators = [], []
     for name, terms in (sections.matrices or {}).items():
-        row = _taken_row(rows, name)
+        row = _taken_row(by_name, name)
         quadratic.append(QuadraticRow(name, row.terms, terms, row.relation, row.rhs))
     for name, (binary, active) in (sections.conditions or {}).items():
-        row = _taken_row(rows, name)
+        row = _taken_row(by_name, name)
         indicators.append(Indicator(name, binary, active, row.terms, row.relation, row.rhs))
-    features = replace(
-        milp.features,
-        quadratic_rows=tuple(quadratic),
-        indicators=tuple(indicators),
-        ordered_sets=sections.sets,
+    features = ModelFeatures[str](
+        quadratic_rows=tuple(quadratic), indicators=tuple(indicators), ordered_sets=sections.sets
     )
-    return replace(milp, rows=tuple(rows.values()), features=features)
+    return tuple(by_name.values()), features
 
 
 def _taken_row(rows: dict[str, Row], name: str) -> Row:
@@ -301,9 +297,9 @@ def read_goal_notes(text: str, goals: Iterable[FurtherObjective[str]]) -> tuple[
     return tuple(replace(goal, **notes[goal.name]) if goal.name in notes else goal for goal in goals)  # type: ignore[arg-type]
 
 
-def lp_with_features(body: str, milp: Milp) -> str:
+def lp_with_features(body: str, model: IndexedModel) -> str:
     """Add the parts to an LP file that HiGHS wrote. The model's names are those of the file."""
-    features = milp.features
+    features = model.named_features
     rows = [_lp_row(part) for part in features.quadratic_rows] + [_lp_indicator(part) for part in features.indicators]
     if rows:
         body = LP_ROWS.sub(lambda match: match[0] + "\n" + "\n".join(rows), body, count=1)
@@ -315,7 +311,7 @@ def lp_with_features(body: str, milp: Milp) -> str:
         ends += ["General Constraints", *general]
     if ends:
         body = LP_END.sub("\n".join([*ends, "end"]), body, count=1)
-    section = _lp_objectives(milp) if features.goals else _lp_objective(milp)
+    section = _lp_objectives(model) if features.goals else _lp_objective(model)
     return section + body[body.index("\nst\n") + 1 :]
 
 
@@ -362,19 +358,28 @@ def _lp_general(features: ModelFeatures[str]) -> Iterator[str]:
         yield f" {_word(curve.name)}: {curve.output} = PWL ( {curve.input} ) : {points}"
 
 
-def _lp_objective(milp: Milp) -> str:
-    """Return the section of one objective.
-
-    It includes each variable without a linear row, whose bounds would be ignored otherwise.
-    """
-    used = {name for row in milp.rows for name in row.terms}
-    costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}
-    costs |= milp.objective.terms
-    square = [replace(term, value=2 * term.value) for term in milp.features.quadratic]
+def _lp_objective(model: IndexedModel) -> str:
+    """Return the section of one objective."""
+    objective = model.objective_record
+    square = [replace(term, value=2 * term.value) for term in model.named_features.quadratic]
     # Some readers take a constant after the bracket for a variable.
-    parts = [_lp_terms(costs), _lp_constant(milp.objective.constant), f"+ {_lp_products(square)} / 2" if square else ""]
-    word = "max" if milp.sense is Sense.MAXIMIZE else "min"
-    return f"{word}\n {_word(milp.objective.name) if milp.objective.name else 'obj'}: {' '.join(filter(None, parts))}\n"
+    parts = [
+        _lp_terms(_lp_costs(model)),
+        _lp_constant(objective.constant),
+        f"+ {_lp_products(square)} / 2" if square else "",
+    ]
+    word = "max" if model.sense is Sense.MAXIMIZE else "min"
+    return f"{word}\n {_word(objective.name) if objective.name else 'obj'}: {' '.join(filter(None, parts))}\n"
+
+
+def _lp_costs(model: IndexedModel) -> dict[str, float]:
+    """Return the coefficients of the objective, with 0 for variables without a row.
+
+    Readers would ignore the bounds of a variable without terms.
+    """
+    used = {name for row in model.row_records for name in row.terms}
+    costs = {name: 0.0 for name in model.flat_variable_names if name not in used}
+    return costs | dict(model.objective_record.terms)
 
 
 def _lp_constant(value: float) -> str:
@@ -383,20 +388,18 @@ def _lp_constant(value: float) -> str:
     return ""
 
 
-def _lp_objectives(milp: Milp) -> str:
+def _lp_objectives(model: IndexedModel) -> str:
     """Return the section of several objectives. The model's own one comes first, with priority 0 and weight 1."""
-    if milp.features.quadratic:
+    if model.named_features.quadratic:
         raise ModellingError("an LP file can contain a quadratic objective or several objectives, but not both")
-    lines = ["Maximize multi-objectives" if milp.sense is Sense.MAXIMIZE else "Minimize multi-objectives"]
-    used = {name for row in milp.rows for name in row.terms}
-    costs = {variable.name: 0.0 for variable in milp.variables if variable.name not in used}
-    costs |= milp.objective.terms
-    first = FurtherObjective(milp.objective.name or "obj", costs, milp.sense, milp.objective.constant)
+    lines = ["Maximize multi-objectives" if model.sense is Sense.MAXIMIZE else "Minimize multi-objectives"]
+    objective = model.objective_record
+    first = FurtherObjective(objective.name or "obj", _lp_costs(model), model.sense, objective.constant)
     taken: set[str] = set()
-    for goal in (first, *milp.features.goals):
-        weight = goal.weight if goal.sense is milp.sense else -goal.weight
+    for goal in (first, *model.named_features.goals):
+        weight = goal.weight if goal.sense is model.sense else -goal.weight
         name = free_name(_word(goal.name), taken)
-        terms = _lp_terms(goal.terms) or f"0 {milp.variables[0].name}"
+        terms = _lp_terms(goal.terms) or f"0 {model.flat_variable_names[0]}"
         slack = f"AbsTol={_number(goal.slack_amount)} RelTol={_number(goal.slack)}"
         lines.append(f" {name}: Priority={goal.priority} Weight={_number(weight)} {slack}")
         lines.append(f"  {terms} {_lp_constant(goal.constant)}".rstrip())

@@ -25,17 +25,9 @@ from oragent.modelling.data.features import (
     QuadraticTerm,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import (
-    Milp,
-    Objective,
-    Relation,
-    Row,
-    Sense,
-    Variable,
-    VariableKind,
-    check_bound,
-    free_name,
-)
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind, check_bound, free_name
 
 BODY = r"[\w.!\"#$%&;?@'`{}~|(),]"
 # The first character is no digit. Letters of all languages are allowed, as solvers write them.
@@ -82,7 +74,7 @@ def needs_own_reader(text: str) -> bool:
     return OWN.search(re.sub(r"\\.*", "", text)) is not None
 
 
-def read_lp(text: str) -> Milp:
+def read_lp(text: str) -> IndexedModel:
     """Read a model. A row with two limits becomes two rows.
 
     Raises:
@@ -128,7 +120,7 @@ class _LpReader:
         self.extremes: list[Extreme[str]] = []
         self.products: list[BinaryProduct[str]] = []
 
-    def read(self) -> Milp:
+    def read(self) -> IndexedModel:
         sections = list(self._sections())
         if not sections or not sections[0][0].startswith(("max", "min")):
             raise ModellingError("not a model in LP form: expected Minimize or Maximize first")
@@ -136,7 +128,7 @@ class _LpReader:
             self._read_section(word, multi, lines)
         if not self.low:
             raise ModellingError("not a model in LP form: no variable was found in it")
-        return self._milp()
+        return self._build()
 
     def _sections(self) -> Iterator[tuple[str, bool, list[tuple[int, str]]]]:
         word, multi, lines = "", False, list[tuple[int, str]]()
@@ -498,7 +490,7 @@ class _LpReader:
             return self.sense
         return Sense.MINIMIZE if self.sense is Sense.MAXIMIZE else Sense.MAXIMIZE
 
-    def _milp(self) -> Milp:
+    def _build(self) -> IndexedModel:
         variables = tuple(
             Variable(
                 name, low, self.high[name], VariableKind.INTEGER if name in self.integer else VariableKind.CONTINUOUS
@@ -536,7 +528,7 @@ class _LpReader:
         )
         name = "" if UNNAMED.fullmatch(base[0]) else base[0]
         objective = Objective(_without_zeros(base[1].terms), base[1].constant, name=name)
-        return Milp(variables, tuple(self.rows), objective, self.sense, features=features)
+        return IndexedModel.from_records(variables, self.rows, objective, self.sense, features=features)
 
 
 def _without_zeros(terms: dict[str, float]) -> dict[str, float]:

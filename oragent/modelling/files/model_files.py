@@ -15,12 +15,13 @@ from oragent._base import files
 from oragent._base.errors import ModellingError
 from oragent._base.text_decoding import decode_leniently, find_encoding
 from oragent.modelling.data.display import plain
-from oragent.modelling.data.flat_model import Milp, SafeNaming
-from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.names import read_corrections, with_families
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.files.flat_json import from_dict, from_json, load_json, point_from_json, solution_dict, to_json
-from oragent.modelling.files.indexed_json import indexed_from_dict, is_version_2
+from oragent.modelling.files.model_json import from_json, to_json
+from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.files.sol_files import read_sol, write_sol
+from oragent.modelling.files.solution_json import point_from_json, solution_dict
 from oragent.modelling.files.text_forms import FORMS, to_text
 from oragent.sandbox.reading import read_in_child
 
@@ -40,11 +41,11 @@ OWN_NAMES = b" oragent variable "
 GZIP = 31
 
 
-def read(path: Path) -> Milp:
+def read(path: Path) -> IndexedModel:
     """Read a model from ``.json``, ``.mps``, ``.lp``, ``.rlp`` or ``.ilp``; the last four also packed.
 
     MPS and LP files are parsed in a separate process with limits, because an invalid file can make HiGHS's reader run
-    without end.
+    without end. Each variable and row of a flat file is a family of its own.
 
     Raises:
         ModellingError: The file is missing, empty, too large, binary, or not a model. The message starts with its name.
@@ -52,11 +53,19 @@ def read(path: Path) -> Milp:
     form, content = _form_of(path), read_bytes(path, "a model")
     with naming_file(path):
         if form == "json":
-            data = load_json(content, "a model")
-            return to_milp(indexed_from_dict(data)) if is_version_2(data) else from_dict(data)
+            return from_json(content)
         return from_json(
             read_in_child("oragent.modelling.files.text_forms:text_as_json", content, form, ModellingError)
         )
+
+
+def read_indexed(path: Path) -> IndexedModel:
+    """Read a model as ``read`` does. A flat model gets families from its names, with the corrections next to the file.
+
+    Raises:
+        ModellingError: The file contains no model. The message begins with its name.
+    """
+    return with_families(read(path), read_corrections(path))
 
 
 def read_point(path: Path) -> dict[str, float]:
@@ -131,7 +140,7 @@ def _unpack(content: bytes, ending: str) -> bytes:
     return text
 
 
-def write(milp: Milp, path: Path) -> None:
+def write(model: IndexedModel, path: Path) -> None:
     """Write a model as ``.json``, ``.mps``, ``.lp``, or compressed. Only JSON keeps units and meanings.
 
     Raises:
@@ -139,7 +148,7 @@ def write(milp: Milp, path: Path) -> None:
         OSError: The file cannot be written.
     """
     form = _form_of(path)
-    text = to_json(milp) if form == "json" else to_text(milp, form)
+    text = to_json(model) if form == "json" else to_text(model, form)
     pack = {".gz": lambda content: gzip.compress(content, mtime=0), ".bz2": bz2.compress}.get(path.suffix.lower())
     files.replace_file(path, pack(text.encode()) if pack else text)
 
@@ -152,7 +161,7 @@ def check_ending(path: Path) -> None:
         )
 
 
-def write_solution(milp: Milp, solution: Solution, path: Path, source: Path | None = None) -> None:
+def write_solution(model: IndexedModel, solution: Solution, path: Path, source: Path | None = None) -> None:
     """Write a solution as ``.csv`` (variable, value, unit), ``.json`` (all fields) or ``.sol`` (as in MIPLIB).
 
     A ``.sol`` file contains the names and the encoding of the model's file, except names that look like comments. If
@@ -167,32 +176,31 @@ def write_solution(milp: Milp, solution: Solution, path: Path, source: Path | No
     if form != ".json" and not solution.status.has_point:
         raise ModellingError(f"{plain(str(path), 200)} not written: the model is {solution.status} and has no values")
     if form == ".sol":
-        stand_ins, encoding = _names_for_sol(milp, source)
-        values = {variable.name: solution.values[variable.name] for variable in milp.variables}
+        stand_ins, encoding = _names_for_sol(model, source)
+        values = {name: solution.values[name] for name in model.flat_variable_names}
         content = write_sol(values, solution.objective, stand_ins=stand_ins).encode(encoding)
+    elif form == ".csv":
+        content = _csv_text(model, solution).encode()
     else:
-        content = {".csv": _csv_text, ".json": _json_text}[form](milp, solution).encode()
+        content = (json.dumps(solution_dict(solution), ensure_ascii=False, indent=1) + "\n").encode()
     try:
         files.replace_file(path, content)
     except OSError as problem:
         raise ModellingError(f"cannot write {plain(str(path), 200)}: {problem.strerror or problem}") from None
 
 
-def _csv_text(milp: Milp, solution: Solution) -> str:
+def _csv_text(model: IndexedModel, solution: Solution) -> str:
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["variable", "value", "unit"])
-    lines.writerows([variable.name, repr(solution.values[variable.name]), variable.unit] for variable in milp.variables)
+    for variable in model.variable_records:
+        lines.writerow([variable.name, repr(solution.values[variable.name]), variable.unit])
     return out.getvalue()
 
 
-def _json_text(milp: Milp, solution: Solution) -> str:
-    return json.dumps(solution_dict(solution), ensure_ascii=False, indent=1) + "\n"
-
-
-def _names_for_sol(milp: Milp, source: Path | None) -> tuple[Mapping[str, str], str]:
+def _names_for_sol(model: IndexedModel, source: Path | None) -> tuple[Mapping[str, str], str]:
     """Return the substitutes for names in a ``.sol`` file, and its encoding, for a model that was read from a file."""
-    stand_ins = SafeNaming.for_milp(milp).variables
+    stand_ins = SafeNaming.for_model(model).variables
     if source is not None and not source.is_dir() and LP_OR_MPS.search(source.name):
         content = read_bytes(source, "a model")
         if OWN_NAMES not in content:

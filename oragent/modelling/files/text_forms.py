@@ -7,7 +7,7 @@ checked line by line first.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent._base.text_decoding import find_encoding
-from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.arrays import Sparse
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.features import (
     FurtherObjective,
@@ -29,18 +29,9 @@ from oragent.modelling.data.features import (
     QuadraticTerm,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import (
-    Milp,
-    Objective,
-    Relation,
-    Row,
-    SafeNaming,
-    Sense,
-    Variable,
-    VariableKind,
-    free_name,
-    rename_milp,
-)
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind, free_name
 from oragent.modelling.files.feature_text import (
     ExtraRows,
     MpsSections,
@@ -52,8 +43,9 @@ from oragent.modelling.files.feature_text import (
     take_sections,
     with_sections,
 )
-from oragent.modelling.files.flat_json import to_json
 from oragent.modelling.files.lp_reader import UNNAMED, needs_own_reader, read_lp
+from oragent.modelling.files.model_json import to_json
+from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.solving.highs import as_highs_model, quiet_engine
 
 # Characters that begin a comment.
@@ -90,7 +82,7 @@ FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 MPS_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 
 
-def to_text(milp: Milp, form: str) -> str:
+def to_text(model: IndexedModel, form: str) -> str:
     """Write a model in the form ``mps`` or ``lp``. Meanings and units are lost.
 
     Nonlinear parts are written as described in ``feature_text``, or else as linear rows.
@@ -99,38 +91,40 @@ def to_text(milp: Milp, form: str) -> str:
         ModellingError: A part cannot be written in either way.
     """
     extra = None
-    if milp.features:
+    if model.staged_features:
         try:
-            milp = split_features(milp, form)
+            model = split_features(model, form)
         except ModellingError as problem:
             raise ModellingError(
                 f"a file of form {form} cannot contain this model, but a .json file can: {problem}"
             ) from None
         if form == "mps":
-            milp, extra = add_extra_rows(milp)
-    naming = SafeNaming.for_milp(milp)
-    safe = naming.apply(milp)
-    features = safe.features
-    written = ModelFeatures(quadratic=features.quadratic, semi_continuous=features.semi_continuous)
-    body = _body_of_highs(replace(safe, features=written), form)
+            model, extra = add_extra_rows(model)
+    naming = SafeNaming.for_model(model)
+    safe = model.rename(naming.variables, naming.rows)
+    features = safe.named_features
+    body = _body_of_highs(safe, form)
     if features and form == "lp":
         body = lp_with_features(body, safe)
     if extra is not None:
         rows = _safe_extra(extra, safe, naming)
-        body = mps_with_features(body, rows, features.ordered_sets, safe.objective.terms)
-    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _write_notes(milp, naming, form)) + body
+        body = mps_with_features(body, rows, features.ordered_sets, safe.objective_record.terms)
+    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _write_notes(model, naming, form)) + body
 
 
-def _body_of_highs(safe: Milp, form: str) -> str:
-    arrays = Arrays.from_milp(safe)
+def _body_of_highs(safe: IndexedModel, form: str) -> str:
+    arrays = safe.to_staged_arrays()
+    features = arrays.features
+    written = ModelFeatures[int](quadratic=features.quadratic, semi_continuous=features.semi_continuous)
+    arrays = replace(arrays, features=written)
     # HiGHS writes columns without coefficients incorrectly or omits them.
     idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
     model = as_highs_model(arrays.with_idle_row(idle) if len(idle) else arrays)
     lp = model.lp_
-    lp.col_names_ = [variable.name for variable in safe.variables]
+    lp.col_names_ = safe.flat_variable_names
     # Rows without limits, which the reader drops.
-    idle_names = ["idle_row"] * (lp.num_row_ - len(safe.rows))
-    lp.row_names_ = [row.name for row in safe.rows] + idle_names
+    idle_names = ["idle_row"] * (lp.num_row_ - safe.shape[0])
+    lp.row_names_ = safe.flat_row_names + idle_names
     engine = quiet_engine()
     engine.passModel(model)
     with TemporaryDirectory() as folder:
@@ -139,13 +133,13 @@ def _body_of_highs(safe: Milp, form: str) -> str:
         return path.read_text()
 
 
-def _safe_extra(extra: ExtraRows, safe: Milp, naming: SafeNaming) -> ExtraRows:
+def _safe_extra(extra: ExtraRows, safe: IndexedModel, naming: SafeNaming) -> ExtraRows:
     """Return the rows with the names of the file; parts keep their order in the features."""
 
     def named(names: Iterable[str], parts: Iterable[NamedPart]) -> dict[str, NamedPart]:
         return {naming.rows.get(name, name): part for name, part in zip(names, parts, strict=True)}
 
-    features = safe.features
+    features = safe.named_features
     return ExtraRows(
         named(extra.quadratic, features.quadratic_rows),
         named(extra.indicators, features.indicators),
@@ -161,7 +155,7 @@ def text_as_json(content: bytes, form: str) -> str:
     return to_json(from_text(content.decode(encoding), form))
 
 
-def from_text(text: str, form: str) -> Milp:
+def from_text(text: str, form: str) -> IndexedModel:
     """Read a model. A row with two limits becomes two rows.
 
     An invalid file may crash HiGHS's reader or make it run without end. For files from other sources, use
@@ -177,7 +171,7 @@ def from_text(text: str, form: str) -> Milp:
         goals = read_goal_notes(text, check.goals)
         text, sections = take_sections(text, check.columns, check.rows)
     elif needs_own_reader(text):
-        return _with_noted_names(read_lp(text), _read_notes(text))
+        return _with_own_names(read_lp(text), _read_notes(text))
     engine = quiet_engine()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
@@ -193,17 +187,31 @@ def from_text(text: str, form: str) -> Milp:
             f"{_describe_failure(log, sent)}not a model in {form.upper()} form: expected linear rows, a linear or "
             "quadratic objective, continuous, integer and semi-continuous variables"
         )
-    names = _read_notes(notes)
-    milp = with_sections(_build_milp(engine.getLp(), names["variable"], form), sections)
-    features = replace(milp.features, goals=goals, quadratic=_read_hessian(engine.getModel().hessian_, milp))
-    if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
-        milp = replace(milp, sense=Sense.MAXIMIZE)
+    names, lp = _read_notes(notes), engine.getLp()
+    variables, semi_continuous = _read_variables(lp, names["variable"], form)
+    # Columns that only comments name come last.
+    columns = [variable.name for variable in variables[: lp.num_col_]]
+    rows, features = with_sections(_read_rows(lp, columns), sections)
+    features = replace(
+        features,
+        semi_continuous=semi_continuous,
+        quadratic=_read_hessian(engine.getModel().hessian_, columns),
+        goals=goals,
+    )
+    is_pulp_maximum = form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text)
+    is_maximum = is_pulp_maximum or lp.sense_ == highspy.ObjSense.kMaximize
     # HiGHS does not return the name of the objective.
     match = OBJECTIVE_NAMES[form].search(text)
     stated = match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
-    objective = replace(milp.objective, name=names["objective"].get("", "") or stated)
-    milp = replace(milp, name=names["model"].get("", ""), objective=objective, features=_own_names(features, names))
-    return rename_milp(milp, names["variable"], names["row"])
+    costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
+    model = IndexedModel.from_records(
+        variables,
+        rows,
+        Objective(costs, lp.offset_, name=stated),
+        Sense.MAXIMIZE if is_maximum else Sense.MINIMIZE,
+        features=_own_names(features, names),
+    )
+    return _with_own_names(model, names)
 
 
 def _own_names(features: ModelFeatures[str], names: Mapping[str, Mapping[str, str]]) -> ModelFeatures[str]:
@@ -244,16 +252,17 @@ def _split_ranges(text: str) -> str:
     return text[: start.end()] + LP_RANGE.sub(split_row, text[start.end() : end.start()]) + text[end.start() :]
 
 
-def _write_notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
-    if milp.name:
-        yield f"model {json.dumps(milp.name)}"
-    if milp.objective.name:
-        yield f"objective {json.dumps(milp.objective.name)}"
-    every = [milp.objective.terms, *(row.terms for row in milp.rows)]
-    used = {name for terms in every for name, value in terms.items() if value}
-    for name in (variable.name for variable in milp.variables):
+def _write_notes(model: IndexedModel, naming: SafeNaming, form: str) -> Iterator[str]:
+    if model.name:
+        yield f"model {json.dumps(model.name)}"
+    if model.objective_record.name:
+        yield f"objective {json.dumps(model.objective_record.name)}"
+    arrays = model.to_staged_arrays()
+    is_used = arrays.cost != 0
+    is_used[arrays.matrix.columns[arrays.matrix.values != 0]] = True
+    for column, name in enumerate(model.flat_variable_names):
         # The LP format cannot state a variable without terms.
-        is_lost = form == "lp" and name not in used
+        is_lost = form == "lp" and not is_used[column]
         if name in naming.variables or is_lost:
             yield f"variable {naming.variables.get(name, name)} {json.dumps(name)}"
     for name, stand_in in naming.rows.items():
@@ -276,12 +285,14 @@ def _read_notes(text: str) -> dict[str, dict[str, str]]:
     return names
 
 
-def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
-    """Build the model that HiGHS read, and add variables without terms that only comments name."""
+def _read_variables(
+    lp: Any, noted: Iterable[str], form: str
+) -> tuple[tuple[Variable, ...], tuple[SemiContinuous[str], ...]]:
+    """Return the variables that HiGHS read, then those without terms that only comments name."""
     try:
-        columns, rows = list(lp.col_names_), list(lp.row_names_)
+        columns = list(lp.col_names_)
     except UnicodeDecodeError:
-        raise ModellingError("a name is not a text in UTF-8: rename it") from None
+        raise _unreadable_name() from None
     kinds = list(lp.integrality_) or [_KINDS.kContinuous] * lp.num_col_
     semi = tuple(
         SemiContinuous(name)
@@ -293,22 +304,21 @@ def _build_milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
         Variable(name, low, high, VariableKind.INTEGER if kind in whole else VariableKind.CONTINUOUS)
         for name, low, high, kind in zip(columns, lp.col_lower_, lp.col_upper_, kinds, strict=True)
     )
-    variables += tuple(Variable(name) for name in noted if name not in columns)
+    present = set(columns)
+    variables += tuple(Variable(name) for name in noted if name not in present)
     if not variables:
         raise ModellingError(f"not a model in {form.upper()} form: no variable was found in it")
-    costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
-    sense = Sense.MAXIMIZE if lp.sense_ == highspy.ObjSense.kMaximize else Sense.MINIMIZE
-    objective = Objective(costs, lp.offset_)
-    return Milp(
-        variables, tuple(_build_rows(lp, columns, rows)), objective, sense, features=ModelFeatures(semi_continuous=semi)
-    )
+    return variables, semi
 
 
-def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
+def _unreadable_name() -> ModellingError:
+    return ModellingError("a name is not a text in UTF-8: rename it")
+
+
+def _read_hessian(hessian: Any, names: Sequence[str]) -> tuple[QuadraticTerm[str], ...]:
     """Return the quadratic terms of the objective. HiGHS holds the lower triangle of Q in x'Qx / 2."""
     if not hessian.dim_:
         return ()
-    names = [variable.name for variable in milp.variables]
     starts, rows, values = list(hessian.start_), list(hessian.index_), list(hessian.value_)
     is_triangle = hessian.format_ == highspy.HessianFormat.kTriangular
     terms = []
@@ -321,16 +331,27 @@ def _read_hessian(hessian: Any, milp: Milp) -> tuple[QuadraticTerm[str], ...]:
     return tuple(terms)
 
 
-def _with_noted_names(milp: Milp, names: Mapping[str, Mapping[str, str]]) -> Milp:
+def _with_own_names(model: IndexedModel, names: Mapping[str, Mapping[str, str]]) -> IndexedModel:
     """Return the model with the names of the comments, and with variables that only comments name."""
-    present = {variable.name for variable in milp.variables}
-    variables = (*milp.variables, *(Variable(name) for name in names["variable"] if name not in present))
-    objective = replace(milp.objective, name=names["objective"].get("", "") or milp.objective.name)
-    milp = replace(milp, variables=variables, name=names["model"].get("", ""), objective=objective)
-    return rename_milp(milp, names["variable"], names["row"])
+    present = set(model.flat_variable_names)
+    lost = [Variable(name) for name in names["variable"] if name not in present]
+    objective = names["objective"].get("", "")
+    if lost or objective:
+        model = model.with_records(
+            variables=(*model.variable_records, *lost),
+            objective=replace(model.objective_record, name=objective or model.objective_record.name),
+        )
+    if names["variable"] or names["row"]:
+        model = model.rename(names["variable"], names["row"]).with_records()
+    return replace(model, name=names["model"].get("", ""))
 
 
-def _build_rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
+def _read_rows(lp: Any, columns: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows that HiGHS read. A row with two limits becomes two rows."""
+    try:
+        names = list(lp.row_names_)
+    except UnicodeDecodeError:
+        raise _unreadable_name() from None
     matrix = lp.a_matrix_
     rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
     width = lp.num_col_ if rowwise else lp.num_row_

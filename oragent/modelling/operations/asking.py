@@ -8,7 +8,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Vector
 from oragent.modelling.data.display import number, quoted
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of, scales_of
 from oragent.modelling.operations import requests as ops

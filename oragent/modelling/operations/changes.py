@@ -7,9 +7,10 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import number, quoted
-from oragent.modelling.data.flat_model import MAX_FIGURE, Relation
-from oragent.modelling.data.indexed import RELATION_CODES, RELATIONS, IndexedModel, IndexedObjective, RowFamily
+from oragent.modelling.data.indexed import RELATION_CODES, RELATIONS, IndexedModel, RowFamily
 from oragent.modelling.data.links import Positions, Vector
+from oragent.modelling.data.model_values import MAX_FIGURE, Relation
+from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.expressions import evaluate_expression
 from oragent.modelling.operations.slices import Slice, find_objective, find_slice, fold

@@ -8,9 +8,8 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import plain
-from oragent.modelling.data.flat_model import round_digits
 from oragent.modelling.data.indexed import Family, IndexedModel
-from oragent.modelling.data.names import to_milp
+from oragent.modelling.data.model_values import round_digits
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import requests as ops
@@ -20,8 +19,8 @@ from oragent.modelling.operations.pricing import optimum_change
 from oragent.modelling.operations.results import DiffEntry, DiffResult, Figure, InverseResult, finite_or_none
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, objective_change, solved
-from oragent.modelling.solving.flat_solving import breaches
 from oragent.modelling.solving.inverse_costs import inverse_costs
+from oragent.modelling.solving.model_solving import breaches
 
 # Maximum number of breaches, coefficients or differences in one result.
 SHOWN = 100
@@ -36,7 +35,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     model, arrays = scenario.model, scenario.known.arrays
     path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
     claim = read_solution(model, path)
-    broken = breaches(to_milp(model.with_first_stage(), flat=False), claim.values)
+    broken = breaches(model.with_first_stage().without_flat_names(), claim.values)
     if broken:
         raise ModellingError(
             f"{plain(str(path), 200)}: no objective makes the point optimal: it breaks {broken[0].sentence}; "
@@ -124,7 +123,7 @@ def _objective_entries(model: IndexedModel, other_model: IndexedModel) -> list[D
 def _feature_entries(model: IndexedModel, other_model: IndexedModel) -> list[DiffEntry]:
     """Return the features that only one of the models has. They are compared by the names of their variables."""
     entries = []
-    mine, theirs = (to_milp(feature, flat=False).features for feature in (model, other_model))
+    mine, theirs = (side.without_flat_names().named_features for side in (model, other_model))
     for part in fields(mine):
         first, second = getattr(mine, part.name), getattr(theirs, part.name)
         for change, only in (

@@ -10,7 +10,7 @@ from oragent._base.errors import ModellingError
 from oragent._base.files import replace_file
 from oragent._base.publishing import publish_progress
 from oragent.modelling.data.display import plain
-from oragent.modelling.files.flat_json import load_json
+from oragent.modelling.files.json_text import load_json
 from oragent.modelling.files.model_files import read_bytes
 from oragent.modelling.opening import open_model, print_note
 from oragent.modelling.operations.outcomes import SolveLimits

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.modelling.data.display import number, rounded
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import Solution, SolveStatus, Source
 from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.solving import array_solving
+from oragent.modelling.solving.array_solving import PROVEN
 from oragent.modelling.solving.back_ends import SolverOptions
-from oragent.modelling.solving.flat_solving import PROVEN
 from oragent.modelling.solving.highs import has_basis
 
 # Relative difference up to which the optima of two solvers agree.

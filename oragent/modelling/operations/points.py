@@ -14,7 +14,7 @@ from oragent._base.text_decoding import decode_leniently
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.flat_json import load_json
+from oragent.modelling.files.json_text import load_json
 from oragent.modelling.files.model_files import naming_file, read_bytes
 from oragent.modelling.files.sol_files import NUMBER, read_sol
 from oragent.modelling.operations.slices import fold

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from oragent.modelling.data.flat_model import Relation, Sense
+from oragent.modelling.data.model_values import Relation, Sense
 
 # JSON has no infinite numbers, so they are texts there.
 INFINITE_TEXTS = ("Infinity", "-Infinity")

@@ -14,13 +14,13 @@ from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import (
     Family,
     IndexedModel,
-    IndexedObjective,
     IndexSet,
     ParameterFamily,
     RowFamily,
     VariableFamily,
 )
 from oragent.modelling.data.links import Positions
+from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.operations.requests import Index, MemberReference
 from oragent.modelling.references.reference_text import name_text
 

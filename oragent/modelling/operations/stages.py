@@ -7,8 +7,8 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.features import QuadraticRow
-from oragent.modelling.data.flat_model import Relation
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.objectives import IndexedObjective, effective_weights
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted, validation_line
-from oragent.modelling.data.flat_model import Relation, Sense
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.tokens import Token, TokenKind, split_tokens
 from oragent.modelling.references.reference_text import KEYWORDS, KINDS

@@ -9,9 +9,8 @@ from oragent._base.text_decoding import decode_leniently
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import plain, quoted
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import to_milp
 from oragent.modelling.data.tolerances import scale_of
-from oragent.modelling.files.flat_json import load_json
+from oragent.modelling.files.json_text import load_json
 from oragent.modelling.files.model_files import naming_file, read_bytes
 from oragent.modelling.opening import is_program, open_model
 from oragent.modelling.operations import requests as ops
@@ -28,7 +27,7 @@ from oragent.modelling.operations.points import (
 from oragent.modelling.operations.results import BreachInfo, Figure, VerifyResult
 from oragent.modelling.operations.stages import objective_values
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, solved
-from oragent.modelling.solving.flat_solving import breaches
+from oragent.modelling.solving.model_solving import breaches
 
 if TYPE_CHECKING:
     from oragent.modelling.capture.program import CapturedModel, CapturedProgram
@@ -77,7 +76,7 @@ def _check_point(
 ) -> VerifyResult:
     """Add the check of a point to a result."""
     model = scenario.model
-    broken = breaches(to_milp(model.with_first_stage(), flat=False), claim.values)
+    broken = breaches(model.with_first_stage().without_flat_names(), claim.values)
     vector = point_of(model, claim)
     if not broken:
         study.pool.add_point(vector)

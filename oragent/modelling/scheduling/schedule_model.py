@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted, validation_line
 from oragent.modelling.data.model_values import check_unique
-from oragent.modelling.files.flat_json import load_json
+from oragent.modelling.files.json_text import load_json
 
 STRICT = ConfigDict(extra="forbid", strict=False)
 # Largest time in time units. CP-SAT adds such figures without overflow.

@@ -10,9 +10,8 @@ from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import read_model
 from oragent.modelling.capture.recorders.from_cpsat import read_constraints
 from oragent.modelling.data.arrays import Vector
-from oragent.modelling.data.flat_model import rename_milp
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import from_milp, to_milp
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.scheduling.schedule_model import (
     WEIGHT_SCALE,
@@ -125,10 +124,10 @@ def schedule_rows(schedule: SchedulingModel) -> IndexedModel:
     model, scale = _state(schedule)
     snapshot = read_constraints(model.proto, CP_SAT).snapshot
     snapshot.cost = [value / scale for value in snapshot.cost]
-    milp = to_milp(assemble(read_model(snapshot.to_text().encode())).model)
+    rows = assemble(read_model(snapshot.to_text().encode())).model
     # The names of columns have families, such as ``op[J1, 2]``.
-    unquoted = rename_milp(milp, {}, {row.name: row.name.replace('"', "") for row in milp.rows})
-    return from_milp(replace(unquoted, name=schedule.name))
+    unquoted = rows.rename({}, {name: name.replace('"', "") for name in rows.flat_row_names})
+    return group_by_names(replace(unquoted, name=schedule.name))
 
 
 def _solve_with_cp_sat(schedule: SchedulingModel, options: SolverOptions) -> SchedulingSolution:

@@ -12,7 +12,7 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.modelling.data.features import ModelFeatures
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.back_ends.protocol import (
     Ability,

@@ -10,7 +10,7 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse, Vector
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.back_ends.protocol import Limit, SolverOptions, SolverResult, SolverStatus
 
 # Option of HiGHS that is on by default.

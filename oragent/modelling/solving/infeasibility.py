@@ -22,7 +22,7 @@ from oragent.modelling.data.features import (
     QuadraticRow,
     SemiContinuous,
 )
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, solve_arrays
 from oragent.modelling.solving.back_ends.protocol import Ability, Solver, SolverOptions, SolverStatus

@@ -7,7 +7,7 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, gradient_arrays, ray_of
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverStatus
 from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver

@@ -23,7 +23,9 @@ from oragent.modelling.data.features import (
     PiecewiseLinear,
     QuadraticTerm,
 )
-from oragent.modelling.data.flat_model import Milp, Relation, Row, Variable, VariableKind, free_name
+from oragent.modelling.data.indexed import KINDS, IndexedModel
+from oragent.modelling.data.model_records import Row, Variable
+from oragent.modelling.data.model_values import Relation, free_name
 from oragent.modelling.solving.back_ends.protocol import Ability
 from oragent.modelling.solving.tightening import implied_bounds
 
@@ -80,56 +82,54 @@ def linearise(arrays: Arrays, abilities: frozenset[Ability], names: Sequence[str
     return build.result()
 
 
-def linearise_milp(milp: Milp, *, keeps_square: bool = False) -> tuple[Milp, tuple[str, ...]]:
+def linearise_model(model: IndexedModel, *, keeps_square: bool = False) -> tuple[IndexedModel, tuple[str, ...]]:
     """Return a model with only linear rows, and one line for each replaced part. Further objectives are removed.
 
     Args:
-        milp: The model.
+        model: The model.
         keeps_square: Whether to keep a quadratic objective.
 
     Raises:
         ModellingError: A part cannot be written with linear rows.
     """
-    names = [variable.name for variable in milp.variables]
     abilities = {Ability.LINEAR, Ability.INTEGER}
     if keeps_square:
         abilities.add(Ability.QUADRATIC_OBJECTIVE)
-    linear = linearise(Arrays.from_milp(milp), frozenset(abilities), names)
-    return milp_of_arrays(milp, linear), linear.notes
+    linear = linearise(model.to_staged_arrays(), frozenset(abilities), model.flat_variable_names)
+    arrays, taken = linear.arrays, set(model.flat_variable_names)
+    added = [Variable(free_name(name, taken)) for name in linear.columns]
+    bounds = zip(arrays.low.tolist(), arrays.high.tolist(), arrays.integer.tolist(), strict=True)
+    variables = [
+        replace(variable, low=low, high=high, kind=KINDS[whole])
+        for variable, (low, high, whole) in zip([*model.variable_records, *added], bounds, strict=True)
+    ]
+    names = [variable.name for variable in variables]
+    costs = {names[column]: float(arrays.cost[column]) for column in np.flatnonzero(arrays.cost).tolist()}
+    linear_model = model.with_records(
+        variables=variables,
+        rows=_named_rows(model, linear, names),
+        objective=replace(model.objective_record, terms=costs),
+        features=ModelFeatures(quadratic=tuple(term.rekey(names.__getitem__) for term in arrays.features.quadratic)),
+    )
+    return linear_model, linear.notes
 
 
-def milp_of_arrays(milp: Milp, linear: Linearised) -> Milp:
-    """Return a linearised model with the names of the original one."""
-    arrays = linear.arrays
-    taken = {variable.name for variable in milp.variables}
-    count, variables = len(milp.variables), []
-    for index, (low, high) in enumerate(zip(arrays.low.tolist(), arrays.high.tolist(), strict=True)):
-        kind = VariableKind.INTEGER if arrays.integer[index] else VariableKind.CONTINUOUS
-        if index < count:
-            variables.append(replace(milp.variables[index], low=low, high=high, kind=kind))
-        else:
-            variables.append(Variable(free_name(linear.columns[index - count], taken), low, high, kind))
-    columns = [variable.name for variable in variables]
-    row_names = [row.name for row in milp.rows] + list(linear.rows)
-    taken, rows = set(row_names), []
-    meanings = {row.name: row.meaning for row in milp.rows}
-    for index, name in enumerate(row_names):
-        ends = slice(arrays.matrix.starts[index], arrays.matrix.starts[index + 1])
+def _named_rows(model: IndexedModel, linear: Linearised, columns: Sequence[str]) -> list[Row]:
+    """Return the rows of linearised arrays; the first ones have the names and meanings of the model's rows."""
+    arrays, rows = linear.arrays, []
+    parts = [(row.name, row.meaning) for row in model.row_records] + [(name, "") for name in linear.rows]
+    limits = zip(arrays.row_low.tolist(), arrays.row_high.tolist(), strict=True)
+    for at, ((name, meaning), (low, high)) in enumerate(zip(parts, limits, strict=True)):
+        ends = slice(arrays.matrix.starts[at], arrays.matrix.starts[at + 1])
         places, values = arrays.matrix.columns[ends].tolist(), arrays.matrix.values[ends].tolist()
-        terms = {columns[position]: value for position, value in zip(places, values, strict=True)}
-        low, high = float(arrays.row_low[index]), float(arrays.row_high[index])
-        meaning = meanings.get(name, "")
+        terms = {columns[place]: value for place, value in zip(places, values, strict=True)}
         if low == high:
             rows.append(Row(name, terms, Relation.EQUAL, low, meaning))
         elif math.isinf(low):
             rows.append(Row(name, terms, Relation.AT_MOST, high, meaning))
         else:
             rows.append(Row(name, terms, Relation.AT_LEAST, low, meaning))
-    costs = {columns[position]: float(arrays.cost[position]) for position in np.flatnonzero(arrays.cost).tolist()}
-    objective = replace(milp.objective, terms=costs)
-    quadratic = tuple(term.rekey(columns.__getitem__) for term in arrays.features.quadratic)
-    features = ModelFeatures(quadratic=quadratic)
-    return replace(milp, variables=tuple(variables), rows=tuple(rows), objective=objective, features=features)
+    return rows
 
 
 @dataclass

@@ -14,7 +14,7 @@ import highspy
 import numpy as np
 
 from oragent.modelling.data.arrays import Arrays, Sparse, Vector
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import NOISE
 from oragent.modelling.solving.highs import as_highs_model, quiet_engine
 

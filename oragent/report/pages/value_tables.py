@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from oragent.modelling.data.display import figure, plain
-from oragent.modelling.data.flat_model import Variable
+from oragent.modelling.data.model_records import Variable
 from oragent.report.pages.time_scales import TimeScale
 
 # Maximum number of yes/no decisions with the value no that are shown.

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
-from oragent.modelling import Milp, Objective, Relation, Row, Sense, Variable
+from oragent.modelling import IndexedModel, Objective, Relation, Row, Sense, Variable
 from oragent_benchmarks.converse.decision import Goal, Judged
 from oragent_benchmarks.converse.paradigms import negotiate
 from oragent_benchmarks.converse.problems.formulated import FormulatedProblem
@@ -67,4 +67,4 @@ liking = Goal(
 )
 courses = Row("courses", dict.fromkeys(DISHES, 1.0), Relation.EQUAL, 3)
 binary = tuple(Variable(name, 0, 1, "integer") for name in DISHES)
-menu = Canteen(Milp(binary, (courses,), Objective(), Sense.MINIMIZE, "menu"), goals=(cost, liking))
+menu = Canteen(IndexedModel.from_records(binary, (courses,), Objective(), Sense.MINIMIZE, "menu"), goals=(cost, liking))

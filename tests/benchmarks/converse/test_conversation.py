@@ -1,15 +1,15 @@
 """Conversations by rules: they come to the exact figures, and end as they should."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from oragent.modelling.data.flat_model import Objective as Cost
-from oragent.modelling.data.flat_model import Relation, Row
+from oragent.modelling.data.model_records import Objective as Cost
+from oragent.modelling.data.model_records import Row
+from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.converse.agents.rules import RulesAgent
 from oragent_benchmarks.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent_benchmarks.converse.decider import AgentAnswer, DeciderMessage, DecisionView
@@ -148,7 +148,7 @@ def is_unique(
         if utility.value(outcome, times) < greatest - 1e-9:
             return True
         milp = build_model(problem, RestrictionState((0.0, 0.0), to_restrictions(problem.district, constraints)))
-        solution = solve(replace(milp, rows=(*milp.rows, exclusion), objective=Cost()), limit_s, duals=False)
+        solution = solve(milp.with_records(rows=(*milp.row_records, exclusion), objective=Cost()), limit_s, duals=False)
         if solution.status.has_point:
             return False
         if solution.status is not SolveStatus.INFEASIBLE:

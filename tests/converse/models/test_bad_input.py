@@ -15,7 +15,7 @@ from oragent.converse.models.workbench import Workbench
 from oragent.llm.callable import wrap_function
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.files.model_files import read_indexed
 from tests.converse.models.workshop import TRUTH, write_workshop
 
 RUNTIME = RuntimeWords((), {"model.name": "scripted"}, None).read_runtime(("agent",))

@@ -20,7 +20,7 @@ from oragent.converse.models.model_files import EXAMPLE, begin_conversation, rea
 from oragent.converse.models.terminal import complete
 from oragent.llm.callable import wrap_function
 from oragent.llm.model_settings import RuntimeWords
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from tests.converse.models.workshop import TRUTH, write_workshop
 from tests.modelling.indexed_models import transport
 
@@ -194,13 +194,13 @@ def test_the_unit_of_a_formulation_is_that_of_its_last_formalization(
 ) -> None:
     folder = tmp_path / "formulated"
     folder.mkdir()
-    write_indexed(replace(read_conversation_model(str(write_workshop(tmp_path))), name=""), folder / "model.json")
+    write(replace(read_conversation_model(str(write_workshop(tmp_path))), name=""), folder / "model.json")
     if replies is not None:
         (folder / "pool.jsonl").write_text("\n\n".join(map(json.dumps, replies)))
     model = read_conversation_model(str(folder))
     assert (model.name, model.objective.unit) == ("formulated", unit)
     has_unit = replace(model, objectives=(replace(model.objective, unit="USD"),), name="own")
-    write_indexed(has_unit, folder / "model.json")
+    write(has_unit, folder / "model.json")
     assert read_conversation_model(str(folder)).objective.unit == "USD"
     assert read_conversation_model(str(folder / "model.json")).name == "own"
 
@@ -245,6 +245,6 @@ def test_the_command_says_where_moved_names_are_and_what_a_model_is(
 
 
 def test_indexed_models_are_kept_whole(tmp_path: Path) -> None:
-    write_indexed(transport(), tmp_path / "model.json")
+    write(transport(), tmp_path / "model.json")
     model = read_conversation_model(str(tmp_path))
     assert [family.name for family in model.families()] == [family.name for family in transport().families()]

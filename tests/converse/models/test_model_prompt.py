@@ -11,9 +11,10 @@ from oragent.converse.models.model_prompt import describe_family, describe_model
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.data.flat_model import Milp, Objective, Sense, Variable
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.model_records import Objective, Variable
+from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.references.reference_text import name_text
 from tests.modelling.indexed_models import transport
 
@@ -37,7 +38,9 @@ def flat(count: int) -> IndexedModel:
     """A model whose names have no structure."""
     words = [f"{'abcdefghij'[number % 10]}{'klmnopqrst'[number // 10 % 10]}x{number:x}y" for number in range(count)]
     variables = tuple(Variable(word, 0, 1) for word in words)
-    return from_milp(Milp(variables, (), Objective(dict.fromkeys(words, 1.0)), Sense.MAXIMIZE, "flat"))
+    return group_by_names(
+        IndexedModel.from_records(variables, (), Objective(dict.fromkeys(words, 1.0)), Sense.MAXIMIZE, "flat")
+    )
 
 
 @pytest.mark.parametrize("build", [transport, partial(grid, 8, 7, 8), partial(flat, 448), partial(grid, 10)])

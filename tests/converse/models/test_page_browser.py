@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from tests.converse.models.web import Client, serve
 from tests.extras import need
 from tests.modelling.indexed_models import transport
@@ -31,7 +31,7 @@ FINDINGS = """axe.run(document, {resultTypes: ["violations"]}).then(({violations
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
-    write_indexed(transport(), tmp_path / "model.json")
+    write(transport(), tmp_path / "model.json")
     with serve(tmp_path, str(tmp_path / "model.json")) as served:
         yield served
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from tests.converse.models.web import TOKEN, Client, serve
 from tests.converse.models.workshop import TRUTH, best_profit, write_workshop
 from tests.extras import need
@@ -214,7 +214,7 @@ def test_names_with_markup_and_quotes_stay_text(tmp_path: Path) -> None:
     builder.add_set("مدينة", labels)
     columns = builder.add_variables("نقل", ["مدينة"], high=5)
     builder.set_objective("ربح", "maximize", columns, [1.0, 2.0, 3.0, 4.0])
-    write_indexed(builder.build(), tmp_path / "names.json")
+    write(builder.build(), tmp_path / "names.json")
     with serve(tmp_path, str(tmp_path / "names.json")) as client:
         pivot = client.ask("/pivot", family="نقل", rows="0")
         assert [row["label"] for row in pivot["rows"]] == labels
@@ -226,7 +226,7 @@ def test_names_with_markup_and_quotes_stay_text(tmp_path: Path) -> None:
 
 
 def test_a_slice_is_fixed_by_its_other_indices(tmp_path: Path) -> None:
-    write_indexed(transport(), tmp_path / "model.json")
+    write(transport(), tmp_path / "model.json")
     with serve(tmp_path, str(tmp_path / "model.json")) as client:
         summed = client.ask("/pivot", family="ship", rows="0", columns="2")
         assert summed["summed"] == ["city"]

@@ -13,9 +13,8 @@ from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import begin_conversation
 from oragent.converse.models.page_state import label_choices, page_state, pivot_table
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.data.names import to_milp
-from oragent.modelling.files.indexed_files import write_indexed
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.files.model_files import write
+from oragent.modelling.solving.model_solving import solve
 from tests.converse.models.workshop import TRUTH, write_workshop
 from tests.modelling.indexed_models import CITIES, DEPOTS, WEEKS, transport, transport_data
 
@@ -24,7 +23,7 @@ from tests.modelling.indexed_models import CITIES, DEPOTS, WEEKS, transport, tra
 def shipping(tmp_path_factory: pytest.TempPathFactory) -> ModelConversation:
     """A conversation about a transport model with its optimum."""
     folder = tmp_path_factory.mktemp("shipping")
-    write_indexed(transport(), folder / "model.json")
+    write(transport(), folder / "model.json")
     return talk(folder, folder / "model.json", "solve")
 
 
@@ -80,7 +79,7 @@ def test_variables_are_those_of_the_optimum_and_their_names_can_be_asked_for(shi
     shipped = {key: number(text) for key, text in texts(table).items()}
     assert set(shipped) == set(itertools.product(DEPOTS, CITIES))
     distance = transport_data()["distance"]
-    best = solve(to_milp(transport(), flat=False), duals=False).objective
+    best = solve(transport().without_flat_names(), duals=False).objective
     stock = pivot_table(shipping, {"family": "stock"})
     held = number(stock["rows"][0]["cells"][0]["text"])
     assert sum(distance[key] * value for key, value in shipped.items()) + held == pytest.approx(best)
@@ -120,7 +119,7 @@ def test_what_is_hidden_of_a_large_table_is_counted(rows: int, columns: int, tmp
     builder.add_set("b", [f"b{at}" for at in range(columns)])
     builder.add_parameter("p", ["a", "b"], [1.0] * (rows * columns))
     builder.set_objective("o", "minimize", builder.add_variables("x", []), 1.0)
-    write_indexed(builder.build(), tmp_path / "model.json")
+    write(builder.build(), tmp_path / "model.json")
     table = pivot_table(talk(tmp_path, tmp_path / "model.json"), {"family": "p", "rows": "0", "columns": "1"})
     assert [len(table["rows"]) + table["hidden"][0], len(table["columns"]) + table["hidden"][1]] == [rows, columns]
     assert all(len(row["cells"]) == len(table["columns"]) for row in table["rows"])
@@ -131,7 +130,7 @@ def test_bounds_mark_what_is_fixed_or_forbidden(tmp_path: Path) -> None:
     builder.add_set("k", ["free", "fixed", "none"])
     x = builder.add_variables("x", ["k"], low=[0.0, 2.0, 0.0], high=[5.0, 2.0, 0.0])
     builder.set_objective("o", "maximize", x, [1.0, 2.0, 3.0])
-    write_indexed(builder.build(), tmp_path / "model.json")
+    write(builder.build(), tmp_path / "model.json")
     table = pivot_table(talk(tmp_path, tmp_path / "model.json", "solve"), {"family": "x", "rows": "0"})
     cells = {row["label"]: row["cells"][0] for row in table["rows"]}
     assert {label: (cell["text"], cell.get("state", "")) for label, cell in cells.items()} == {

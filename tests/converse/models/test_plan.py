@@ -33,7 +33,7 @@ from oragent.converse.models.workbench import Workbench
 from oragent.llm.model import ToolCall
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent.modelling.operations.results import RepairResult
 from tests.extras import need
 from tests.report.live.requests import TOKEN, get
@@ -81,7 +81,7 @@ def agent(tmp_path: Path) -> LinesAgent:
 
 def hold(folder: Path, *messages: str, model: IndexedModel | None = None) -> ModelConversation:
     folder.mkdir(exist_ok=True)
-    write_indexed(model or make_plan(), folder / "model.json")
+    write(model or make_plan(), folder / "model.json")
     opened = begin_conversation(folder / "out", ConversationRequest(str(folder / "model.json")))
     return resume(opened, *messages)
 
@@ -536,7 +536,7 @@ def test_a_conversation_opens_with_the_optimum_or_with_conflict_and_repair(tmp_p
 
 
 def test_limits_of_a_request_are_those_of_its_solves(tmp_path: Path) -> None:
-    write_indexed(make_plan(), tmp_path / "model.json")
+    write(make_plan(), tmp_path / "model.json")
     request = ConversationRequest(str(tmp_path / "model.json"), seconds=7.0, gap=0.25, threads=1)
     opened = begin_conversation(tmp_path / "out", request)
     limits = ModelConversation(opened, read_request(opened)).workbench.session.study.limits

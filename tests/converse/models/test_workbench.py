@@ -11,7 +11,7 @@ from oragent.converse.models.model_agents import LinesAgent
 from oragent.converse.models.result_text import headline
 from oragent.converse.models.scenario_table import scenario_rows, table_cells, write_scenarios
 from oragent.converse.models.workbench import Workbench
-from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.files.model_files import read_indexed
 from tests.converse.models.workshop import TRUTH, write_workshop
 
 QUESTIONS = ("whatif tables <= 3", "solve", "value tables", "price carpentry", "sweep carpentry = 40, 50", "binding")

@@ -11,7 +11,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.solving.back_ends import find_solver
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy
 from tests.modelling.shops import NEED, fixed_shop

@@ -8,10 +8,13 @@ import pytest
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.solving.array_solving import dual_bound
 from oragent.modelling.solving.back_ends import (
     Ability,
     SolverOptions,
@@ -20,7 +23,7 @@ from oragent.modelling.solving.back_ends import (
     list_solvers,
     registry,
 )
-from oragent.modelling.solving.flat_solving import dual_bound, solve
+from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.benchmarks import bench_solvers
 from tests.modelling import nl4opt
@@ -43,7 +46,7 @@ def solver_for(name: str, arrays: Arrays):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_optima_of_families_are_the_proven_ones(name: str, family: str) -> None:
     instance = FAMILIES[family](3, 4)
-    arrays = Arrays.from_milp(instance.milp)
+    arrays = instance.milp.to_staged_arrays()
     result = solver_for(name, arrays).solve(arrays, SolverOptions())
     assert result.status is SolverStatus.OPTIMAL
     assert arrays.largest_violation(result.values) <= CLOSE
@@ -56,26 +59,26 @@ def test_duals_of_relaxations_prove_their_optimum(name: str, family: str) -> Non
     solver = find_solver(name)
     if Ability.DUALS not in solver.abilities:
         pytest.skip(f"{name} offers no duals")
-    arrays = Arrays.from_milp(FAMILIES[family](2, 4).milp).without_integrality()
+    arrays = FAMILIES[family](2, 4).milp.to_staged_arrays().without_integrality()
     result = solver.solve(arrays, SolverOptions())
     optimum = arrays.objective_at(result.values)
     assert dual_bound(arrays, result.row_duals) == pytest.approx(optimum, rel=1e-5, abs=1e-5)
 
 
-def infeasible() -> Milp:
+def infeasible() -> IndexedModel:
     rows = (Row("least", {"x": 1, "y": 1}, Relation.AT_LEAST, 3), Row("most", {"x": 1, "y": 1}, Relation.AT_MOST, 1))
     variables = (Variable("x", 0, 9, VariableKind.INTEGER), Variable("y", 0, 9, VariableKind.INTEGER))
-    return Milp(variables, rows, Objective({"x": 1}), Sense.MINIMIZE)
+    return IndexedModel.from_records(variables, rows, Objective({"x": 1}), Sense.MINIMIZE)
 
 
-def unbounded() -> Milp:
+def unbounded() -> IndexedModel:
     rows = (Row("difference", {"x": 1, "y": -1}, Relation.AT_MOST, 1),)
-    return Milp((Variable("x"), Variable("y")), rows, Objective({"x": 1}), Sense.MAXIMIZE)
+    return IndexedModel.from_records((Variable("x"), Variable("y")), rows, Objective({"x": 1}), Sense.MAXIMIZE)
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_infeasible_models_are_infeasible(name: str) -> None:
-    arrays = Arrays.from_milp(infeasible())
+    arrays = infeasible().to_staged_arrays()
     result = find_solver(name).solve(
         arrays if Ability.INTEGER in find_solver(name).abilities else arrays.without_integrality(), SolverOptions()
     )
@@ -87,7 +90,7 @@ def test_infeasible_models_are_infeasible(name: str) -> None:
 def test_unbounded_models_have_no_optimum(name: str) -> None:
     if name == "cp-sat":
         pytest.skip("all variables of CP-SAT have bounds")
-    result = find_solver(name).solve(Arrays.from_milp(unbounded()), SolverOptions())
+    result = find_solver(name).solve(unbounded().to_staged_arrays(), SolverOptions())
     assert result.status in (SolverStatus.UNBOUNDED, SolverStatus.INFEASIBLE_OR_UNBOUNDED)
 
 
@@ -99,9 +102,9 @@ def test_each_solver_finds_the_optimum_or_refuses_the_kind_of_variables(
     """The optimum over all points is x = 1.7 and y = 1.6, and that over whole numbers x = 2 and y = 1."""
     rows = [Row("a", {"x": 2, "y": 1}, Relation.AT_MOST, 5), Row("b", {"x": 1, "y": 3}, Relation.AT_MOST, 6.5)]
     variables = [Variable("x", kind=kind), Variable("y", kind=kind)]
-    milp = Milp(variables, rows, Objective({"x": 1, "y": 1}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(variables, rows, Objective({"x": 1, "y": 1}), Sense.MAXIMIZE)
     needed = Ability.CONTINUOUS if kind is VariableKind.CONTINUOUS else Ability.INTEGER
-    session = ModelSession(from_milp(milp), SolveLimits(solver=name))
+    session = ModelSession(group_by_names(milp), SolveLimits(solver=name))
     if needed in find_solver(name).abilities:
         assert solve(milp, solver=name).objective == pytest.approx(optimum)
         assert session.ask("solve").objective.value == pytest.approx(optimum)
@@ -124,7 +127,7 @@ def test_optima_of_the_verified_problems_of_nl4opt(name: str) -> None:
         pytest.skip("every verified problem has integer variables")
     wrong, solved = [], 0
     for milp, optimum in nl4opt.verified():
-        if name == "cp-sat" and not all(variable.is_integer for variable in milp.variables):
+        if name == "cp-sat" and not all(variable.is_integer for variable in milp.variable_records):
             continue
         solution = solve(milp, solver=name, duals=False)
         solved += 1
@@ -163,7 +166,7 @@ def test_a_solver_that_is_not_installed_is_refused_with_the_command(name: str, m
 @pytest.mark.skipif("gurobi" not in INSTALLED, reason="gurobipy is not installed")
 def test_a_licence_that_is_too_small_is_said_in_one_line() -> None:
     variables = tuple(Variable(f"x{index}", 0, 1) for index in range(2500))
-    milp = Milp(variables, (), Objective({"x1": -1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(variables, (), Objective({"x1": -1.0}), Sense.MINIMIZE)
     try:
         solution = solve(milp, solver="gurobi")
     except ModellingError as problem:

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.modelling.data.arrays import FEASIBLE, Arrays
+from oragent.modelling.data.arrays import FEASIBLE
 from oragent.modelling.data.features import Indicator, ModelFeatures
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.solving.back_ends.mathopt import has_impossible_row
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 WHOLE = VariableKind.INTEGER
 
@@ -21,7 +23,9 @@ def test_a_row_is_impossible_if_no_point_of_a_wide_grid_fulfils_it(
 ) -> None:
     names = "xyz"[: len(coefficients)]
     row = Row("row", dict(zip(names, map(float, coefficients), strict=True)), relation, rhs)
-    milp = Milp(tuple(Variable(name, -40, 40, WHOLE) for name in names), (row,), Objective({}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(
+        tuple(Variable(name, -40, 40, WHOLE) for name in names), (row,), Objective({}), Sense.MINIMIZE
+    )
     # Steps of 1 reach every multiple of the divisor up to 40.
     values = {
         sum(c * x for c, x in zip(coefficients, point, strict=True))
@@ -30,15 +34,15 @@ def test_a_row_is_impossible_if_no_point_of_a_wide_grid_fulfils_it(
     low, high = row.limits
     is_possible = any(low - FEASIBLE <= value <= high + FEASIBLE for value in values)
     if any(coefficients):
-        assert has_impossible_row(Arrays.from_milp(milp)) is not is_possible
+        assert has_impossible_row(milp.to_staged_arrays()) is not is_possible
     else:
-        assert not (is_possible and has_impossible_row(Arrays.from_milp(milp)))
+        assert not (is_possible and has_impossible_row(milp.to_staged_arrays()))
 
 
 @pytest.mark.parametrize(("rhs", "status"), [(1.0, "infeasible"), (2.0, "optimal")])
 def test_cp_sat_answers_beside_an_indicator(rhs: float, status: str) -> None:
     pytest.importorskip("ortools")
-    milp = Milp(
+    milp = IndexedModel.from_records(
         (Variable("a", 0, 1, WHOLE), Variable("x", -2, 3, WHOLE), Variable("z", 0, 4, WHOLE)),
         (Row("even", {"x": 2.0, "z": 2.0}, Relation.EQUAL, rhs),),
         Objective({"x": 1.0}),
@@ -47,9 +51,9 @@ def test_cp_sat_answers_beside_an_indicator(rhs: float, status: str) -> None:
     )
     assert solve(milp, solver="cp-sat").status == status
     assert not has_impossible_row(
-        Arrays.from_milp(
-            Milp((Variable("x", 0, 9),), (Row("r", {"x": 2.0}, Relation.EQUAL, 1.0),), Objective({}), Sense.MINIMIZE)
-        )
+        IndexedModel.from_records(
+            (Variable("x", 0, 9),), (Row("r", {"x": 2.0}, Relation.EQUAL, 1.0),), Objective({}), Sense.MINIMIZE
+        ).to_staged_arrays()
     )
 
 
@@ -60,7 +64,7 @@ def test_cp_sat_takes_a_right_hand_side_with_rounding_errors(rhs: float, status:
     pytest.importorskip("ortools")
     variables = (Variable("x", 0, 9, WHOLE), Variable("y", 0, 2, WHOLE))
     row = Row("sum", {"x": 1.0, "y": 1.0}, Relation.EQUAL, rhs)
-    milp = Milp(variables, (row,), Objective({"x": 1.0, "y": 2.0}), Sense.MAXIMIZE)
+    milp = IndexedModel.from_records(variables, (row,), Objective({"x": 1.0, "y": 2.0}), Sense.MAXIMIZE)
     solution = solve(milp, solver="cp-sat")
     assert solution.status == solve(milp).status == status
     assert solution.objective == (pytest.approx(5.0) if status == "optimal" else None)

@@ -4,17 +4,19 @@ import math
 
 import pytest
 
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 
 WHOLE = VariableKind.INTEGER
 
 
-def sum_of_two(relation: Relation, rhs: float, sense: Sense, high: float = math.inf) -> Milp:
+def sum_of_two(relation: Relation, rhs: float, sense: Sense, high: float = math.inf) -> IndexedModel:
     variables = (Variable("x", 0, high, WHOLE), Variable("y", 0, high, WHOLE))
     row = Row("sum", {"x": 1.0, "y": 1.0}, relation, rhs)
-    return Milp(variables, (row,), Objective({"x": 2.0, "y": 1.0}), sense)
+    return IndexedModel.from_records(variables, (row,), Objective({"x": 2.0, "y": 1.0}), sense)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,7 @@ def sum_of_two(relation: Relation, rhs: float, sense: Sense, high: float = math.
         (sum_of_two(Relation.AT_LEAST, 9, Sense.MAXIMIZE, 1e7), 3e7),
     ],
 )
-def test_an_optimum_at_large_values(milp: Milp, optimum: float) -> None:
+def test_an_optimum_at_large_values(milp: IndexedModel, optimum: float) -> None:
     pytest.importorskip("ortools")
     solution = solve(milp, solver="cp-sat")
     assert solution.status is SolveStatus.OPTIMAL
@@ -42,6 +44,6 @@ def test_an_optimum_at_large_values(milp: Milp, optimum: float) -> None:
         (sum_of_two(Relation.AT_LEAST, 9e7, Sense.MAXIMIZE, 4e7), SolveStatus.INFEASIBLE),
     ],
 )
-def test_no_optimum_with_variables_without_bounds(milp: Milp, status: SolveStatus) -> None:
+def test_no_optimum_with_variables_without_bounds(milp: IndexedModel, status: SolveStatus) -> None:
     pytest.importorskip("ortools")
     assert solve(milp, solver="cp-sat").status is status

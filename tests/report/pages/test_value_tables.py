@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oragent.modelling.data.flat_model import Variable
+from oragent.modelling.data.model_records import Variable
 from oragent.report.pages.value_tables import PULP, DecisionFamily, group_families, layout_families, print_tables
 
 WORKS, TOWNS = ("Werk Köln", "Nord, Ost", "Süd (alt)"), ("Bad Öhr", "Kiel-West", "Ulm")

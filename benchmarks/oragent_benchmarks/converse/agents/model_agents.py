@@ -12,7 +12,7 @@ from oragent._base.errors import ConfigError
 from oragent.llm.dialogue import OUT_OF_ROUNDS, Asker, ToolRounds, work_with_tools
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.modelling.data.solution import Solution, SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent_benchmarks.converse.agents.rules import RulesAgent
 from oragent_benchmarks.converse.agents.sandboxed_programs import SandboxedPrograms, renamed_values, silent_errors
@@ -189,8 +189,8 @@ class Formulating(Blank):
 
 def _is_whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:
     """Return True if values satisfy every row of the base model that contains only integer variables."""
-    integers = {variable.name for variable in problem.base.variables if variable.is_integer}
-    for row in problem.base.rows:
+    integers = {variable.name for variable in problem.base.variable_records if variable.is_integer}
+    for row in problem.base.row_records:
         if row.terms and row.terms.keys() <= integers:
             low, high = row.limits
             row_value = sum(value * values.get(name, 0.0) for name, value in row.terms.items())

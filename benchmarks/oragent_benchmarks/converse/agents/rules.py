@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.llm.model import ToolCall
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent_benchmarks.converse.agents.rule_commands import HELP, RELATIONS, no_command_error, parse_figure
 from oragent_benchmarks.converse.decider import AgentAnswer

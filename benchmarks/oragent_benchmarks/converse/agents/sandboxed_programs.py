@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.distribution import require_pulp
 from oragent._base.errors import ModellingError
 from oragent._base.text_format import escape_text, hide_addresses
 from oragent.modelling.convert.pulp_models import from_pulp_dict
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import solve
+from oragent.modelling.solving.model_solving import solve
 from oragent.sandbox.messages import PYTHON, Command, Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent_benchmarks.converse.decision import DecisionProblem, format_figure
@@ -44,7 +46,7 @@ class BuiltModel:
     """Model that a formulation built."""
 
     # Model with the names of the program; None after a failure.
-    milp: Milp | None
+    milp: IndexedModel | None
     # Reason of the failure, for the author of the program.
     problem: str = ""
 
@@ -107,7 +109,7 @@ def renamed_values(naming: Callable[[str], str | None], values: Mapping[str, flo
     return {base_name: value for name, value in values.items() if (base_name := naming(name)) is not None}
 
 
-def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, float]) -> list[str]:
+def silent_errors(problem: DecisionProblem, milp: IndexedModel, values: Mapping[str, float]) -> list[str]:
     """List the differences between a solved model and the base model.
 
     A base row is reported if a feasible point of the model violates it. An objective is reported if the model gives the
@@ -120,12 +122,14 @@ def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, flo
     """
     naming, prefix = problem.program.naming, problem.program.prefix
     names = {
-        base_name: variable.name for variable in milp.variables if (base_name := naming(variable.name)) is not None
+        base_name: variable.name
+        for variable in milp.variable_records
+        if (base_name := naming(variable.name)) is not None
     }
-    integers = [variable.name for variable in problem.base.variables if variable.is_integer]
+    integers = [variable.name for variable in problem.base.variable_records if variable.is_integer]
     strange = [
         variable.name
-        for variable in milp.variables
+        for variable in milp.variable_records
         if prefix and naming(variable.name) is None and variable.name.startswith(prefix)
     ]
     errors = [f"variable {strange[0][:60]} is none of the problem's: an index is off"] if strange else []
@@ -135,9 +139,9 @@ def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, flo
     return [*errors, *_check_rows(problem, milp, names), *_check_objectives(problem, milp, names, values)]
 
 
-def _check_rows(problem: DecisionProblem, milp: Milp, names: Mapping[str, str]) -> list[str]:
-    whole = {variable.name for variable in problem.base.variables if variable.is_integer}
-    rows = [row for row in problem.base.rows if row.terms and row.terms.keys() <= (whole or row.terms.keys())]
+def _check_rows(problem: DecisionProblem, milp: IndexedModel, names: Mapping[str, str]) -> list[str]:
+    whole = {variable.name for variable in problem.base.variable_records if variable.is_integer}
+    rows = [row for row in problem.base.row_records if row.terms and row.terms.keys() <= (whole or row.terms.keys())]
     broken = []
     for row in rows[:MAX_ROWS]:
         terms = {names[name]: value for name, value in row.terms.items() if name in names}
@@ -146,11 +150,11 @@ def _check_rows(problem: DecisionProblem, milp: Milp, names: Mapping[str, str]) 
     return broken
 
 
-def _is_beyond_row(milp: Milp, terms: Mapping[str, float], row: Row, sense: Sense) -> bool:
+def _is_beyond_row(milp: IndexedModel, terms: Mapping[str, float], row: Row, sense: Sense) -> bool:
     """Return True if a feasible point of the model violates a base row on one side."""
     if row.relation is not Relation.EQUAL and (row.relation is Relation.AT_MOST) != (sense is Sense.MAXIMIZE):
         return False
-    extreme = solve(replace(milp, objective=Objective(terms), sense=sense), CHECK_S, duals=False)
+    extreme = solve(milp.with_records(objective=Objective(terms), sense=sense), CHECK_S, duals=False)
     if extreme.status is SolveStatus.UNBOUNDED:
         return True
     if not extreme.status.has_point or extreme.objective is None:
@@ -160,10 +164,12 @@ def _is_beyond_row(milp: Milp, terms: Mapping[str, float], row: Row, sense: Sens
 
 
 def _check_objectives(
-    problem: DecisionProblem, milp: Milp, names: Mapping[str, str], values: Mapping[str, float]
+    problem: DecisionProblem, milp: IndexedModel, names: Mapping[str, str], values: Mapping[str, float]
 ) -> list[str]:
     renamed = renamed_values(problem.program.naming, values)
-    integers = [variable.name for variable in problem.base.variables if variable.is_integer and variable.name in names]
+    integers = [
+        variable.name for variable in problem.base.variable_records if variable.is_integer and variable.name in names
+    ]
     if not values or not integers:
         return []
     fixed = [Row(f"at {name}", {names[name]: 1.0}, Relation.EQUAL, round(renamed[name])) for name in integers]
@@ -173,7 +179,9 @@ def _check_objectives(
         if not goal.terms.keys() <= names.keys():
             continue
         terms = {names[name]: value for name, value in goal.terms.items()}
-        milp_at = replace(milp, rows=(*milp.rows, *fixed), objective=Objective(terms, goal.constant), sense=goal.sense)
+        milp_at = milp.with_records(
+            rows=(*milp.row_records, *fixed), objective=Objective(terms, goal.constant), sense=goal.sense
+        )
         least = solve(milp_at, CHECK_S, duals=False)
         if least.objective is not None and abs(least.objective * goal.scale - true) > 0.01 * max(1.0, abs(true)):
             errors.append(

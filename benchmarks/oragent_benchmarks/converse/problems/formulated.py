@@ -12,9 +12,11 @@ from oragent._base.errors import ConfigError, ModellingError
 from oragent._base.text_format import one_line
 from oragent.converse.prompting import quote_line
 from oragent.modelling.data.display import number
-from oragent.modelling.data.flat_model import INFINITY, Milp, Relation, Row, Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Row
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.solving.flat_solving import breaches
+from oragent.modelling.solving.model_solving import breaches
 from oragent_benchmarks.converse.decision import (
     Goal,
     ProposedDecisions,
@@ -52,7 +54,9 @@ class FormulatedProblem:
 
     protected: tuple[str, ...] = ()
 
-    def __init__(self, milp: Milp, goals: Sequence[Goal] = (), name: str = "", limit_s: float = LIMIT_S) -> None:
+    def __init__(
+        self, milp: IndexedModel, goals: Sequence[Goal] = (), name: str = "", limit_s: float = LIMIT_S
+    ) -> None:
         self.base, self.limit_s = milp, limit_s
         self.name = name or milp.name or "model"
         first = tuple(goals) or (_objective_goal(milp),)
@@ -60,22 +64,22 @@ class FormulatedProblem:
         senses = {Relation.AT_LEAST: Sense.MAXIMIZE}
         rows = tuple(
             Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=senses.get(row.relation, Sense.MINIMIZE))
-            for row in milp.rows
+            for row in milp.row_records
             if row.terms and row.name not in taken
         )
         taken |= {row.name for row in rows}
         variable_goals = tuple(
             Goal(variable.name, variable.name, variable.unit, {variable.name: 1.0}, meaning=variable.meaning)
-            for variable in milp.variables[:MAX_BOUNDED]
+            for variable in milp.variable_records[:MAX_BOUNDED]
             if not variable.is_binary and variable.name not in taken
         )
         self.goals, self.expressions = len(first), (*first, *rows, *variable_goals)
-        self._limits = {row.name: row.limits for row in milp.rows}
-        bounds = {variable.name: (variable.low, variable.high) for variable in milp.variables}
+        self._limits = {row.name: row.limits for row in milp.row_records}
+        bounds = {variable.name: (variable.low, variable.high) for variable in milp.variable_records}
         self._limits |= {goal.name: bounds[goal.name] for goal in variable_goals}
-        self.protected = tuple(row.name for row in milp.rows)
+        self.protected = tuple(row.name for row in milp.row_records)
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
-        self._variables = {variable.name: variable for variable in milp.variables}
+        self._variables = {variable.name: variable for variable in milp.variable_records}
 
     def limits(self, name: str) -> tuple[float, float] | None:
         """Return the model's own limits of a row or variable among the expressions; None if it sets no limit."""
@@ -170,7 +174,7 @@ class FormulatedProblem:
         """Return the nonzero values as JSON."""
         rounded = {
             variable.name: round(float(values.get(variable.name, 0.0)), DIGITS) + 0.0
-            for variable in self.base.variables
+            for variable in self.base.variable_records
         }
         return json.dumps({name: value for name, value in rounded.items() if abs(value) > NONZERO}, ensure_ascii=False)
 
@@ -201,7 +205,7 @@ class FormulatedProblem:
         hidden = len(values) - MAX_SHOWN
         if hidden > 0:
             lines += [f"({hidden} more variables are not 0.)"]
-        rest = len(self.base.variables) - len(values)
+        rest = self.base.shape[1] - len(values)
         lines += ["", *([f"Every other variable is 0 ({rest} of them)."] if rest else [])]
         objectives = [
             f"{_escape_cell(goal.word)} {format_figure(value)} {_escape_cell(goal.unit)}".strip()
@@ -212,7 +216,7 @@ class FormulatedProblem:
     def _describe_rows(self, features: Sequence[float]) -> list[str]:
         """Describe the activity and the limits of the first rows."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
-        rows = {row.name for row in self.base.rows}
+        rows = set(self.base.flat_row_names)
         row_texts = [
             f"{_escape_cell(goal.word)} {format_figure(value)} (must be {_limits_in_words(*limits, format_figure)})"
             for goal, value in named
@@ -252,7 +256,7 @@ class FormulatedProblem:
     def chosen(self, decision: str) -> Mapping[str, str]:
         """Return the value of each variable."""
         values = self.values(decision)
-        return {variable.name: format_figure(values.get(variable.name, 0.0)) for variable in self.base.variables}
+        return {variable.name: format_figure(values.get(variable.name, 0.0)) for variable in self.base.variable_records}
 
     def setting(self) -> str:
         """Describe the model to an optimisation agent."""
@@ -266,7 +270,7 @@ class FormulatedProblem:
         return fill_template(
             "setting_model",
             name=quote_line(self.name),
-            count=len(self.base.variables),
+            count=self.base.shape[1],
             meaning=quote_line(self.base.meaning),
             objectives="\n".join(f"{title}: {text}" if index == 0 else text for index, text in enumerate(lines)),
             model="\n".join(_describe_model(self.base)),
@@ -291,11 +295,11 @@ class FormulatedProblem:
         return by_milp(self, state, self.limit_s)
 
 
-def _objective_goal(milp: Milp) -> Goal:
-    objective = milp.objective
+def _objective_goal(milp: IndexedModel) -> Goal:
+    objective = milp.objective_record
     is_variable = objective.terms == {objective.name: 1.0} and not objective.constant
-    taken = {row.name for row in milp.rows} | {
-        variable.name for variable in milp.variables if not (is_variable and variable.name == objective.name)
+    taken = set(milp.flat_row_names) | {
+        variable.name for variable in milp.variable_records if not (is_variable and variable.name == objective.name)
     }
     word = objective.name if objective.name and objective.name not in taken else "objective"
     return Goal(
@@ -309,14 +313,14 @@ def _objective_goal(milp: Milp) -> Goal:
     )
 
 
-def _describe_model(milp: Milp) -> Iterator[str]:
+def _describe_model(milp: IndexedModel) -> Iterator[str]:
     """Describe the rows and variables of a model; only the first ones of a large model."""
-    yield f"Rows ({len(milp.rows)}):"
-    for row in milp.rows[:MAX_DESCRIBED]:
+    yield f"Rows ({milp.shape[0]}):"
+    for row in milp.row_records[:MAX_DESCRIBED]:
         meaning = f" ({quote_line(row.meaning)})" if row.meaning else ""
         yield f"- {quote_line(row.name)}: {linear_words(row.terms)} {_limits_in_words(*row.limits)}{meaning}"
-    yield f"Variables ({len(milp.variables)}):"
-    for variable in milp.variables[:MAX_DESCRIBED]:
+    yield f"Variables ({milp.shape[1]}):"
+    for variable in milp.variable_records[:MAX_DESCRIBED]:
         whole = "whole number " if variable.is_integer else ""
         kind = "0 or 1" if variable.is_binary else f"{whole}{_limits_in_words(variable.low, variable.high)}"
         unit = f", {quote_line(variable.unit)}" if variable.unit else ""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from oragent._base.prompt_templates import PromptFolder
-from oragent.modelling import Milp, Objective, Relation, Row, Variable, VariableKind
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling import IndexedModel, Objective, Relation, Row, Variable, VariableKind
+from oragent.modelling.data.model_values import Sense
 from oragent_benchmarks.converse.decision import ProposedDecisions
 from oragent_benchmarks.converse.problems.district import (
     CLOCK,
@@ -79,13 +79,15 @@ def render_schedule(district: District, schedule: str) -> str:
     return "\n".join(lines)
 
 
-def school_model(district: District) -> Milp:
+def school_model(district: District) -> IndexedModel:
     """Return the model of one start time per school, with linearised load and changes; its objective is open."""
     places, times = range(1, len(district.schools) + 1), range(1, len(district.times) + 1)
     binary = [Variable(f"x[{school},{time}]", 0, 1, VariableKind.INTEGER) for school in places for time in times]
     changes = [Variable(f"c[{school}]", 0, unit="minutes") for school in places]
     load = Variable("L", 0, unit="hundreds of students")
-    return Milp((*binary, *changes, load), tuple(_school_rows(district)), Objective(), Sense.MINIMIZE, district.name)
+    return IndexedModel.from_records(
+        (*binary, *changes, load), tuple(_school_rows(district)), Objective(), Sense.MINIMIZE, district.name
+    )
 
 
 def _school_rows(district: District) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.modelling import Milp, Relation, Row, Sense, SolveStatus
+from oragent.modelling import IndexedModel, Relation, Row, Sense, SolveStatus
 from oragent_benchmarks.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary
 from oragent_benchmarks.converse.problems import school_texts
 from oragent_benchmarks.converse.problems.district import (
@@ -108,7 +108,7 @@ class Schools:
         )
 
     @cached_property
-    def base(self) -> Milp:
+    def base(self) -> IndexedModel:
         """Model with one start time per school, and linearised load and changes."""
         return school_model(self.district)
 

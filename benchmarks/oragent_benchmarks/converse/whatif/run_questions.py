@@ -22,7 +22,7 @@ from oragent.ledger.study import FinishedCase, open_study
 from oragent.llm.model import Model
 from oragent.llm.model_settings import RuntimeSettings, RuntimeWords
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.indexed_files import read_indexed
+from oragent.modelling.files.model_files import read_indexed
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent_benchmarks.converse.whatif.question_sets import Question, find_breach, read_questions
 

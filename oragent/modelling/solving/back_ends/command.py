@@ -17,7 +17,7 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.display import plain, quoted
-from oragent.modelling.data.flat_model import Sense
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.sol_files import SolutionFile, read_sol
 from oragent.modelling.solving.back_ends.protocol import Ability, Limit, SolverOptions, SolverResult, SolverStatus

@@ -16,7 +16,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Vector
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.features import QuadraticTerm
-from oragent.modelling.data.flat_model import Relation, Sense
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.solving.back_ends.protocol import (
     Ability,
     Limit,

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent_benchmarks.converse.decision import Goal
 from oragent_benchmarks.converse.problems.formulated import FormulatedProblem
 from oragent_benchmarks.converse.solving import begin
@@ -16,9 +18,9 @@ from oragent_benchmarks.converse.solving import begin
 COST = {"beds": 4.0, "desks": -1.5, "lamp": 2.0, "rest": 0.5}
 
 
-def model(sense: Sense) -> Milp:
+def model(sense: Sense) -> IndexedModel:
     """Two whole numbers, a binary and a quantity with a negative lower bound, in two rows."""
-    return Milp(
+    return IndexedModel.from_records(
         (
             Variable("beds", 0, 3, VariableKind.INTEGER, unit="pieces"),
             Variable("desks", 1, 4, VariableKind.INTEGER),
@@ -125,7 +127,9 @@ def test_a_decision_in_a_text_meets_the_model(values: dict[str, float], is_decis
 def test_a_table_shows_what_is_not_zero_and_counts_the_rest(count: int) -> None:
     variables = tuple(Variable(f"v{at}", 0, 5) for at in range(count + 2))
     rows = (Row("all", {f"v{at}": 1.0 for at in range(count)}, Relation.AT_LEAST, 1.0),)
-    problem = FormulatedProblem(Milp(variables, rows, Objective({"v0": 1.0}), Sense.MINIMIZE, "many"))
+    problem = FormulatedProblem(
+        IndexedModel.from_records(variables, rows, Objective({"v0": 1.0}), Sense.MINIMIZE, "many")
+    )
     text = problem.render(problem.decision({f"v{at}": 1.0 for at in range(count)}))
     lines = [line for line in text.splitlines() if line.startswith("| v")]
     hidden = [line for line in text.splitlines() if line.startswith("(")]
@@ -141,7 +145,7 @@ def test_objectives_count_by_their_weights_and_those_without_one_come_second(wei
     rows = (Row("sum", dict.fromkeys(names, 1.0), Relation.AT_LEAST, 5.0),)
     first = Goal("cost", "cost", "", {"a": 1.0, "b": 1.0, "c": 2.0})
     second = Goal("waste", "waste", "", {"a": 3.0, "b": 1.0, "c": 0.5})
-    milp = Milp(variables, rows, Objective(first.terms), Sense.MINIMIZE, "two")
+    milp = IndexedModel.from_records(variables, rows, Objective(first.terms), Sense.MINIMIZE, "two")
     problem = FormulatedProblem(milp, goals=(first, second))
     unused = (0.0,) * (len(problem.expressions) - 2)
     solved = problem.solve(replace(begin(problem), weights=(*weights, *unused)))

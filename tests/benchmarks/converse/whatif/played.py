@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent_benchmarks.converse.whatif.question_sets import QUESTIONS as FILE
 from tests.benchmarks.converse.whatif.planners import MODELS
 from tests.benchmarks.converse.whatif.questions import QUESTIONS, PlannerQuestion
@@ -19,7 +19,7 @@ def write_set(folder: Path, questions: tuple[PlannerQuestion, ...] = QUESTIONS) 
     for question in questions:
         path = folder / f"{question.model}.json"
         if not path.exists():
-            write_indexed(MODELS[question.model](), path)
+            write(MODELS[question.model](), path)
         value = question.truth()
         expected = {question.path: "infeasible" if value is None else value}
         row = {"model": path.name, "question": question.text, "lines": [question.line], "expected": expected}

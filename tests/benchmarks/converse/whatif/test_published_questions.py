@@ -15,7 +15,7 @@ import pytest
 from oragent.llm.model_settings import RuntimeWords
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent_benchmarks.converse.whatif.question_sets import QUESTIONS as FILE
 from oragent_benchmarks.converse.whatif.run_questions import run_questions
 from tests.benchmarks.converse.conftest import SHARED
@@ -168,7 +168,7 @@ def test_published_questions_have_their_published_answers(tmp_path: Path, name: 
     source = SETS / f"{name}.benchmark.json"
     if not source.is_file():
         pytest.skip("the shared questions are not here")
-    write_indexed(MODELS[name](), tmp_path / f"{name}.json")
+    write(MODELS[name](), tmp_path / f"{name}.json")
     published = json.loads(source.read_text())["questions"]
     rows, unknown = [], []
     for question in published:

@@ -11,7 +11,7 @@ from rich.console import Console
 from oragent._base.errors import ConfigError
 from oragent.llm.callable import wrap_function
 from oragent.llm.model_settings import RuntimeWords
-from oragent.modelling.files.indexed_files import write_indexed
+from oragent.modelling.files.model_files import write
 from oragent_benchmarks.converse.whatif.question_sets import QUESTIONS as FILE
 from oragent_benchmarks.converse.whatif.question_sets import read_questions
 from oragent_benchmarks.converse.whatif.run_questions import bench_questions, print_scores, run_questions
@@ -97,7 +97,7 @@ def test_agents_that_cannot_answer_are_refused(tmp_path: Path, agent: str) -> No
 
 
 def test_a_wrong_answer_is_named(tmp_path: Path) -> None:
-    write_indexed(indexed_models.bakery(), tmp_path / "bakery.json")
+    write(indexed_models.bakery(), tmp_path / "bakery.json")
     rows = [
         {"model": "bakery.json", "question": "a", "lines": ["solve"], "expected": {"objective": 1.0}},
         {"model": "bakery.json", "question": "b", "lines": ["solve"], "expected": {"objectiv": 1.0}},

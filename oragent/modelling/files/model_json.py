@@ -1,4 +1,4 @@
-"""Indexed models as JSON, version 2 of ``milp.json``. Version 1, without families, can be read too.
+"""Models as JSON of version 2. The flat form, a list of variables and of rows without a version, can be read too.
 
 Keys of a member are positions of labels in the family's sets, or ``null`` for the product of the sets in order. A
 vector has one number for all members or one per member, and ``links``: lists ``places``, ``cells`` and ``factors``.
@@ -6,7 +6,7 @@ vector has one number for all members or one per member, and ``links``: lists ``
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,11 @@ from pydantic import ValidationError
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, validation_line
 from oragent.modelling.data.features import QuadraticTerm, features_adapter
-from oragent.modelling.data.flat_model import Relation, Sense, check_choice
 from oragent.modelling.data.indexed import (
     RELATION_CODES,
     RELATIONS,
     Family,
     IndexedModel,
-    IndexedObjective,
     IndexSet,
     ParameterFamily,
     RowFamily,
@@ -30,8 +28,10 @@ from oragent.modelling.data.indexed import (
     product_keys,
 )
 from oragent.modelling.data.links import LinkedVector, Links, Vector
-from oragent.modelling.data.names import FamilyCorrections, from_milp
-from oragent.modelling.files.flat_json import check_keys, from_dict, load_json
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, check_choice
+from oragent.modelling.data.objectives import IndexedObjective
+from oragent.modelling.files.json_text import check_keys, load_json
 
 VERSION = 2
 TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns"}
@@ -51,28 +51,38 @@ OBJECTIVE = {
     "slack_amount",
     "quadratic",
 }
+# Keys of the flat form.
+FLAT_MODEL = {"name", "meaning", "sense", "objective", "variables", "rows", "features"}
+FLAT_OBJECTIVE = {field.name for field in fields(Objective)}
+FLAT_VARIABLE = {field.name for field in fields(Variable)}
+# Bounds that ``null`` means.
+FLAT_ENDS = {"low": -np.inf, "high": np.inf}
+FLAT_ROW = {field.name for field in fields(Row)}
 LINKED = {"base", "places", "cells", "factors"}
 
 
-def indexed_to_json(model: IndexedModel) -> str:
+def to_json(model: IndexedModel) -> str:
     """Write a model as JSON text, version 2."""
-    return json.dumps(indexed_to_dict(model), ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(model_dict(model), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def indexed_from_json(text: str | bytes, corrections: FamilyCorrections | None = None) -> IndexedModel:
-    """Read a model from JSON of version 2 or 1. Families of version 1 are guessed from names and then corrected."""
-    data = load_json(text, "a model")
-    if is_version_2(data):
-        return indexed_from_dict(data)
-    return from_milp(from_dict(data), corrections)
+def from_json(text: str | bytes) -> IndexedModel:
+    """Read a model from JSON text of either form.
+
+    Raises:
+        ModellingError: The text is not JSON, has a duplicate or unknown key, or does not describe a model.
+    """
+    return model_from_dict(load_json(text, "a model"))
 
 
-def is_version_2(data: object) -> bool:
-    """Return True if plain data have a version, which version 1 does not."""
-    return isinstance(data, Mapping) and "version" in data
+def model_from_dict(data: object) -> IndexedModel:
+    """Build a model from the result of ``model_dict``, or from the flat form. Other data raise ``ModellingError``."""
+    if isinstance(data, Mapping) and "version" in data:
+        return _read_indexed(data)
+    return _read_flat(data)
 
 
-def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
+def model_dict(model: IndexedModel) -> dict[str, Any]:
     """Turn a model into lists, dicts, texts and finite numbers."""
     features = features_adapter(int).dump_python(model.features, mode="json", exclude_defaults=True)
     return {
@@ -103,8 +113,7 @@ def indexed_to_dict(model: IndexedModel) -> dict[str, Any]:
     }
 
 
-def indexed_from_dict(data: object) -> IndexedModel:
-    """Build a model from the result of ``indexed_to_dict``. Other data raise ``ModellingError``."""
+def _read_indexed(data: object) -> IndexedModel:
     model = check_keys(data, "the model", TOP, NEEDED)
     if model["version"] != VERSION:
         raise ModellingError(f"the model has version {plain(str(model['version']))}: expected {VERSION}, or no version")
@@ -148,6 +157,35 @@ def indexed_from_dict(data: object) -> IndexedModel:
         ) from None
     _check_links(indexed)
     return indexed.check()
+
+
+def _read_flat(data: object) -> IndexedModel:
+    """Build a model from lists of variables and rows."""
+    model = check_keys(data, "the model", FLAT_MODEL, {"sense", "objective", "variables"})
+    objective = check_keys(model["objective"], "the objective", FLAT_OBJECTIVE, set())
+    variables = _check_entries(model["variables"], "variable", FLAT_VARIABLE, {"name"})
+    rows = _check_entries(model.get("rows", []), "row", FLAT_ROW, {"name", "terms", "relation", "rhs"})
+    for variable in variables:
+        variable.update({key: end for key, end in FLAT_ENDS.items() if variable.get(key, end) is None})
+    try:
+        features = features_adapter(str).validate_python(model.get("features", {}))
+    except ValidationError as problem:
+        raise ModellingError(validation_line(problem, "features")) from None
+    return IndexedModel.from_records(
+        [Variable(**variable) for variable in variables],
+        [Row(**row) for row in rows],
+        Objective(**objective),
+        model["sense"],
+        model.get("name", ""),
+        meaning=model.get("meaning", ""),
+        features=features,
+    )
+
+
+def _check_entries(value: object, noun: str, allowed: set[str], needed: set[str]) -> list[dict[str, Any]]:
+    if not isinstance(value, list | tuple):
+        raise ModellingError(f"{noun}s are a {type(value).__name__}: expected a list")
+    return [check_keys(entry, f"{noun} {number}", allowed, needed) for number, entry in enumerate(value, 1)]
 
 
 def _check_links(model: IndexedModel) -> None:
@@ -202,14 +240,17 @@ def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:
     positions = family.positions
     first = int(positions[0]) if len(positions) else 0
     is_range = np.array_equal(positions, np.arange(first, first + len(positions)))
-    return {
-        "name": family.name,
+    details = {
         "sets": list(family.sets),
         "keys": None if _is_product(family, sizes) else family.keys.tolist(),
-        "positions": {"first": first, "count": len(positions)} if is_range else positions.tolist(),
         "unit": family.unit,
         "meaning": family.meaning,
         "guessed": family.is_guessed,
+    }
+    return {
+        "name": family.name,
+        "positions": {"first": first, "count": len(positions)} if is_range else positions.tolist(),
+        **{key: value for key, value in details.items() if value},
     }
 
 
@@ -219,8 +260,8 @@ def _parameter_dict(model: IndexedModel, family: ParameterFamily) -> dict[str, A
 
 
 def _read_family(entry: object, sizes: Mapping[str, int], more: frozenset[str] = frozenset()) -> dict[str, Any]:
-    data = check_keys(entry, "a family", FAMILY | more, {"name", "sets", "positions"})
-    sets = tuple(str(name) for name in data["sets"])
+    data = check_keys(entry, "a family", FAMILY | more, {"name", "positions"})
+    sets = tuple(str(name) for name in data.get("sets", ()))
     for name in sets:
         if name not in sizes:
             raise ModellingError(f"the family '{plain(str(data['name']))}' uses the unknown set '{plain(name)}'")

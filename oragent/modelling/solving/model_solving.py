@@ -3,9 +3,8 @@
 The module also finds violations of a point, and directions of unlimited improvement.
 """
 
-import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,18 +14,18 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Vector
 from oragent.modelling.data.display import number, quoted
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.features import ModelFeatures
+from oragent.modelling.data.indexed import RELATION_CODES, RELATIONS, IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
-from oragent.modelling.solving.array_solving import NOT_PROVEN, ArraySolution, clean_duals, solve_arrays
-from oragent.modelling.solving.array_solving import PROVEN as PROVEN
-from oragent.modelling.solving.array_solving import dual_bound as dual_bound
-from oragent.modelling.solving.array_solving import ray_of as ray_of
+from oragent.modelling.solving.array_solving import NOT_PROVEN, ArraySolution, clean_duals, ray_of, solve_arrays
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverResult, SolverStatus
 from oragent.modelling.solving.highs import SOLVER, run_highs
 
 BASIC = highspy.HighsBasisStatus.kBasic
 # Model that warm interpreters solve in advance.
-WARM_UP = Milp(
+WARM_UP = IndexedModel.from_records(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
     Objective({"x": 1.0, "y": 1.0}),
@@ -35,7 +34,7 @@ WARM_UP = Milp(
 
 
 def solve(
-    milp: Milp,
+    model: IndexedModel,
     limit_s: float | None = None,
     gap: float = 0.0,
     *,
@@ -52,7 +51,7 @@ def solve(
     that the solver does not support, such as indicators, are written as linear rows.
 
     Args:
-        milp: The model.
+        model: The model.
         limit_s: Wall-clock seconds of the search. None means no limit.
         gap: Relative gap at which the integer search stops. A gap wider than ``PROVEN`` gives the status ``feasible``.
         duals: Whether to compute duals and ranges with HiGHS. Without them the function is faster.
@@ -64,20 +63,20 @@ def solve(
         ModellingError: The back end is unknown, not installed, or cannot solve such a model.
     """
     started = time.perf_counter()
-    arrays = Arrays.from_milp(milp)
-    point = None if start is None else point_vector(milp, start)
-    names = [variable.name for variable in milp.variables]
-    solved = solve_arrays(arrays, options or SolverOptions(limit_s, gap), solver, point, names)
-    solution = _solution_of_arrays(milp, arrays, solved)
-    if duals and milp.is_linear and solution.status.has_point:
-        solution = _with_sensitivity(milp, arrays, solution, solved)
+    arrays = model.to_staged_arrays()
+    point = None if start is None else point_vector(model, start)
+    limits = options or SolverOptions(limit_s, gap)
+    solved = solve_arrays(arrays, limits, solver, point, model.flat_variable_names)
+    solution = _solution_of_arrays(model, arrays, solved)
+    if duals and model.is_purely_linear and solution.status.has_point:
+        solution = _with_sensitivity(model, arrays, solution, solved)
     return replace(solution, seconds=time.perf_counter() - started)
 
 
-def _solution_of_arrays(milp: Milp, arrays: Arrays, solved: ArraySolution) -> Solution:
+def _solution_of_arrays(model: IndexedModel, arrays: Arrays, solved: ArraySolution) -> Solution:
     result = Solution(solved.status)
     if solved.values is not None:
-        result = replace(_solution_at(milp, arrays, solved.values), status=solved.status)
+        result = replace(_solution_at(model, arrays, solved.values), status=solved.status)
     return replace(
         result,
         objective=solved.objective,
@@ -92,16 +91,16 @@ def _solution_of_arrays(milp: Milp, arrays: Arrays, solved: ArraySolution) -> So
     )
 
 
-def _with_sensitivity(milp: Milp, arrays: Arrays, solution: Solution, solved: ArraySolution) -> Solution:
+def _with_sensitivity(model: IndexedModel, arrays: Arrays, solution: Solution, solved: ArraySolution) -> Solution:
     assert solved.values is not None
-    if not milp.has_integers:
+    if not model.has_integers:
         run = _run_of_engine(arrays, solved) or run_highs(arrays)
-        return replace(solution, sensitivity=compute_sensitivity(milp, arrays, run, Source.LP))
+        return replace(solution, sensitivity=compute_sensitivity(model, arrays, run, Source.LP))
     fixed, relaxed = arrays.with_integers_at(solved.values), arrays.without_integrality()
     return replace(
         solution,
-        sensitivity=compute_sensitivity(milp, fixed, run_highs(fixed), Source.FIXED),
-        relaxation=compute_sensitivity(milp, relaxed, run_highs(relaxed), Source.RELAXATION),
+        sensitivity=compute_sensitivity(model, fixed, run_highs(fixed), Source.FIXED),
+        relaxation=compute_sensitivity(model, relaxed, run_highs(relaxed), Source.RELAXATION),
     )
 
 
@@ -112,7 +111,7 @@ def _run_of_engine(arrays: Arrays, solved: ArraySolution) -> SolverResult | None
     return SolverResult(SolverStatus.OPTIMAL, SOLVER, solved.values, row_duals=solved.row_duals, engine=solved.engine)
 
 
-def add_duals(milp: Milp, solution: Solution) -> Solution:
+def add_duals(model: IndexedModel, solution: Solution) -> Solution:
     """Return the same solution with its duals and ranges.
 
     A solution without a point stays as it is.
@@ -121,23 +120,23 @@ def add_duals(milp: Milp, solution: Solution) -> Solution:
         return solution
     solution = replace(
         solution,
-        bound=-milp.sense.sign * np.inf if solution.bound is None else solution.bound,
+        bound=-model.sense.sign * np.inf if solution.bound is None else solution.bound,
         gap=np.inf if solution.gap is None else solution.gap,
     )
-    solved = ArraySolution(solution.status, point_vector(milp, solution.values))
-    return _with_sensitivity(milp, Arrays.from_milp(milp), solution, solved)
+    solved = ArraySolution(solution.status, point_vector(model, solution.values))
+    return _with_sensitivity(model, model.to_staged_arrays(), solution, solved)
 
 
 def evaluate_point(
-    milp: Milp, values: Mapping[str, float], bound: float | None, *, duals: bool = True
+    model: IndexedModel, values: Mapping[str, float], bound: float | None, *, duals: bool = True
 ) -> Solution | None:
     """Recompute the objective of a claimed point. Return None if the point is not feasible.
 
     Integers are rounded, and a variable without a value is 0. ``bound`` is a proven bound, or None. Duals are computed
     with the integers fixed at the point.
     """
-    arrays = Arrays.from_milp(milp)
-    point = point_vector(milp, values)
+    arrays = model.to_staged_arrays()
+    point = point_vector(model, values)
     point = np.clip(np.where(arrays.integer, np.round(point), point), arrays.low, arrays.high) + 0.0
     if not np.isfinite(point).all() or arrays.largest_violation(point) > FEASIBLE:
         return None
@@ -145,32 +144,32 @@ def evaluate_point(
     fixed = duals and arrays.integer.any()
     remainder = arrays.with_integers_at(point) if fixed else arrays
     return replace(
-        _solution_at(milp, arrays, point),
+        _solution_at(model, arrays, point),
         bound=bound,
         gap=None if bound is None else abs(objective - bound) / max(1.0, abs(objective)),
-        sensitivity=compute_sensitivity(milp, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
+        sensitivity=compute_sensitivity(model, remainder, run_highs(remainder), Source.FIXED) if fixed else None,
         solver=SOLVER,
         note=NOT_PROVEN,
     )
 
 
-def _solution_at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
-    names = [variable.name for variable in milp.variables]
-    activities = dict(zip((row.name for row in milp.rows), arrays.activities_at(values).tolist(), strict=True))
-    room = {row.name: activities[row.name] - row.rhs for row in milp.rows}
-    signs = {Relation.AT_MOST: -1.0, Relation.AT_LEAST: 1.0}
+def _solution_at(model: IndexedModel, arrays: Arrays, values: Vector) -> Solution:
+    names, rows, activities = model.flat_variable_names, model.flat_row_names, arrays.activities_at(values)
+    room = activities - model.rhs_values
+    # The left side of an equation has a distance on either side.
+    slacks = np.where(model.relations == RELATION_CODES[Relation.EQUAL], np.abs(room), room * model.relations)
     return Solution(
         SolveStatus.FEASIBLE,
         objective=arrays.objective_at(values),
         values=dict(zip(names, values.tolist(), strict=True)),
-        activities=activities,
-        slacks={
-            row.name: room[row.name] * signs.get(row.relation, math.copysign(1.0, room[row.name])) for row in milp.rows
-        },
+        activities=dict(zip(rows, activities.tolist(), strict=True)),
+        slacks=dict(zip(rows, slacks.tolist(), strict=True)),
     )
 
 
-def compute_sensitivity(milp: Milp, arrays: Arrays, solved: SolverResult, source: Source) -> Sensitivity | None:
+def compute_sensitivity(
+    model: IndexedModel, arrays: Arrays, solved: SolverResult, source: Source
+) -> Sensitivity | None:
     """Compute duals, reduced costs and ranges at the optimum of a linear programme, or None without an optimal basis.
 
     The linear programme is the model, its relaxation, or the model with fixed integers. The model gives the names.
@@ -183,8 +182,7 @@ def compute_sensitivity(milp: Milp, arrays: Arrays, solved: SolverResult, source
         return None
     basis = solved.engine.getBasis()
     duals, reduced = clean_duals(arrays, solved.row_duals)
-    rows = tuple(row.name for row in milp.rows)
-    columns = tuple(variable.name for variable in milp.variables)
+    rows, columns = model.flat_row_names, model.flat_variable_names
     fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
     at_bound = np.array([index for index, stands in enumerate(basis.col_status) if stands != BASIC], dtype=int)
     lows, highs = np.array(ranging.col_bound_dn.value_), np.array(ranging.col_bound_up.value_)
@@ -250,67 +248,81 @@ class Breach:
         return f"{self.part} {quoted(self.name)}: {number(self.value)} is not {self.relation} {number(self.limit)}"
 
 
-def breaches(milp: Milp, values: Mapping[str, float], tolerance: float = FEASIBLE) -> tuple[Breach, ...]:
+def breaches(model: IndexedModel, values: Mapping[str, float], tolerance: float = FEASIBLE) -> tuple[Breach, ...]:
     """List the violations of a point, rows first.
 
     Args:
-        milp: The model.
+        model: The model.
         values: The point. Missing values are 0.
         tolerance: Tolerance relative to the size of the summands, at least 1.
 
     Raises:
         ModellingError: The point names an unknown variable.
     """
-    point = point_vector(milp, values)
-    arrays = Arrays.from_milp(milp)
+    point, arrays = point_vector(model, values), model.to_staged_arrays()
+    return (
+        *_broken_rows(model, arrays, point, tolerance),
+        *_broken_bounds(model, arrays, point, tolerance),
+        *_broken_parts(arrays.features, point, tolerance),
+    )
+
+
+def _broken_rows(model: IndexedModel, arrays: Arrays, point: Vector, tolerance: float) -> Iterator[Breach]:
     activities = arrays.activities_at(point)
-    sizes = abs(arrays.matrix) @ np.abs(point)
-    broken = []
-    soft = {part.row: part for part in milp.features.soft_rows}
-    for row, activity, size in zip(milp.rows, activities.tolist(), sizes.tolist(), strict=True):
-        low, high = row.limits
-        if row.name in soft:
-            low = low if soft[row.name].below is None else -np.inf
-            high = high if soft[row.name].above is None else np.inf
-        if not low - tolerance * max(1.0, size) <= activity <= high + tolerance * max(1.0, size):
-            broken.append(Breach("row", row.name, activity, str(row.relation), row.rhs))
-    may_be_zero = {part.variable for part in milp.features.semi_continuous}
-    for variable, value in zip(milp.variables, point.tolist(), strict=True):
-        if variable.name in may_be_zero and abs(value) <= tolerance:
-            continue
-        allowed = tolerance * max(1.0, abs(value))
-        if not value >= variable.low - allowed:
-            broken.append(Breach("bound", variable.name, value, ">=", variable.low))
-        if not value <= variable.high + allowed:
-            broken.append(Breach("bound", variable.name, value, "<=", variable.high))
-        if variable.is_integer and np.isfinite(value) and abs(value - round(value)) > tolerance:
-            broken.append(Breach("integrality", variable.name, value, "=", round(value)))
-    places = {variable.name: value for variable, value in zip(milp.variables, point.tolist(), strict=True)}
-    for part in milp.features.parts:
-        violation = part.violation(places.__getitem__)
+    allowed = tolerance * np.maximum(1.0, abs(arrays.matrix) @ np.abs(point))
+    low, high = arrays.hard_limits()
+    is_met = (low - allowed <= activities) & (activities <= high + allowed)
+    for row in np.flatnonzero(~is_met).tolist():
+        relation = RELATIONS[int(model.relations[row])]
+        yield Breach(
+            "row", model.flat_row_names[row], float(activities[row]), str(relation), float(model.rhs_values[row])
+        )
+
+
+def _broken_bounds(model: IndexedModel, arrays: Arrays, point: Vector, tolerance: float) -> Iterator[Breach]:
+    allowed = tolerance * np.maximum(1.0, np.abs(point))
+    is_below, is_above = ~(point >= arrays.low - allowed), ~(point <= arrays.high + allowed)
+    finite = np.where(np.isfinite(point), point, 0.0)
+    is_fraction = arrays.integer & (np.abs(finite - np.round(finite)) > tolerance)
+    may_be_zero = np.zeros(len(point), dtype=bool)
+    may_be_zero[[part.variable for part in arrays.features.semi_continuous]] = True
+    broken = (is_below | is_above | is_fraction) & ~(may_be_zero & (np.abs(point) <= tolerance))
+    for column in np.flatnonzero(broken).tolist():
+        name, value = model.flat_variable_names[column], float(point[column])
+        if is_below[column]:
+            yield Breach("bound", name, value, ">=", float(arrays.low[column]))
+        if is_above[column]:
+            yield Breach("bound", name, value, "<=", float(arrays.high[column]))
+        if is_fraction[column]:
+            yield Breach("integrality", name, value, "=", round(value))
+
+
+def _broken_parts(features: ModelFeatures[int], point: Vector, tolerance: float) -> Iterator[Breach]:
+    for part in features.parts:
+        violation = float(part.violation(point.__getitem__))
         if not violation <= tolerance:
-            broken.append(Breach("feature", part.name, violation, "=", 0.0))
-    return tuple(broken)
+            yield Breach("feature", part.name, violation, "=", 0.0)
 
 
-def point_vector(milp: Milp, values: Mapping[str, float]) -> Vector:
+def point_vector(model: IndexedModel, values: Mapping[str, float]) -> Vector:
     """Return a point in the order of the model's variables, ``(n,)``. An unknown variable raises ``ModellingError``."""
-    names = {variable.name for variable in milp.variables}
+    names = set(model.flat_variable_names)
     for name in values:
         if name not in names:
             raise ModellingError(
                 f"the point has a value for {quoted(name)}, which is not a variable of the model: remove or rename it"
             )
-    return np.array([float(values.get(variable.name, 0.0)) for variable in milp.variables])
+    return np.array([float(values.get(name, 0.0)) for name in model.flat_variable_names])
 
 
-def ray(milp: Milp) -> Mapping[str, float] | None:
+def ray(model: IndexedModel) -> Mapping[str, float] | None:
     """Return the direction of unlimited improvement of an unbounded model.
 
     Returns:
         Step by variable, without zeros, with largest step 1. None without such a direction.
     """
-    direction = ray_of(Arrays.from_milp(milp))
+    direction = ray_of(model.to_staged_arrays())
     if direction is None:
         return None
-    return {variable.name: float(step) for variable, step in zip(milp.variables, direction, strict=True) if step != 0.0}
+    steps = zip(model.flat_variable_names, direction.tolist(), strict=True)
+    return {name: step for name, step in steps if step != 0.0}
