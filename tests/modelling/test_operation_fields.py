@@ -610,7 +610,7 @@ def test_a_file_with_a_part_of_the_values_says_how_many_are_missing(tmp_path: Pa
     (tmp_path / "part.csv").write_text("variable,value\nbatch,1\nmake[a],0\n")
     result = ModelSession(fixed_shop(1).model(), folder=tmp_path).ask('verify "part.csv"')
     assert any("3 of 5" in warning for warning in result.warnings)
-    write_indexed(fixed_shop(1).model(), tmp_path / "same.json")
+    write(fixed_shop(1).model(), tmp_path / "same.json")
     result = ModelSession(fixed_shop(1).model(), folder=tmp_path).ask('verify "same.json" 2')
     assert (result.source, result.same_structure, len(result.trials)) == ("model", True, 3)
     assert result.limits == SolveLimits()

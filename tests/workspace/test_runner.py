@@ -11,8 +11,9 @@ from oragent._base.errors import WorkspaceError
 from oragent.modelling import SolveStatus, solve
 from oragent.modelling.capture import sandbox_script
 from oragent.modelling.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict, ProgramOutcome
-from oragent.modelling.data.flat_model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
-from oragent.modelling.data.names import from_milp
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Solution
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
@@ -263,7 +264,7 @@ def test_records_have_the_solver_s_figures(tmp_path, runner):
     assert {name: entry["value"] for name, entry in record["variables"].items()} == pytest.approx(again.values)
 
 
-BUDGET = Milp(
+BUDGET = IndexedModel.from_records(
     (Variable("x", 0, kind=VariableKind.INTEGER), Variable("y")),
     (Row("weight", {"x": 2.0, "y": 1.0}, Relation.AT_MOST, 7.5),),
     Objective({"x": 3.0, "y": 1.0}),
@@ -271,10 +272,9 @@ BUDGET = Milp(
 )
 
 
-def captured(point: list[float] | None, milp: Milp | None = BUDGET) -> CapturedModel:
+def captured(point: list[float] | None, milp: IndexedModel | None = BUDGET) -> CapturedModel:
     values = None if point is None else np.array(point)
-    model = None if milp is None else from_milp(milp)
-    return CapturedModel("pulp 3", model, ClaimedPoint("", None, values), ClaimVerdict.OPEN, "why not")
+    return CapturedModel("pulp 3", milp, ClaimedPoint("", None, values), ClaimVerdict.OPEN, "why not")
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_with_time_the_optimum_counts_whatever_the_program_claims() -> None:
 def test_a_claimed_point_is_used_if_it_is_better_than_one_that_is_not_proven(
     monkeypatch: pytest.MonkeyPatch, sense: Sense, claimed: float, is_used: bool
 ) -> None:
-    milp = replace(BUDGET, sense=sense, objective=Objective({"y": 1.0}))
+    milp = BUDGET.with_records(sense=sense, objective=Objective({"y": 1.0}))
     better = 3.0 - sense.sign * claimed
     for status in (SolveStatus.FEASIBLE, SolveStatus.OPTIMAL):
         answer = Solution(status, objective=3.0, bound=3.0 - 3 * sense.sign, values={"x": 0.0, "y": 3.0}, seconds=7.0)
