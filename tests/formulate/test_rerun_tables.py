@@ -10,7 +10,8 @@ from rich.console import Console
 from scipy.optimize import linprog
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.command import formulate_file
+from oragent.formulate import command as command_module
+from oragent.formulate.command import formulate_file, rerun_files
 from oragent.formulate.data import read_data
 from oragent.formulate.options import FormulateCommand
 from oragent.formulate.rerun import rerun_formulation
@@ -308,3 +309,28 @@ def test_a_long_cell_is_cut_in_the_message() -> None:
     with pytest.raises(ProblemError) as caught:
         fit_table("f.json", "t", reading, [{"a": "y" * 99}], None)
     assert 30 < len(re.findall(r"y+", str(caught.value))[0]) <= 40
+
+
+@pytest.mark.parametrize("demand", [110, 500])
+def test_the_lines_of_a_rerun_have_both_costs_and_the_exit_code(dairy: Path, tmp_path: Path, demand: int) -> None:
+    """With 500 kg in May no plan is possible, and the checks say so too."""
+    rows = [*ROWS, ["May", "2026-05-31", demand, 5.5]]
+    (tmp_path / "months.csv").write_bytes(csv_text([HEADER, *rows]))
+    console = Console(file=io.StringIO(), width=160)
+    published: dict[str, object] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command_module, "publish_result", published.update)
+        code = rerun_files(dairy, (tmp_path / "months.csv",), tmp_path / "out", console)
+    lines = console.file.getvalue().splitlines()
+    (line,) = (line for line in lines if line.startswith("objective: "))
+    before, now = re.fullmatch(r"objective: (.*) before, (.*) now", line).groups()  # type: ignore[union-attr]
+    assert float(before.replace(",", "")) == pytest.approx(best_cost(ROWS))
+    assert (code, published["verdict"], published["exit_code"]) == (0, "checked", 0)
+    assert published["before"] == [pytest.approx(best_cost(ROWS))]
+    if demand == 110:
+        assert float(now.replace(",", "")) == published["objective"] == pytest.approx(best_cost(rows))
+        assert set(published["changes"]) >= {"make_May", "store_May"}  # type: ignore[call-overload]
+        assert published["changes"]["make_May"][0] is None  # type: ignore[index]
+    else:
+        assert (now, published["objective"], published["status"]) == ("none", None, "infeasible")
+        assert any(line.startswith("checked: infeasible") for line in lines)

@@ -1,0 +1,116 @@
+"""Verdict, exit code, figure and unit of ``verify`` in each situation, against SciPy."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from oragent.formulate.command import verify_files
+from oragent.formulate.options import VerifyCommand
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
+from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.files.model_files import write
+
+STORY = "Shelves take 3 hours and tables 2, of 24. Wood: 1 and 2 of 14. Profit is 5 and 4 EUR, less 7 of rent.\n"
+ROWS = (
+    Row("hours", {"x": 3.0, "y": 2.0}, Relation.AT_MOST, 24.0),
+    Row("wood", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 14.0),
+)
+RIGHT = Milp(
+    tuple(Variable(name, 0, kind=VariableKind.INTEGER) for name in "xy"),
+    ROWS, Objective({"x": 5.0, "y": 4.0}, -7.0, unit="EUR"), Sense.MAXIMIZE,
+)  # fmt: skip
+NEVER = Row("orders", {"x": 1.0}, Relation.AT_LEAST, 9.0)
+CHECKER = """
+def checks(values, data):
+    x, y = values["x"], values["y"]
+    yield "hours", 3 * x + 2 * y, "<=", 24, "Shelves take 3 hours and tables 2, of 24"
+    yield "wood", x + 2 * y, "<=", 14, "Wood: 1 and 2 of 14"
+    yield "whole x", x, "integer", None, ""
+    yield "whole y", y, "integer", None, ""
+    yield "profit", 5 * x + 4 * y - 7, "maximize", None, "Profit is 5 and 4 EUR"
+"""
+ORDERS = '    yield "orders", x, ">=", 9, "Profit"\n'
+FREE = "".join(line for line in CHECKER.splitlines(keepends=True) if '"<="' not in line)
+SILENT = "".join(line for line in CHECKER.splitlines(keepends=True) if "maximize" not in line)
+GOAL = FurtherObjective("tables", {"y": 1.0}, Sense.MAXIMIZE, priority=1)
+TWO = CHECKER.replace('    yield "profit"', '    yield "tables", y, "maximize", None, ""\n    yield "profit"')
+
+# Model, checker, and verdict with exit code.
+SITUATIONS: dict[str, tuple[Milp, str, str, int]] = {
+    "optimal": (RIGHT, CHECKER, "checked", 0),
+    "contradicted by a missing row": (replace(RIGHT, rows=ROWS[:1]), CHECKER, "contradicted", 4),
+    "contradicted by a further row": (replace(RIGHT, rows=(*ROWS, Row("few", {"x": 1.0}, Relation.AT_MOST, 3.0))), CHECKER, "contradicted", 4),
+    "contradicted by its direction": (replace(RIGHT, sense=Sense.MINIMIZE), CHECKER, "contradicted", 4),
+    "contradicted by a constant": (replace(RIGHT, objective=replace(RIGHT.objective, constant=7.0)), CHECKER, "contradicted", 4),
+    "unchecked": (RIGHT, SILENT, "unchecked", 5),
+    "infeasible": (replace(RIGHT, rows=(*ROWS, NEVER)), CHECKER + ORDERS, "checked", 0),
+    "infeasible by mistake": (replace(RIGHT, rows=(*ROWS, NEVER)), CHECKER, "contradicted", 4),
+    "unbounded": (replace(RIGHT, rows=()), FREE, "checked", 0),
+    "unbounded by mistake": (replace(RIGHT, rows=()), CHECKER, "contradicted", 4),
+    "several aims": (replace(RIGHT, features=ModelFeatures(goals=(GOAL,))), TWO, "checked", 0),
+}  # fmt: skip
+FAST = ("optimal", "contradicted by a constant", "infeasible by mistake", "unbounded", "several aims")
+
+
+def solve_by_scipy(model: Milp) -> tuple[str, float | None]:
+    """Return the status and the optimum; of several aims the most important one is held at its optimum."""
+    names = [variable.name for variable in model.variables]
+    rows = [*model.rows]
+    stages = [(goal.terms, goal.sense, goal.constant) for goal in model.features.goals]
+    value = None
+    for terms, sense, constant in [*stages, (model.objective.terms, model.sense, model.objective.constant)]:
+        cost = sense.sign * np.array([terms.get(name, 0.0) for name in names])
+        constraints = [
+            LinearConstraint(
+                np.array([row.terms.get(name, 0.0) for name in names]),
+                -np.inf if row.relation is Relation.AT_MOST else row.rhs,
+                np.inf if row.relation is Relation.AT_LEAST else row.rhs,
+            )
+            for row in rows
+        ]
+        bounds = Bounds(
+            [variable.low for variable in model.variables], [min(v.high, INFINITY) for v in model.variables]
+        )
+        result = milp(cost, integrality=np.ones(len(names)), bounds=bounds, constraints=constraints)
+        if result.status == 4:
+            # HiGHS tells an integer model without an optimum by its relaxation.
+            result = milp(cost, bounds=bounds, constraints=constraints)
+        if result.x is None:
+            return {2: "infeasible", 3: "unbounded"}[result.status], None
+        stage = sense.sign * float(result.fun) + constant
+        rows.append(Row(f"held {len(rows)}", terms, Relation.EQUAL, stage - constant))
+        value = stage if value is None else value
+    return "optimal", value
+
+
+@pytest.mark.parametrize(
+    "situation", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in SITUATIONS]
+)
+def test_the_first_line_of_a_verification_is_the_truth(tmp_path: Path, situation: str) -> None:
+    model, checker, verdict, code = SITUATIONS[situation]
+    status, optimum = solve_by_scipy(model)
+    write(model, tmp_path / "model.json")
+    (tmp_path / "story.md").write_text(STORY)
+    console = Console(file=io.StringIO(), width=160)
+    command = VerifyCommand(tmp_path / "story.md", tmp_path / "model.json", tmp_path / "out", checker=checker)
+    assert verify_files(command, console) == code
+    first = next(line for line in console.file.getvalue().splitlines() if not line.startswith("verification"))
+    assert first.startswith(f"{verdict}: ")
+    (file,) = (tmp_path / "out").glob("*/*/result.json")
+    result: dict[str, Any] = json.loads(file.read_text())
+    assert (result["verdict"], result["exit_code"], result["status"]) == (verdict, code, status)
+    assert result["objective"] == (None if optimum is None else pytest.approx(optimum))
+    if optimum is not None:
+        assert f"{optimum:g}" in re.findall(r"-?\d+(?:\.\d+)?", first)
+    elif verdict == "checked":
+        assert status in first
+    # A contradicted plan is not called optimal.
+    assert ("optimal" in first) is (status == "optimal" and verdict != "contradicted")
