@@ -262,8 +262,9 @@ def test_decisions_of_another_plan_are_those_of_the_program() -> None:
     assert find_alternative(milp, replace(solution, status=SolveStatus.FEASIBLE), {"x", "y"}) == {}
     for width, count in ((9.0, 0), (11.0, 1)):
         # 1 % of the largest decision, which is 1000.
-        noisy = IndexedModel.from_records(
-            (Variable("big", 1000, 1000), Variable("x", 0, width)), (), Objective({}), Sense.MINIMIZE
-        )
-        solution = replace(solve(noisy, duals=False), values={"big": 1000.0, "x": 0.0})
-        assert len(find_alternative(noisy, solution, {"big", "x"})) == count
+        for big in (1000.0, -1000.0):
+            noisy = IndexedModel.from_records(
+                (Variable("big", big, big), Variable("x", 0, width)), (), Objective({}), Sense.MINIMIZE
+            )
+            solution = replace(solve(noisy, duals=False), values={"big": big, "x": 0.0})
+            assert len(find_alternative(noisy, solution, {"big", "x"})) == count

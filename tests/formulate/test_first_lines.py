@@ -15,7 +15,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from oragent.formulate.command import verify_files
 from oragent.formulate.options import VerifyCommand
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.files.model_files import write
 
 STORY = "Shelves take 3 hours and tables 2, of 24. Wood: 1 and 2 of 14. Profit is 5 and 4 EUR, less 7 of rent.\n"
@@ -23,7 +25,7 @@ ROWS = (
     Row("hours", {"x": 3.0, "y": 2.0}, Relation.AT_MOST, 24.0),
     Row("wood", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 14.0),
 )
-RIGHT = Milp(
+RIGHT = IndexedModel.from_records(
     tuple(Variable(name, 0, kind=VariableKind.INTEGER) for name in "xy"),
     ROWS, Objective({"x": 5.0, "y": 4.0}, -7.0, unit="EUR"), Sense.MAXIMIZE,
 )  # fmt: skip
@@ -44,29 +46,32 @@ GOAL = FurtherObjective("tables", {"y": 1.0}, Sense.MAXIMIZE, priority=1)
 TWO = CHECKER.replace('    yield "profit"', '    yield "tables", y, "maximize", None, ""\n    yield "profit"')
 
 # Model, checker, and verdict with exit code.
-SITUATIONS: dict[str, tuple[Milp, str, str, int]] = {
+SITUATIONS: dict[str, tuple[IndexedModel, str, str, int]] = {
     "optimal": (RIGHT, CHECKER, "checked", 0),
-    "contradicted by a missing row": (replace(RIGHT, rows=ROWS[:1]), CHECKER, "contradicted", 4),
-    "contradicted by a further row": (replace(RIGHT, rows=(*ROWS, Row("few", {"x": 1.0}, Relation.AT_MOST, 3.0))), CHECKER, "contradicted", 4),
-    "contradicted by its direction": (replace(RIGHT, sense=Sense.MINIMIZE), CHECKER, "contradicted", 4),
-    "contradicted by a constant": (replace(RIGHT, objective=replace(RIGHT.objective, constant=7.0)), CHECKER, "contradicted", 4),
+    "contradicted by a missing row": (RIGHT.with_records(rows=ROWS[:1]), CHECKER, "contradicted", 4),
+    "contradicted by a further row": (RIGHT.with_records(rows=(*ROWS, Row("few", {"x": 1.0}, Relation.AT_MOST, 3.0))), CHECKER, "contradicted", 4),
+    "contradicted by its direction": (RIGHT.with_records(sense=Sense.MINIMIZE), CHECKER, "contradicted", 4),
+    "contradicted by a constant": (RIGHT.with_records(objective=replace(RIGHT.objective_record, constant=7.0)), CHECKER, "contradicted", 4),
     "unchecked": (RIGHT, SILENT, "unchecked", 5),
-    "infeasible": (replace(RIGHT, rows=(*ROWS, NEVER)), CHECKER + ORDERS, "checked", 0),
-    "infeasible by mistake": (replace(RIGHT, rows=(*ROWS, NEVER)), CHECKER, "contradicted", 4),
-    "unbounded": (replace(RIGHT, rows=()), FREE, "checked", 0),
-    "unbounded by mistake": (replace(RIGHT, rows=()), CHECKER, "contradicted", 4),
-    "several aims": (replace(RIGHT, features=ModelFeatures(goals=(GOAL,))), TWO, "checked", 0),
+    "infeasible": (RIGHT.with_records(rows=(*ROWS, NEVER)), CHECKER + ORDERS, "checked", 0),
+    "infeasible by mistake": (RIGHT.with_records(rows=(*ROWS, NEVER)), CHECKER, "contradicted", 4),
+    "unbounded": (RIGHT.with_records(rows=()), FREE, "checked", 0),
+    "unbounded by mistake": (RIGHT.with_records(rows=()), CHECKER, "contradicted", 4),
+    "several aims": (RIGHT.with_records(features=ModelFeatures(goals=(GOAL,))), TWO, "checked", 0),
 }  # fmt: skip
 FAST = ("optimal", "contradicted by a constant", "infeasible by mistake", "unbounded", "several aims")
 
 
-def solve_by_scipy(model: Milp) -> tuple[str, float | None]:
+def solve_by_scipy(model: IndexedModel) -> tuple[str, float | None]:
     """Return the status and the optimum; of several aims the most important one is held at its optimum."""
-    names = [variable.name for variable in model.variables]
-    rows = [*model.rows]
-    stages = [(goal.terms, goal.sense, goal.constant) for goal in model.features.goals]
+    names = [variable.name for variable in model.variable_records]
+    rows = [*model.row_records]
+    stages = [(goal.terms, goal.sense, goal.constant) for goal in model.named_features.goals]
     value = None
-    for terms, sense, constant in [*stages, (model.objective.terms, model.sense, model.objective.constant)]:
+    for terms, sense, constant in [
+        *stages,
+        (model.objective_record.terms, model.sense, model.objective_record.constant),
+    ]:
         cost = sense.sign * np.array([terms.get(name, 0.0) for name in names])
         constraints = [
             LinearConstraint(
@@ -77,7 +82,8 @@ def solve_by_scipy(model: Milp) -> tuple[str, float | None]:
             for row in rows
         ]
         bounds = Bounds(
-            [variable.low for variable in model.variables], [min(v.high, INFINITY) for v in model.variables]
+            [variable.low for variable in model.variable_records],
+            [min(v.high, INFINITY) for v in model.variable_records],
         )
         result = milp(cost, integrality=np.ones(len(names)), bounds=bounds, constraints=constraints)
         if result.status == 4:

@@ -10,7 +10,15 @@ import pytest
 
 from oragent.formulate.metamorphic_tests import Property, PropertyResult, run_metamorphic_tests
 from oragent.formulate.model_comparison import CheckRow, find_counterexample
-from oragent.formulate.perturbations import permute_names, perturb_data, reverse_order
+from oragent.formulate.perturbations import (
+    iterate_keys,
+    iterate_numbers,
+    map_numbers,
+    permute_names,
+    perturb_data,
+    reverse_order,
+    scale_data,
+)
 from oragent.formulate.problem import DEFAULT, ProgramInterface
 from oragent.formulate.running import ExecutionResult, FormulationRunner, Report
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
@@ -478,6 +486,34 @@ def test_equal_whole_numbers_stay_equal_when_figures_are_shaken() -> None:
     moved = perturb_data(data, np.random.default_rng(0))
     assert [row["id"] for row in moved["a"]] == [moved["b"]["of"], moved["b"]["to"]]
     assert moved["a"][0]["cost"] != moved["a"][1]["cost"]
+
+
+def test_figures_are_shaken_by_a_third_and_counts_stay() -> None:
+    data = {"f": [100.0, -50.0, 0.5], "i": [11, 1000, -1000, -11], "small": [10, -10, 0, 1], "other": [True, "7", None]}
+    factors = []
+    for seed in range(50):
+        moved = perturb_data(data, np.random.default_rng(seed))
+        assert (moved["small"], moved["other"]) == (data["small"], data["other"])
+        assert all(isinstance(value, int) for value in moved["i"])
+        factors += [new / old for new, old in zip(moved["f"], data["f"], strict=True)]
+        assert all(abs(new / old - 1) <= 0.3 + 0.5 / abs(old) for new, old in zip(moved["i"], data["i"], strict=True))
+    assert 0.7 <= min(factors) < 0.72
+    assert 1.28 < max(factors) <= 1.3
+    assert any(perturb_data(data, np.random.default_rng(seed))["i"][0] != 11 for seed in range(9))
+
+
+@pytest.mark.parametrize(
+    ("value", "numbers"),
+    [({"a": [1, True, "2", None, {"b": 2.5}]}, [1.0, 2.5]), (7, [7.0]), ("x", []), ([], [])],
+)
+def test_numbers_of_data_are_found_and_mapped(value: object, numbers: list[float]) -> None:
+    assert list(iterate_numbers(value)) == numbers
+    assert list(iterate_numbers(map_numbers(value, lambda figure: 3 * figure))) == [3 * figure for figure in numbers]
+    assert scale_data({"p": value, "q": 5}, ["p"], 2.0) == {
+        "p": map_numbers(value, lambda figure: 2.0 * figure),
+        "q": 5,
+    }
+    assert list(iterate_keys({"a": {"b": 1}, "c": [{"d": 2}]})) == ["a", "b", "c", "d"]
 
 
 def test_names_are_permuted_wherever_they_stand_and_fields_and_places_in_time_stay() -> None:

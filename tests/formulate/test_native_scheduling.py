@@ -12,8 +12,10 @@ from oragent.formulate.charts import WIDTH
 from oragent.formulate.gantt import LEFT, ROW, Bar, PlanSchedule, build_schedule, describe_schedule, draw_gantt
 from oragent.formulate.native_scheduling import _scale_of, solve_with_cp_sat
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticTerm
-from oragent.modelling.data.flat_model import INFINITY, Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval, TimeExpression
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 
@@ -36,11 +38,11 @@ def meets(line: Line, point: tuple[int, ...]) -> bool:
 
 def case_model(
     rows: list[Line], cases: list[Line], worth: tuple[float, float], sense: Sense, second: Sense | None
-) -> Milp:
+) -> IndexedModel:
     """Two numbers up to 3, rows, and two cases of which one holds at least; perhaps a more important aim, y."""
     switches = ("s", "t")
     goals = () if second is None else (FurtherObjective("first", {"y": 1.0}, second, 2.0, priority=1),)
-    return Milp(
+    return IndexedModel.from_records(
         (*(Variable(name, 0, 3, INTEGER) for name in "xy"), *(Variable(name, 0, 1, INTEGER) for name in switches)),
         (
             *(Row(f"r{at}", {"x": a, "y": b}, relation, float(rhs)) for at, (a, b, relation, rhs) in enumerate(rows)),
@@ -99,14 +101,14 @@ def test_cases_are_solved_as_by_enumeration(
 def test_only_models_with_cases_and_whole_figures_are_solved(change: str) -> None:
     line = (1.0, 1.0, Relation.AT_MOST, 3)
     milp = case_model([line], [line, line], (1.0, 1.0), Sense.MAXIMIZE, None)
-    loose = replace(milp, variables=(Variable("x", 0, 3), *milp.variables[1:]))
+    loose = milp.with_records(variables=(Variable("x", 0, 3), *milp.variable_records[1:]))
     whole: tuple[str, ...] = ()
     if change == "no cases":
-        milp = replace(milp, features=ModelFeatures())
+        milp = milp.with_records(features=ModelFeatures())
     elif change == "a fraction":
-        milp = replace(milp, rows=(*milp.rows, Row("third", {"x": 1 / 3}, Relation.AT_MOST, 1.0)))
+        milp = milp.with_records(rows=(*milp.row_records, Row("third", {"x": 1 / 3}, Relation.AT_MOST, 1.0)))
     elif change == "products":
-        milp = replace(milp, features=replace(milp.features, quadratic=(QuadraticTerm("x", "x", 1.0),)))
+        milp = milp.with_records(features=replace(milp.named_features, quadratic=(QuadraticTerm("x", "x", 1.0),)))
     elif change == "continuous":
         milp = loose
     elif change == "whole by its rows":
@@ -122,6 +124,9 @@ def test_only_models_with_cases_and_whole_figures_are_solved(change: str) -> Non
         ([1.0, -3.0], 1),
         ([0.5, 2.0], 10),
         ([0.25], 100),
+        ([0.7], 10),
+        ([-0.7, 0.75], 100),
+        ([2 / 3], None),
         ([1e-6], 10**6),
         ([1e-7], None),
         ([1 / 3], None),
@@ -150,7 +155,7 @@ def test_tasks_of_a_machine_need_the_sum_of_their_times(tasks: list[tuple[int, s
         Row(f"end {at}", {"end": 1.0, f"t{at}": -1.0}, Relation.AT_LEAST, float(size))
         for at, (size, _) in enumerate(tasks)
     )
-    milp = Milp(variables, rows, Objective({"end": 1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(variables, rows, Objective({"end": 1.0}), Sense.MINIMIZE)
     solution = solve_with_cp_sat(milp, (), 20.0, intervals=intervals)
     assert solution is not None
     assert solution.objective == max(sum(size for size, lane in tasks if lane == each) for each in "ab")
@@ -169,7 +174,7 @@ def test_a_task_that_does_not_take_place_needs_no_machine(wanted: float, present
     rows = (
         Row("a", {"end": 1.0, "a": -1.0}, Relation.AT_LEAST, 3.0), Row("b", {"end": 1.0, "b": -1.0}, Relation.AT_LEAST, 4.0),
     )  # fmt: skip
-    milp = Milp(variables, rows, Objective({"end": 1.0}), Sense.MINIMIZE)
+    milp = IndexedModel.from_records(variables, rows, Objective({"end": 1.0}), Sense.MINIMIZE)
     solution = solve_with_cp_sat(milp, (), 20.0, intervals=intervals)
     assert solution is not None
     assert solution.objective == end
@@ -178,9 +183,9 @@ def test_a_task_that_does_not_take_place_needs_no_machine(wanted: float, present
 def test_a_value_without_bound_is_not_solved_up_to_a_horizon() -> None:
     line = (1.0, 1.0, Relation.AT_LEAST, 0)
     milp = case_model([], [line, line], (1.0, 1.0), Sense.MAXIMIZE, None)
-    free = replace(milp, variables=(Variable("x", 0, INFINITY, INTEGER), *milp.variables[1:]))
+    free = milp.with_records(variables=(Variable("x", 0, INFINITY, INTEGER), *milp.variable_records[1:]))
     assert solve_with_cp_sat(free, (), 20.0) is None
-    smallest = replace(free, sense=Sense.MINIMIZE)
+    smallest = free.with_records(sense=Sense.MINIMIZE)
     solution = solve_with_cp_sat(smallest, (), 20.0)
     assert solution is not None
     assert solution.objective == 0.25

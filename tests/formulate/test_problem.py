@@ -1,5 +1,6 @@
 """Problems, data and interfaces out of files; what is wrong with one is said in one line, with file and line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,18 @@ import pytest
 from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
 from oragent.formulate.api import formulate
 from oragent.formulate.audit import find_mismatches
-from oragent.formulate.data import describe_data, describe_parts, read_data
+from oragent.formulate.data import (
+    column_names,
+    describe_data,
+    describe_parts,
+    is_table,
+    iterate_leaves,
+    iterate_texts,
+    map_leaves,
+    read_data,
+)
 from oragent.formulate.options import PRESETS, choose_options
-from oragent.formulate.problem import MAX_DATA_VALUES, ProblemText, read_problem
+from oragent.formulate.problem import MAX_DATA_VALUES, Form, ProblemText, read_problem
 from oragent.formulate.prompting import extract_program
 
 
@@ -216,3 +226,100 @@ def test_a_column_of_three_decimals_is_said(tmp_path: Path) -> None:
     assert found.values == {"t": [{"item": "rye", "stock": 2.3}, {"item": "oat", "stock": 1.25}]}
     assert [note.startswith("t: decimal points: 2.300 in column 'stock'") for note in found.notes] == [True]
     assert read_data(put(tmp_path, "u.csv", "item,stock\nrye,2.3\n")).notes == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"repairs": 0, "checks": 0}, {"time_s": 0.1}, {"time_s": 86_400.0}, {"gap": 0.0}, {"gap": 0.999}, {"temperature": 0.0},
+        {"temperature": 2.0}, {"without": frozenset({"compiler"})}, {"extra": ("reviewer",)},
+    ],
+)  # fmt: skip
+def test_options_at_their_bounds_are_accepted(changes: dict[str, object]) -> None:
+    options = choose_options("default", **changes)
+    assert {name: getattr(options, name) for name in changes} == changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"repairs": -1}, {"checks": -1}, {"time_s": 0.09}, {"time_s": 86_401.0}, {"gap": 1.0}, {"gap": -0.1}, {"temperature": -0.1},
+        {"temperature": 2.1}, {"without": frozenset({"compiler", "supervisor"})}, {"without": frozenset({"cook"})}, {"extra": ("cook",)},
+    ],
+)  # fmt: skip
+def test_options_beyond_their_bounds_are_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        choose_options("default", **changes)
+
+
+def test_options_of_checks_depend_on_the_form_of_the_published_checker() -> None:
+    paper = choose_options("paper")
+    assert paper.for_form(Form.HEAD) is paper
+    assert (paper.for_form(Form.SCAFFOLD).published, paper.for_form(Form.SCAFFOLD).absolute) == (False, 0.0)
+    default = choose_options("default")
+    assert default.for_form(Form.SCAFFOLD) is default
+    assert choose_options("paper", without=frozenset({"formalization"}), extra=("reviewer",)).label.split() == [
+        "ormind", "without", "formalization", "with", "reviewer",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(3000, True), (3001, False)])
+def test_data_are_shown_in_full_up_to_3000_characters(length: int, is_whole: bool) -> None:
+    frame = len('{"a": ""}')
+    text = describe_data({"a": "x" * (length - frame)})
+    assert ("xxxx" in text) is is_whole
+    noted = describe_data({"a": 1}, ["a: read from line 2"])
+    assert noted.startswith('{"a": 1}')
+    assert noted.endswith("- a: read from line 2")
+    assert "{" not in describe_data({})
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        ([1, 2.5, None], ["v: list of 3: integer or number or nothing"]),
+        ([], ["v: list of 0: nothing"]), (True, ["v: boolean"]), ({}, ["v: dict with "]),
+        ([[1, 2], [3, 4]], ["v: list of 2: list of 2: integer"]),
+        ({"a": 1, "b": 2}, ["v: dict of 2 by 'a', 'b': integer"]),
+        ({"a": 1}, ["v['a']: integer"]), ({"a": 1, "b": "x"}, ["v['a']: integer", "v['b']: text"]),
+        ({"a": [1], "b": [2]}, ["v['a']: list of 1: integer", "v['b']: list of 1: integer"]),
+        (dict.fromkeys("abcde", 1), ["v: dict of 5 by 'a', 'b', 'c', 'd', 'e': integer"]),
+        (dict.fromkeys("abcdef", 1), ["v: dict of 6 by 'a', 'b', 'c', 'd', 'e', ...: integer"]),
+        (
+            [{"n": "x", "m": 1}, {"n": "y", "m": 3}, {"n": "x"}, {"n": "z", "m": 2.0}],
+            [
+                "v: list of 4 dicts, one a row, each with these keys", "v[i]['n']: text, 3 different such as 'x', 'y', 'z'",
+                "v[i]['m']: integer or number, 1 to 3, mean 2, missing in 1 rows",
+                "v[0]: {\"n\": \"x\", \"m\": 1}", "v[1]: {\"n\": \"y\", \"m\": 3}", "v[2]: {\"n\": \"x\"}",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_parts_of_data_are_described_by_type_and_size(value: object, lines: list[str]) -> None:
+    assert [f"{name}: {kind}" for name, kind in describe_parts(value, "v")] == lines
+
+
+def test_long_data_are_described_by_their_first_parts() -> None:
+    many = {f"k{at}": at if at % 2 else str(at) for at in range(203)}
+    described = list(describe_parts(many, "v"))
+    assert len(described) == 201
+    assert described[-1][1].split()[0] == "3"
+    wide = [{f"c{at}": "w" * 99 for at in range(102)}] * 5
+    described = list(describe_parts(wide, "v"))
+    assert len(described) == 1 + 100 + 1 + 3
+    assert described[101][1].split()[0] == "2"
+    assert max(len(text) for _, text in described) == 600
+    texts = [{"t": f"{at}{'x' * 99}"} for at in range(9)]
+    (_, column), *_ = list(describe_parts(texts, "v"))[1:]
+    assert column.count("xxx'") == 3
+    assert "9 different" in column
+    assert re.findall(r"'([^']*)'", column)[0] == "0" + "x" * 59
+
+
+def test_a_leaf_of_data_is_neither_object_nor_list() -> None:
+    data = {"a": [1, {"b": "x", "c": None}], "d": True}
+    assert list(iterate_leaves(data)) == [1, "x", None, True]
+    assert map_leaves(data, str) == {"a": ["1", {"b": "x", "c": "None"}], "d": "True"}
+    assert list(iterate_texts({"top": {"key": ["text", {"inner": 1}]}})) == ["key", "text", "inner"]
+    assert column_names({"a": ["x", None, {"b": "y"}], "c": 3}) == {"x", "y"}
+    assert (is_table([{"a": 1}]), is_table([]), is_table([1]), is_table({"a": 1})) == (True, False, False, False)

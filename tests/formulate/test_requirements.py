@@ -22,7 +22,7 @@ from oragent.formulate.pages import render_page
 from oragent.formulate.printing import print_outcome
 from oragent.formulate.problem import DEFAULT, ProblemText
 from oragent.formulate.prompting import extract_program
-from oragent.formulate.requirements import find_nonlinearity, list_readings, list_unmodelled
+from oragent.formulate.requirements import find_nonlinearity, has_same_optimum, list_readings, list_unmodelled
 from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
@@ -185,3 +185,35 @@ def test_a_program_that_forbids_too_much_is_said_so_where_its_point_meets_all_en
     shown, _ = show(found)
     assert "failed: forbids too much; the solution meets all" in shown
     assert "hold" not in next(line for line in shown.splitlines() if line.startswith("checks"))
+
+
+@pytest.mark.parametrize(
+    ("reading", "values", "is_same"),
+    [
+        ({"objective": 5.0}, [5.0], True), ({"objective": 5.0}, [5.1], False), ({"objective": None}, [5.0], False),
+        ({"objective": 5.0, "aims": [5.0, 2.0]}, [5.0, 2.0], True), ({"objective": 5.0, "aims": [5.0, 2.0]}, [5.0, 3.0], False),
+        ({"objective": 5.0, "aims": [5.0, 2.0]}, [5.0], False), ({"objective": 5.0}, [None], False),
+        ({"objective": 1e6}, [1e6 + 0.5], True), ({"objective": 1e6}, [1e6 + 2.0], False), ({"objective": 0.0}, [5e-7], True),
+    ],
+)  # fmt: skip
+def test_a_reading_has_the_same_optimum_if_each_aim_has(
+    reading: dict, values: list[float | None], is_same: bool
+) -> None:
+    assert has_same_optimum(reading, values) is is_same
+
+
+@pytest.mark.parametrize(
+    ("parsed", "readings", "unmodelled", "nonlinear"),
+    [
+        ({"READINGS": ["a -- b -- c", "a -- b", ""], "NOT_MODELLED": ["- x -- y", "z", " * "], "CLASS": "Nonlinear: x y"},
+         [("a", "b", "c")], [("x", "y"), ("z", "")], "Nonlinear: x y"),
+        ({"READINGS": "a -- b -- c", "NOT_MODELLED": "x", "CLASS": "linear"}, [], [], ""),
+        (["x"], [], [], ""), ({}, [], [], ""),
+    ],
+)  # fmt: skip
+def test_statements_of_a_formalization_are_read(
+    parsed: object, readings: list[tuple], unmodelled: list[tuple], nonlinear: str
+) -> None:
+    assert [(each.sentence, each.used, each.other) for each in list_readings(parsed)] == readings
+    assert list_unmodelled(parsed) == unmodelled
+    assert find_nonlinearity(parsed) == nonlinear

@@ -20,18 +20,22 @@ from oragent.formulate.aims import (
 )
 from oragent.formulate.appeals import Citation, Dispute
 from oragent.formulate.audit import find_foreign_figures, find_mismatches
-from oragent.formulate.breakdown import TimeChart
+from oragent.formulate.breakdown import TimeChart, split_objective
 from oragent.formulate.charts import HEIGHT, TOP, draw_chart
-from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.effects import Shortage, measure_effects
 from oragent.formulate.explain import data_labels, group_decisions
 from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.metamorphic_tests import Property, PropertyResult
 from oragent.formulate.model_comparison import CheckRow, find_counterexample
+from oragent.formulate.modules import _changed_decisions
 from oragent.formulate.options import choose_options
 from oragent.formulate.pages import mark_sentences, render_page
 from oragent.formulate.perturbations import reverse_order
 from oragent.formulate.printing import describe_aims, describe_shortage, headline
 from oragent.formulate.problem import ProblemText
+from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.running import ExecutionResult, nest_columns
 from oragent.formulate.session import FormulationAttempt, best_attempt
 from oragent.formulate.spending import estimate_formulation
@@ -39,10 +43,11 @@ from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 from oragent.llm.prices import Prices
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.intervals import PlanInterval, TimeExpression
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import group_by_names
-from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
 from oragent.modelling.files.model_files import read
 from oragent.modelling.files.solution_json import solution_dict
 from oragent.modelling.solving.model_solving import solve
@@ -398,3 +403,152 @@ def test_a_figure_is_foreign_if_the_text_does_not_have_it_in_any_unit(value: obj
 def test_data_that_are_not_what_the_encoder_says(about: object, value: object, count: int) -> None:
     assert len(find_mismatches({"p": about}, {"p": value, "n": 3})) == count
     assert find_mismatches({"q": about}, {"p": value}) == []
+
+
+def checked_as(state: CheckStatus, *findings: CheckFinding, confirmed: bool = False) -> Checked:
+    return Checked(state, findings, confirmed=confirmed)
+
+
+@pytest.mark.parametrize(
+    ("status", "gap", "own_gap", "checked", "is_answer"),
+    [
+        (SolveStatus.OPTIMAL, 0.0, 0.0, None, True), (SolveStatus.FEASIBLE, 0.05, 0.0, None, True),
+        (SolveStatus.FEASIBLE, 0.051, 0.0, None, False), (SolveStatus.FEASIBLE, 0.051, 0.1, None, True),
+        (SolveStatus.FEASIBLE, 0.04, 0.01, None, False), (SolveStatus.FEASIBLE, None, 0.0, None, False),
+        (SolveStatus.UNKNOWN, None, 0.0, None, False), (SolveStatus.INFEASIBLE, None, 0.0, None, False),
+        (SolveStatus.INFEASIBLE, None, 0.0, checked_as(CheckStatus.PASSED), False),
+        (SolveStatus.INFEASIBLE, None, 0.0, checked_as(CheckStatus.PASSED, confirmed=True), True),
+        (SolveStatus.UNBOUNDED, None, 0.0, checked_as(CheckStatus.PASSED, confirmed=True), True),
+    ],
+)  # fmt: skip
+def test_an_answer_is_proven_within_the_gap_or_confirmed(
+    status: SolveStatus, gap: float | None, own_gap: float, checked: Checked | None, is_answer: bool
+) -> None:
+    ran = ExecutionResult(None, milp=BAKERY, solution=Solution(status, objective=1.0, gap=gap))
+    assert FormulationAttempt(0, "program", "", ran, checked, own_gap).is_answer is is_answer
+
+
+def test_of_two_answers_the_better_checked_one_counts() -> None:
+    passed, failed = PropertyResult(Property.ORDER, True), PropertyResult(Property.ORDER, False)
+    ran = ExecutionResult(None, milp=BAKERY, solution=Solution(SolveStatus.OPTIMAL))
+    ranked = [
+        (checked_as(CheckStatus.PASSED), (passed,)), (checked_as(CheckStatus.FAILED, FINDING), ()),
+        (checked_as(CheckStatus.FAILED, FINDING, FINDING), (passed, PropertyResult(Property.NAMES, None))),
+        (checked_as(CheckStatus.FAILED, FINDING, FINDING), (failed,)), (None, ()),
+    ]  # fmt: skip
+    attempts = [
+        FormulationAttempt(at, "program", "", ran, *pair[:1], properties=pair[1]) for at, pair in enumerate(ranked)
+    ]
+    for better, worse in itertools.pairwise(attempts):
+        assert best_attempt([replace(worse, number=0), replace(better, number=1)]).number == 1
+        assert best_attempt([replace(better, number=0), replace(worse, number=1)]).number == 0
+    # A test of changed data that fails is as bad as a finding.
+    assert attempts[3].rank < attempts[2].rank
+    spoiled = FormulationAttempt(0, "program", "", ran, checked_as(CheckStatus.PASSED), properties=(failed,))
+    assert spoiled.rank < attempts[0].rank
+    refused = FormulationAttempt(0, "program", "", ExecutionResult(SolveVerdict.UNSUPPORTED, "why"))
+    crashed = FormulationAttempt(0, "program", "", ExecutionResult(SolveVerdict.RUNTIME_ERROR, "why", "line 3\n"))
+    assert (refused.is_refused, crashed.is_refused, crashed.has_failed, attempts[0].has_failed) == (
+        True,
+        False,
+        True,
+        False,
+    )
+    assert crashed.rank < refused.rank
+    assert crashed.error == f"{SolveVerdict.RUNTIME_ERROR}: why\nline 3"
+    assert refused.error == f"{SolveVerdict.UNSUPPORTED}: why"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({"b": 1.0, "a": 2.0, "c": 3.0}, {"b": 2.0, "a": 1.0, "c": 3.0}, ["a", "b"]),
+        ({"a": 1e6}, {"a": 1e6 + 0.5}, []), ({"a": 1e6}, {"a": 1e6 + 2.0}, ["a"]), ({"a": 0.1}, {"a": 0.1 + 5e-7}, []),
+        ({"a": 0.1}, {"a": 0.1 + 2e-6}, ["a"]), ({"a": -1e6}, {"a": -1e6 - 0.5}, []), ({"a": 1.0, "d": 1.0}, {"a": 2.0}, ["a"]),
+        ({"a": 1.0}, None, None),
+    ],
+)  # fmt: skip
+def test_changed_decisions_are_those_that_differ(
+    before: dict[str, float], after: dict[str, float] | None, changed: list[str] | None
+) -> None:
+    first, second = (
+        ExecutionResult(
+            None, milp=BAKERY, solution=None if values is None else Solution(SolveStatus.OPTIMAL, values=values)
+        )
+        for values in (before, after)
+    )
+    assert _changed_decisions(first, second) == changed
+    if changed:
+        # Of returned columns only those.
+        assert _changed_decisions(replace(first, columns={"x": changed[0]}), second) == changed[:1]
+    assert (
+        _changed_decisions(first, ExecutionResult(None, milp=BAKERY, solution=Solution(SolveStatus.INFEASIBLE))) is None
+    )
+
+
+def test_a_result_is_the_same_after_it_was_stored() -> None:
+    interval = PlanInterval(
+        "bake", TimeExpression({"x": 1.0}), TimeExpression({"x": 1.0}, 2.0), "oven", {"y": 1.0}, True
+    )
+    dispute = Dispute(str(Reason.VIOLATED), "oven", "why", Citation("a", 1), Citation("b", None))
+    result = result_of(
+        BAKERY, checks=checks_of(CheckStatus.FAILED, FINDING), intervals=(interval,), disputes=(dispute,), columns={"x": "x"},
+        held={"profit": "row"}, framework="pulp 3", is_schedule=True, unpriced=2, readings=({"sentence": "s"},),
+        unmodelled=(("a", "b"),), metamorphic=({"property": "p"},), pool=(PoolEntry("review", "", ["odd"], 1.0),),
+    )  # fmt: skip
+    stored = FormulationResult.from_plain(json.loads(json.dumps(result.to_plain())))
+    for name in (
+        "intervals",
+        "disputes",
+        "held",
+        "framework",
+        "is_schedule",
+        "unpriced",
+        "columns",
+        "pool",
+        "milp",
+        "readings",
+    ):
+        assert getattr(stored, name) == getattr(result, name), name
+    assert stored.remarks == ("odd",)
+    assert stored.milp is not None
+    assert (stored.milp.row_records, stored.milp.objective_record) == (BAKERY.row_records, BAKERY.objective_record)
+    assert (
+        replace(result, pool=tuple(PoolEntry("review", "", [str(at)] * 20, 1.0) for at in (1, 2))).remarks
+        == ("2",) * 10
+    )
+    assert replace(result, pool=()).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("terms", "times", "parts"),
+    [
+        ({"make[a]": 2.0, "make[b]": 1.0, "sell": 5.0}, (), {"sell": 15.0, "make": 8.0}),
+        ({"make[a]": 2.0, "make[b]": 1.0, "sell": -5.0}, (), {"sell": -15.0, "make": 8.0}),
+        # One kind alone has no parts, and times are not added up.
+        ({"make[a]": 2.0}, (), {}), ({"make[a]": 2.0, "sell": 5.0}, ("sell",), {}), ({"make[a]": 2.0, "sell": 5.0}, ("make[b]",), {"sell": 15.0, "make[a]": 4.0}),
+    ],
+)  # fmt: skip
+def test_parts_of_the_objective_add_up_by_kind(
+    terms: dict[str, float], times: tuple[str, ...], parts: dict[str, float]
+) -> None:
+    values = {"make[a]": 2.0, "make[b]": 4.0, "sell": 3.0}
+    milp = IndexedModel.from_records(tuple(map(Variable, values)), (), Objective(terms), Sense.MAXIMIZE)
+    found = split_objective(milp, Solution(SolveStatus.OPTIMAL, values=values), (), times)
+    assert {part.name: part.value for part in found} == parts
+    assert [part.name for part in found] == list(parts)
+    assert [part.share for part in found] == [abs(value) / max(map(abs, parts.values())) for value in parts.values()]
+    constant = split_objective(
+        milp.with_records(objective=Objective(terms, 100.0)), Solution(SolveStatus.OPTIMAL, values=values)
+    )
+    assert (constant[0].name, constant[0].value, constant[0].share) == ("constant", 100.0, 1.0)
+
+
+def test_small_parts_of_the_objective_are_one() -> None:
+    names = [f"{chr(97 + at)}{chr(98 + at)}" for at in range(14)]
+    milp = IndexedModel.from_records(
+        tuple(map(Variable, names)), (), Objective({name: 100.0 - at for at, name in enumerate(names)}), Sense.MAXIMIZE
+    )
+    parts = split_objective(milp, Solution(SolveStatus.OPTIMAL, values=dict.fromkeys(names, 1.0)))
+    assert [part.name for part in parts] == [*names[:11], "others"]
+    assert parts[-1].value == sum(100.0 - at for at in (11, 12, 13))

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from oragent.formulate import rules as rules_module
 from oragent.formulate.command import verify_files
 from oragent.formulate.model_comparison import CheckRow
 from oragent.formulate.options import VerifyCommand
@@ -179,11 +180,14 @@ def test_a_transport_in_amounts_that_are_whole_by_its_form_is_no_missing_rule() 
     rows += [Row(f"need {b}", {a + b: 1.0 for a in "AB"}, Relation.AT_LEAST, 4) for b in "123"]
     cost = Objective({name: float(at + 1) for at, name in enumerate(names)})
     milp = IndexedModel.from_records(tuple(map(Variable, names)), tuple(rows), cost, Sense.MINIMIZE)
-    assert has_whole_vertices(milp)
+    assert has_whole_vertices(milp) is True
     result = compare_rules(milp, whole_checks(*names), set(names), 20.0)
     assert {rule.outcome for rule in result if rule.name.startswith("whole")} == {RuleOutcome.HOLDS}
     halved = milp.with_records(rows=(*rows[:-1], Row("need 3", {"A3": 2.0, "B3": 1.0}, Relation.AT_LEAST, 4)))
-    assert not has_whole_vertices(halved)
+    assert has_whole_vertices(halved) is False
+    twice = milp.with_records(rows=(*rows, Row("both", {"A1": 1.0, "B1": -1.0}, Relation.AT_MOST, 4)))
+    assert has_whole_vertices(twice) is False
+    assert has_whole_vertices(milp.with_records(rows=(*rows[:-1], replace(rows[-1], rhs=4.5)))) is False
 
 
 def test_rules_with_products_are_compared_where_the_solver_proves_them() -> None:
@@ -489,3 +493,30 @@ def test_verify_finds_rules_that_do_not_change_the_optimum(tmp_path: Path, libra
     assert (code, result["objective"]) == (4, 42)
     wanted = "missing in the model" if fault in ("missing", "reversed") else "only in the model"
     assert wanted in {rule["outcome"] for rule in result["rules"]}
+
+
+def test_rules_beyond_the_maximum_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules_module, "MAX_RULES", 2)
+    names = [f"limit {at}" for at in range(4)]
+    checks = [row(name, {"x": 1, "y": 1}, "<=", 5 - at) for at, name in enumerate(names)]
+    found = {rule.name: rule.outcome for rule in compare_rules(model(ROWS), checks, {"x", "y"}, 60.0)}
+    assert [found[name] for name in names] == [RuleOutcome.MISSING] * 2 + [RuleOutcome.NOT_COMPARED] * 2
+    added = tuple(Row(name, {"x": 1, "y": 1}, Relation.AT_MOST, 5 - at) for at, name in enumerate(names))
+    found = {rule.name: rule.outcome for rule in compare_rules(model((*ROWS, *added)), CHECKS, {"x", "y"}, 60.0)}
+    assert [found[name] for name in names] == [RuleOutcome.ADDED] * 2 + [RuleOutcome.NOT_COMPARED] * 2
+
+
+@pytest.mark.parametrize(
+    ("size", "outcome"), [(0.9e-5, RuleOutcome.HOLDS), (2e-5, RuleOutcome.MISSING), (-2e-5, RuleOutcome.NOT_DECIDED)]
+)
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_violation_counts_beyond_the_tolerance(size: float, outcome: RuleOutcome, scale: float) -> None:
+    """The model allows values up to a limit plus the size, which is relative to a limit above 1."""
+    milp = IndexedModel.from_records(
+        (Variable("x", 0, 99 * scale), Variable("y", 0, 0)),
+        (Row("r", {"x": 1, "y": 1}, Relation.AT_MOST, scale * (1 + size)),),
+        Objective({}),
+        Sense.MAXIMIZE,
+    )
+    rules = compare_rules(milp, [row("limit", {"x": 1.0, "y": 2.0}, "<=", scale)], {"x", "y"}, 20.0)
+    assert {rule.name: rule.outcome for rule in rules}["limit"] is outcome

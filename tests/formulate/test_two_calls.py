@@ -50,12 +50,22 @@ def test_two_calls_are_enough_if_program_and_checker_agree(runner: FormulationRu
     found = formulate(tmp_path, runner, model, ProblemText("pharmacy", pharmacy.TEXT))
     assert (model.calls, found.objective, found.judgement.verdict) == (2, 735.0, Verdict.CHECKED)
     assert [entry.parsed["UNIT"] for entry in found.pool if entry.module == "formalization"] == ["units"]
+    # The replies of both authors are kept, with their tokens, and the facts between them.
+    assert [entry.module for entry in found.pool] == ["program", "formalization", "counterfactual"]
+    assert [entry.author for entry in found.pool] == ["model"] * 3
+    assert [attempt["number"] for attempt in found.attempts] == [0]
+    assert found.spent.model_calls == 2
+    assert [aim.unit for aim in found.aims] == ["units"]
 
 
 def test_a_misread_row_costs_one_call_more_and_is_corrected(runner: FormulationRunner, tmp_path: Path) -> None:
     model = Scripted(replies(pharmacy.WRONG, pharmacy.CHECKER, pharmacy.RIGHT))
     found = formulate(tmp_path, runner, model, ProblemText("pharmacy", pharmacy.TEXT))
     assert (model.calls, found.objective, found.judgement.verdict) == (3, 735.0, Verdict.CHECKED)
+    assert (found.kept, [attempt["objective"] for attempt in found.attempts]) == (1, [150.0, 735.0])
+    assert [attempt["origin"] for attempt in found.attempts] == ["program", "supervisor_backward"]
+    assert found.attempts[0]["checks"]["state"] == "failed"
+    assert found.program.strip() == pharmacy.RIGHT.strip()
 
 
 @pytest.mark.slow

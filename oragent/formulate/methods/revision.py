@@ -53,8 +53,8 @@ async def _find_feedback(session: FormulationSession) -> str:
 
 
 def find_appeal(session: FormulationSession) -> Citation | None:
-    """Return the sentence with which the program's author rejects findings; None if no finding is rejected."""
-    if len(session.attempts) < 2 or session.newest.has_failed:
+    """Return the sentence with which the author of a revision rejects findings; None if no finding is rejected."""
+    if session.newest.has_failed:
         return None
     earlier, now = session.attempts[-2:]
     if not repeated_findings(earlier.checked, now.checked):
@@ -64,8 +64,6 @@ def find_appeal(session: FormulationSession) -> Citation | None:
 
 def _keeps_dispute(session: FormulationSession) -> bool:
     """Return True if a revision keeps a row that the comparison of models reports as too strict."""
-    if len(session.attempts) < 2:
-        return False
     earlier, now = (
         {finding.name for finding in attempt.checked.findings if finding.reason is Reason.FORBIDS}
         if attempt.checked
