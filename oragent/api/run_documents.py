@@ -66,6 +66,7 @@ def describe_run(data: RunData) -> dict[str, object]:
         "sets": {} if data.sets is None else data.sets.scores,
         "pairs": {} if data.sets is None else data.sets.pairs,
         "reference": None if data.reference is None else asdict(data.reference),
+        "verdicts": [{**asdict(verdict), "above_noise": verdict.is_above_noise} for verdict in data.verdicts],
         "hardened": None if data.hardened is None else asdict(data.hardened),
         "check": None if data.check is None else {"passed": data.check.passed, "sentence": data.check.sentence},
         "continue_with": data.resume_command,

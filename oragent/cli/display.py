@@ -21,7 +21,7 @@ from rich.text import Text
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
-from oragent._base.text_format import format_count, one_line
+from oragent._base.text_format import escape_text, format_count, one_line
 from oragent.evaluation.pool import RunningJob
 from oragent.report.pages.text import format_duration, format_money, measure_gain
 from oragent.search.candidate import Candidate
@@ -380,8 +380,10 @@ class _LinePrinter(threading.Thread):
         self.join()
 
 
-def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, page: Path) -> None:
-    """Print the result of a search and its folder."""
+def print_summary(
+    console: Console, folder: RunFolder, outcome: SearchResult, page: Path, verdicts: Sequence[str] = ()
+) -> None:
+    """Print the result of a search, its verdicts on new instances, and its folder."""
     progress = outcome.progress
     spent = progress.spent
     spending = f"{format_count(spent.evaluations, 'evaluation')} in {format_duration(spent.seconds)}"
@@ -403,6 +405,8 @@ def print_summary(console: Console, folder: RunFolder, outcome: SearchResult, pa
     }
     for name, text in lines.items():
         console.print(f"[bold]{name:<8}[/] {escape(str(text))}", highlight=False, soft_wrap=True)
+        for sentence in verdicts if name == "best" else ():
+            console.print(f"[bold]verdict [/] {escape(escape_text(sentence))}", highlight=False, soft_wrap=True)
 
 
 def _displayed_jobs(running: list[RunningJob], now: float) -> tuple[DisplayedJob, ...]:

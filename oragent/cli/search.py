@@ -60,6 +60,9 @@ register_companions()
 Cluster = Annotated[
     str | None, typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or by a file.")
 ]
+Verdict = Annotated[
+    bool, typer.Option(help="At the end, compare the best with the seed and the previous best on new instances.")
+]
 Track = Annotated[
     list[str] | None, typer.Option(help=f"Log the run to {', '.join(TRACKERS)}; repeatable (extra tracking).")
 ]
@@ -94,6 +97,7 @@ def run(
     outputs: Annotated[Path | None, typer.Option(help="Folder for runs (default: outputs/ in the root).")] = None,
     watch: Watch = False,
     track: Track = None,
+    verdict: Verdict = True,
     yes: Yes = False,
 ) -> None:
     """Search for a better heuristic."""
@@ -132,6 +136,7 @@ def run(
         watch=watch,
         estimate=estimate,
         track=track or (),
+        judges=verdict,
     )
 
 
@@ -144,6 +149,7 @@ def resume(
     trust: Trust = False,
     watch: Watch = False,
     track: Track = None,
+    verdict: Verdict = True,
 ) -> None:
     """Continue a run that was stopped or killed, or give a finished run more budget (budget.evaluations=500)."""
     words = RuntimeWords(tuple(settings or ()))
@@ -154,7 +160,9 @@ def resume(
         console.print(
             f"a new database, which begins with {format_count(rebuild_run(folder), 'program')} that were left"
         )
-    _run_search(folder.config, folder.root, folder.problem, lambda: folder, watch=watch, track=track or ())
+    _run_search(
+        folder.config, folder.root, folder.problem, lambda: folder, watch=watch, track=track or (), judges=verdict
+    )
 
 
 def _reopen_run(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolder:
@@ -281,6 +289,7 @@ def _run_search(
     watch: bool = False,
     estimate: SpendingEstimate | None = None,
     track: Sequence[str] = (),
+    judges: bool = True,
 ) -> None:
     """Run a search with a live display, then print its result and its folder."""
     opened: list[RunFolder] = []
@@ -340,11 +349,24 @@ def _run_search(
                 f"everything so far is kept: oragent resume {shlex.quote(str(opened[0].path))}", soft_wrap=True
             )
         raise
+    verdicts = _judge_run(opened[0].path) if judges and outcome.complete and replay is None else ()
     page = reports.write(opened[0].path)
     publish_result({**describe_run(load_run(opened[0].path)), "complete": outcome.complete, "report": page})
-    print_summary(console, opened[0], outcome, page)
+    print_summary(console, opened[0], outcome, page, verdicts)
     if not outcome.complete:
         raise typer.Exit(130 if outcome.reason == STOPPED else 3)
+
+
+def _judge_run(path: Path) -> Sequence[str]:
+    """Compare the best program of a run with earlier ones on new instances; return the verdicts in sentences."""
+    from oragent.evals.duel.run_verdict import judge_run
+
+    try:
+        return [verdict.sentence for verdict in judge_run(path)]
+    except OragentError as problem:
+        return [f"the best program could not be compared on new instances: {problem}"]
+    except KeyboardInterrupt:
+        return []
 
 
 def _publish_event(event: RunEvent) -> None:

@@ -19,6 +19,7 @@ from oragent.report.held_out import BestCheck
 from oragent.report.pages.text import Gain, measure_gain
 from oragent.report.research import Research, read_research
 from oragent.report.run_configuration import About
+from oragent.report.run_verdicts import RunVerdict, read_verdicts
 from oragent.report.solution_pictures import Picture
 from oragent.report.swept_reference import SweptReference, read_swept
 from oragent.search.archive import Archive, ArchivePolicy, replay_archive
@@ -191,6 +192,8 @@ class RunData:
     sets: Sets | None = None
     # Comparison with a swept reference. None if it was not made.
     reference: SweptReference | None = None
+    # Best program against earlier ones on new instances, at the end of the run. Empty if not made.
+    verdicts: tuple[RunVerdict, ...] = ()
     # Messages to the user during the run.
     remarks: tuple[str, ...] = ()
     # Budget used.
@@ -274,6 +277,7 @@ def load_run(folder: Path) -> RunData:
         hardened=hardened.read_hardened(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),
         reference=read_swept(folder),
+        verdicts=read_verdicts(folder),
         remarks=remarks,
         pictures=solution_pictures.read_pictures(folder),
         final=final_round.read_final(folder, described.direction),

@@ -110,7 +110,8 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
 
 def describe_trust(data: RunData) -> tuple[str, ...]:
     """List the evidence for the best program's score, in sentences."""
-    more = [*(data.reference.sentences if data.reference else []), *data.remarks]
+    shown = [verdict.sentence for verdict in data.verdicts]
+    more = [*(data.reference.sentences if data.reference else []), *shown, *data.remarks]
     return list_evidence(data.check, data.hardened, data.sets, more, data.about.packages)
 
 

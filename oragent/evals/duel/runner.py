@@ -73,6 +73,8 @@ class DuelPlan:
     # Folder of the duel, or of all duels of the problem if it is None.
     folder: Path | None = None
     outputs: Path | None = None
+    # Seed of the first round; None draws it from the operating system's entropy.
+    first_seed: int | None = None
 
 
 StoredValues = dict[str, Annotated[list[FiniteFloat], MinLen(1)]]
@@ -288,7 +290,7 @@ class _DuelRunner:
             names=(plan.contestants[0].name, plan.contestants[1].name),
             level=plan.level,
             gap=plan.gap,
-            first_seed=int.from_bytes(os.urandom(SEED_BYTES), "big"),
+            first_seed=int.from_bytes(os.urandom(SEED_BYTES), "big") if plan.first_seed is None else plan.first_seed,
         )
 
     def _find_folder(self) -> Path | None:

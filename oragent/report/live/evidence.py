@@ -19,6 +19,7 @@ from oragent.report.held_out import best_text, read_check
 from oragent.report.live.snapshot import MAX_JSON, QUERY_S, RunReader, clean_value, eval_command, find_leaders
 from oragent.report.research import read_research
 from oragent.report.run import load_run, read_sets
+from oragent.report.run_verdicts import read_verdicts
 from oragent.report.significance import compare_pairs
 from oragent.report.solution_pictures import Picture, read_pictures
 from oragent.report.swept_reference import read_swept
@@ -58,7 +59,8 @@ def read_trust(reader: RunReader) -> dict[str, Any]:
         problem = str(fault)
     hardened = read_hardened(folder)
     swept = read_swept(folder)
-    more = [*(swept.sentences if swept else []), *remarks]
+    shown = [verdict.sentence for verdict in read_verdicts(folder)]
+    more = [*(swept.sentences if swept else []), *shown, *remarks]
     sentences = list_evidence(read_check(folder), hardened, sets, more, reader.about.packages)
     final, limits = read_final(folder, reader.about.direction), reader.about.settings.get("limits") or {}
     return {

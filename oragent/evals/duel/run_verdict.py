@@ -1,0 +1,96 @@
+"""Verdict at the end of a run: its best program against the seed and against the previous best, on new instances."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from oragent._base.statistics import ALPHA
+from oragent.evals.duel.contestants import Contestant
+from oragent.evals.duel.runner import Duel, DuelPlan, run_duel
+from oragent.evaluation.capabilities import PRACTICE
+from oragent.report.held_out import hash_best
+from oragent.report.run import RunData, load_run
+from oragent.report.run_verdicts import RunVerdict, write_verdicts
+from oragent.search.candidate import Committed
+from oragent.search.folder import reopen
+from oragent.search.store import Store
+
+# Maximum share of the CPU time of a run that its verdict may take.
+MAX_SHARE = 0.1
+# Maximum number of rounds of a duel.
+MAX_ROUNDS = 10
+# Number of hexadecimal digits of the hash that is the seed of the instances.
+SEED_DIGITS = 12
+
+
+def find_previous_best(data: RunData) -> Committed | None:
+    """Return the program that led before the best one of a run; None if the best is the seed."""
+    leader: Committed | None = None
+    for record in data.records:
+        if record.id == data.best.id:
+            return leader
+        if record.score is None or record.candidate.is_probe:
+            continue
+        if leader is None or leader.score is None or data.about.direction.better(record.score, leader.score):
+            leader = record
+    return leader
+
+
+def judge_run(path: Path) -> Sequence[RunVerdict]:
+    """Compare the best program of a run with the previous best and with the seed, and store the verdicts.
+
+    Both duels draw practice instances until a difference is shown. They take at most a tenth of the CPU time of the
+    run. There is no verdict if that is too little for one round, without practice instances, and on a cluster.
+
+    Raises:
+        OragentError: A program has no score on new instances.
+    """
+    data = load_run(path)
+    previous = find_previous_best(data)
+    if previous is None or data.about.settings.get("cluster"):
+        return []
+    with Store(path / "run.db", readonly=True) as store:
+        if PRACTICE not in json.loads(store.meta("offers") or "[]"):
+            return []
+        best, *rivals = (
+            (record.id, store.complete_program(record.source))
+            for record in {record.id: record for record in (data.best, previous, data.seed)}.values()
+        )
+    cost = 2 * len(rivals) * data.best.candidate.evaluation.cpu_s
+    rounds = min(MAX_ROUNDS, int(MAX_SHARE * data.spend.cpu_s / cost)) if cost > 0 else 0
+    if not rounds:
+        return []
+    folder = reopen(path, changed=True, only_read=True)
+    verdicts = []
+    for rival in rivals:
+        contestants = Contestant(*best), Contestant(*rival)
+        plan = DuelPlan(
+            folder.problem,
+            folder.root,
+            contestants,
+            folder.config,
+            PRACTICE,
+            rounds,
+            level=ALPHA,
+            # The instances follow from the program, which is older than they are, so that a run can be repeated.
+            first_seed=int(hash_best(path)[:SEED_DIGITS], 16),
+        )
+        verdicts.append(_describe(run_duel(plan), "seed" if rival[0] == data.seed.id else rival[0]))
+    write_verdicts(path, verdicts)
+    return verdicts
+
+
+def _describe(duel: Duel, rival: str) -> RunVerdict:
+    verdict = duel.verdict
+    is_bounded = math.isfinite(verdict.high - verdict.low)
+    return RunVerdict(
+        rival=rival,
+        gain=verdict.fixed.mean,
+        low=verdict.low if is_bounded else None,
+        high=verdict.high if is_bounded else None,
+        p=verdict.p,
+        level=verdict.rule.level,
+        instances=verdict.fixed.pairs,
+        by_size={size: test.mean for size, test in verdict.by_size.items()},
+    )

@@ -1,0 +1,77 @@
+"""Stored verdicts of a run: its best program against the seed and the previous best, on newly drawn instances."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from annotated_types import MaxLen
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
+
+from oragent._base import files
+from oragent._base.errors import OragentError
+from oragent._base.safe_load import load_yaml
+from oragent._base.settings import STRICT
+from oragent.report.held_out import hash_best
+
+FILE = "verdict.yaml"
+Name = Annotated[str, MaxLen(60)]
+
+
+@checked(frozen=True, config=STRICT)
+class RunVerdict:
+    """Comparison of the best program of a run with an earlier one. Gains are relative, above 0 is better."""
+
+    # Id of the earlier program; ``seed`` for the seed heuristic.
+    rival: Name
+    gain: FiniteFloat
+    # Ends of the interval; None for too few instances.
+    low: FiniteFloat | None
+    high: FiniteFloat | None
+    # The p-value, which holds although the comparison ended early, and the level to which it is compared.
+    p: FiniteFloat
+    level: FiniteFloat
+    instances: int
+    # Mean gain by size, if there are several.
+    by_size: Mapping[Name, FiniteFloat] = field(default_factory=dict)
+
+    @property
+    def is_above_noise(self) -> bool:
+        """True if a difference is shown."""
+        return self.p < self.level
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        rival = "the seed" if self.rival == "seed" else f"the previous best, {self.rival}"
+        end = ""
+        if self.low is not None and self.high is not None:
+            end = f"{100 * (1 - self.level):g} % interval {100 * self.low:+.3g} to {100 * self.high:+.3g} %, "
+        word = "WITHIN THE NOISE"
+        if self.is_above_noise:
+            word = "above the noise" if self.gain > 0 else "WORSE, and not by chance"
+        sizes = ", ".join(f"{size}: {100 * gain:+.3g} %" for size, gain in self.by_size.items())
+        return (
+            f"gain over {rival} on {self.instances} new instances: {100 * self.gain:+.3g} %, {word} "
+            f"({end}p = {self.p:.2g}){f'; by size {sizes}' if sizes else ''}"
+        )
+
+
+def write_verdicts(path: Path, verdicts: Sequence[RunVerdict]) -> None:
+    """Write the verdicts on the present best program of a run."""
+    tree = {"program": hash_best(path), "verdicts": [asdict(verdict) for verdict in verdicts]}
+    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
+
+
+def read_verdicts(path: Path) -> tuple[RunVerdict, ...]:
+    """Return the stored verdicts on the present best program of a run; empty without any, or if they are damaged."""
+    try:
+        tree = load_yaml(path / FILE)
+        if tree["program"] != hash_best(path):
+            return ()
+        verdicts = TypeAdapter(tuple[RunVerdict, ...]).validate_python(tree["verdicts"])
+    except (OragentError, OSError, yaml.YAMLError, ValidationError, KeyError, TypeError, AttributeError):
+        return ()
+    return verdicts
