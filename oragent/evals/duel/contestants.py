@@ -54,8 +54,14 @@ def find_contestants(
     for word, run in runs.items():
         if run.problem.about.function != resolved.about.function:
             raise ConfigError(f"{word} is a run of {run.problem.name}, and not of {resolved.name}")
-    first, second = (Contestant(one_line(word, 60), _read_source(word, resolved)) for word in words)
+    first, second = (Contestant(_make_name(word), _read_source(word, resolved)) for word in words)
     return resolved, (first, second)
+
+
+def _make_name(word: str) -> str:
+    """Name a program by its word; a run or a file by the last two parts of its path."""
+    is_path = _run_path(word) or Path(word).is_file()
+    return one_line("/".join(Path(word).parts[-2:]) if is_path else word, 60)
 
 
 def _run_path(word: str) -> str:

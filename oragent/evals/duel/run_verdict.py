@@ -1,10 +1,10 @@
 """Verdict at the end of a run: its best program against the seed and against the previous best, on new instances."""
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from oragent._base.safe_load import parse_json
 from oragent._base.statistics import ALPHA
 from oragent.evals.duel.contestants import Contestant
 from oragent.evals.duel.runner import Duel, DuelPlan, run_duel
@@ -51,7 +51,7 @@ def judge_run(path: Path) -> Sequence[RunVerdict]:
     if previous is None or data.about.settings.get("cluster"):
         return []
     with Store(path / "run.db", readonly=True) as store:
-        if PRACTICE not in json.loads(store.meta("offers") or "[]"):
+        if PRACTICE not in parse_json(store.meta("offers") or "[]"):
             return []
         best, *rivals = (
             (record.id, store.complete_program(record.source))

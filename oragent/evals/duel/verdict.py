@@ -109,7 +109,9 @@ class DuelVerdict:
                 f"{text}; about {self.further:,} more instances are needed to show {format_gain(self.wanted, '')} with "
                 "probability 80 %"
             )
-        names = (first, second) if self.decision is Decision.FIRST else (second, first)
+        names = (first, second)
+        if self.decision is Decision.SECOND:
+            names, interval = (second, first), f"{end} {format_gain(-self.high)} to {format_gain(-self.low)}"
         return f"{names[0]} is better than {names[1]} by {format_gain(abs(test.mean), '')} ({interval}, {odds})"
 
 
@@ -131,7 +133,8 @@ def read_share(text: str, option: str, limit: float) -> float:
 
 def format_gain(gain: float, sign: str = "+") -> str:
     """Format a relative difference in percent."""
-    return f"{100 * gain:{sign}.3g} %"
+    # Ends of intervals found by bisection can differ from 0 by rounding; adding 0.0 turns -0.0 into 0.0.
+    return f"{round(100 * gain, 9) + 0.0:{sign}.3g} %"
 
 
 def relative_gain(direction: Direction, first: float, second: float) -> float:

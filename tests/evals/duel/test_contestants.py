@@ -29,7 +29,9 @@ def texts(*words: str, problem: str | None = None) -> list[str]:
 def test_a_run_is_its_best_and_ids_are_its_candidates(run: Path) -> None:
     assert texts(str(run), f"{run}#1.0") == [BETTER, WORSE]
     assert texts(f"{run}#seed", f"{run}#best") == [SEED, BETTER]
-    assert find_contestants([str(run), "seed"], None, ROOT)[0].name == "toy"
+    problem, contestants = find_contestants([str(run), f"{run}#1.0"], None, ROOT)
+    assert problem.name == "toy"
+    assert [contestant.name for contestant in contestants] == ["toy/a#run", "toy/a#run#1.0"]
 
 
 def test_files_discovered_programs_and_the_seed_are_found(tmp_path: Path) -> None:

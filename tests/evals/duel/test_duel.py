@@ -12,7 +12,15 @@ from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreE
 from oragent.evals.duel.command import describe_duel, write_page
 from oragent.evals.duel.contestants import Contestant
 from oragent.evals.duel.runner import Duel, DuelPlan, read_record, run_duel
-from oragent.evals.duel.verdict import Decision, DuelRound, StoppingRule, judge_duel, read_share, relative_gain
+from oragent.evals.duel.verdict import (
+    Decision,
+    DuelRound,
+    StoppingRule,
+    format_gain,
+    judge_duel,
+    read_share,
+    relative_gain,
+)
 from oragent.evaluation.problem import load_problem
 from oragent.search.config import read_config
 from tests.evals.duel.conftest import DicePool
@@ -34,6 +42,10 @@ def test_the_better_program_wins_from_either_side_and_few_rounds_are_paid(toy: P
     turned = run_duel(plan(toy, "2 0.2", "1 0.2", rounds=20))
     assert turned.verdict.decision is Decision.SECOND
     assert turned.verdict.cpu_ratio == pytest.approx(3 / 2)
+    # The sentence is about the winner, from its side.
+    assert turned.verdict.high < 0
+    for end in (turned.verdict.low, turned.verdict.high):
+        assert format_gain(-end) in turned.verdict.sentence
     # 11 against 12, relative to their mean; each instance varies.
     assert better.verdict.fixed.mean == pytest.approx(2 / 23, rel=0.15)
     assert better.verdict.low <= 2 / 23 <= better.verdict.high
