@@ -3,6 +3,8 @@
 - OpenEvolve 0.4 and ShinkaEvolve 0.0.7: a program and an evaluator in two files with fixed names.
 - EoH 0.2: ``prob.py`` with a subclass of ``BaseProblem``; the program is its attribute ``template_program``.
 - LLM4AD 1.11: ``evaluation.py`` with a subclass of ``Evaluation``; ``template_program`` is there or in ``template.py``.
+- CO-Bench: ``config.py`` with ``load_data``, ``eval_func`` and a template of ``solve``; the data are the other files.
+- HeuriGym: ``program/evaluator.py`` and ``program/verifier.py``; instances in ``dataset``, the text in ``README.md``.
 - AlphaEvolve on Google Cloud: ``program.py`` and ``evaluate.py``, in the folder or in ``src/``; the evaluator takes a
   candidate with its files and returns an evaluation with scores.
 
@@ -18,6 +20,7 @@ from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded
 
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
+HEURIGYM = "program/evaluator.py"
 DRIVERS = ("run_evolution.py", "run_experiment.py", "run.py")
 # Quoted texts of one line: one, and several adjacent ones.
 DOUBLE, SINGLE = r'"(?:[^"\\\n]|\\[\s\S])*"', r"'(?:[^'\\\n]|\\[\s\S])*'"
@@ -29,6 +32,11 @@ TEMPLATE = re.compile(rf"^\s*template_program\s*(?::\s*str\s*)?=\s*r?{TRIPLE}", 
 DESCRIBED = re.compile(rf"^\s*task_description\s*(?::\s*str\s*)?=\s*\(?{TEXTS}", re.MULTILINE)
 LONG_DESCRIBED = re.compile(rf"^\s*task_description\s*(?::\s*str\s*)?=\s*{TRIPLE}", re.MULTILINE | re.DOTALL)
 CLASS = re.compile(r"^class\s+([A-Za-z_]\w*)\s*\([^)\n]*\b(?:BaseProblem|Evaluation)\b[^)\n]*\)\s*:", re.MULTILINE)
+# Text of a problem of CO-Bench, and its template of a program.
+DESCRIPTION = re.compile(rf"^DESCRIPTION\s*=\s*r?{TRIPLE}", re.MULTILINE | re.DOTALL)
+SOLVE = re.compile(r"^def solve\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+# Seconds of one call in CO-Bench.
+CALL_S = 10.0
 # Seconds of an evaluation.
 TIMEOUT = re.compile(r"\btimeout(?:_seconds)?\s*(?::[^=,)\n]*)?=\s*(\d+(?:\.\d+)?)")
 # Function that a driver of AlphaEvolve passes on, function whose first argument is a candidate, and the description.
@@ -64,6 +72,8 @@ class ForeignTask:
     direction: str = "maximize"
     # Seconds of an evaluation; None if the layout has none.
     timeout_s: float | None = None
+    # Wall seconds of one call; None if the layout has none.
+    call_s: float | None = None
 
 
 def read_task(task: Path) -> ForeignTask:
@@ -76,6 +86,10 @@ def read_task(task: Path) -> ForeignTask:
         raise ProblemError(f"{task} is not a folder: expected the folder of a task")
     if (task / "prob.py").is_file():
         return _read_class(task, "EoH", "prob.py")
+    if (task / "config.py").is_file():
+        return _read_co_bench(task)
+    if (task / HEURIGYM).is_file():
+        return _read_heurigym(task)
     if (task / "evaluation.py").is_file():
         return _read_class(task, "LLM4AD", "evaluation.py")
     for folder in ("", "src/"):
@@ -137,6 +151,29 @@ def _read_class(task: Path, framework: str, name: str) -> ForeignTask:
         "minimize" if framework == "EoH" else "maximize",
         float(limit[1]) if limit and float(limit[1]) > 0 else None,
     )
+
+
+def _read_co_bench(task: Path) -> ForeignTask:
+    scorer = read_source(task / "config.py")
+    solve = SOLVE.search(scorer)
+    if solve is None or not re.search(r"^def eval_func\b", scorer, re.MULTILINE):
+        raise ProblemError(f"{task / 'config.py'}: expected the functions load_data, eval_func and solve of CO-Bench")
+    described = DESCRIPTION.search(scorer)
+    text = described[2].strip() if described else ""
+    return ForeignTask(
+        "CO-Bench", "cases", "", f"{solve[0].strip()}\n", "config.py", scorer, "", text, "maximize", None, CALL_S
+    )
+
+
+def _read_heurigym(task: Path) -> ForeignTask:
+    for name in ("README.md", "program/verifier.py", "program/solver.py"):
+        if not (task / name).is_file():
+            raise ProblemError(f"{task} cannot be imported as a task of HeuriGym: it lacks {name}; write it first")
+    scorer, seed = read_source(task / HEURIGYM), read_source(task / "program/solver.py")
+    baseline = task / "baseline" / "baseline.json"
+    direction = "maximize" if baseline.is_file() else "minimize"
+    text = read_source(task / "README.md").strip()
+    return ForeignTask("HeuriGym", "files", "program/solver.py", seed, HEURIGYM, scorer, "solve", text, direction)
 
 
 def _read_alphaevolve(task: Path, folder: str) -> ForeignTask:

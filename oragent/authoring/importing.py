@@ -47,6 +47,12 @@ HINTS = {
 }
 # Folder of the task's files in that of the problem, and the file of a seed that is a part of the evaluator.
 TASK, SEED = "task", "seed_program.py"
+# Folders of data in that of the task, by kind, and the sources of the data, which are never downloaded.
+DATA_FOLDERS = {"cases": "data", "files": "dataset"}
+DATA_SOURCES = {
+    "CO-Bench": "huggingface.co/datasets/CO-Bench/CO-Bench",
+    "HeuriGym": "the README of github.com/cornell-zhang/heurigym",
+}
 # Option of ``eval.py`` that runs the candidate in the evaluator's process.
 IN_PROCESS = "--in_process"
 MAX_REASON = 300
@@ -103,13 +109,23 @@ class ImportedTask:
     trial: Trial
 
 
-def import_task(task: Path, parent: Path, name: str | None = None, *, is_tried: bool = True) -> ImportedTask:
+def import_task(
+    task: Path,
+    parent: Path,
+    name: str | None = None,
+    *,
+    data: Path | None = None,
+    seed: Path | None = None,
+    is_tried: bool = True,
+) -> ImportedTask:
     """Create a problem's folder from a task for another framework.
 
     Args:
         task: Folder of the task.
         parent: Folder in which the problem's folder is created.
         name: Name of the problem; None means that of the task's folder.
+        data: Folder with the data of a task of CO-Bench or HeuriGym; None means that they are in the task's folder.
+        seed: Program to begin with instead of the task's own.
         is_tried: Whether to score the seed. Without that, the problem is taken as one with a stand-in.
 
     Raises:
@@ -120,6 +136,8 @@ def import_task(task: Path, parent: Path, name: str | None = None, *, is_tried: 
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
     layout = read_task(task)
+    if seed is not None:
+        layout = replace(layout, seed=read_source(seed))
     config = _read_config(task)
     program = layout.program or f"template_program of {layout.entry}"
     function, others, blocks = _find_functions(layout, program)
@@ -139,9 +157,11 @@ def import_task(task: Path, parent: Path, name: str | None = None, *, is_tried: 
         "functions": others,
         "entry": layout.entry,
         "features": tuple(axes),
+        "call_s": layout.call_s,
     }
     folder = parent / name
-    _write_folder(folder, task, layout, about, settings)
+    _write_folder(folder, task, layout, data)
+    _write_settings(folder, layout, about, settings)
     trial = try_seed(folder) if is_tried else Trial("untried")
     if trial.status == "refused":
         shutil.rmtree(folder)
@@ -152,6 +172,8 @@ def import_task(task: Path, parent: Path, name: str | None = None, *, is_tried: 
     scored = {
         "module": "the score is combined_score, or the mean of its metrics",
         "callable": f"the score is what {layout.entry}.evaluate_program returns",
+        "cases": "the score is the mean of its normed scores, on the development set in mode val",
+        "files": "the score is the quality-yield index, or the mean cost without costs of experts",
         "text": f"the score is the first one that {layout.entry} returns",
     }
     better = "lower" if layout.direction == "minimize" else "higher"
@@ -242,7 +264,9 @@ def _find_functions(layout: ForeignTask, program: str) -> tuple[str, tuple[str, 
         raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
     used = re.findall(r"[A-Za-z_]\w*", "".join((layout.scorer, *frame[::2])))
     users = [name for name in inside if name in used]
-    if layout.kind == "callable":
+    if layout.kind in ("cases", "files"):
+        function, users = "solve", []
+    elif layout.kind == "callable":
         function, users = inside[-1], []
     else:
         called = {name for match in CALLED.findall(layout.scorer) for name in match if name}
@@ -330,33 +354,64 @@ def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
     return installed, remarks
 
 
-def _write_folder(
-    folder: Path, task: Path, layout: ForeignTask, about: Mapping[str, Any], settings: Mapping[str, Any]
-) -> None:
-    """Create the folder: the files of the task, without links, and the three files of a problem."""
-    size = sum(path.stat().st_size for path in task.rglob("*") if path.is_file() and not path.is_symlink())
+def _find_data(task: Path, layout: ForeignTask, data: Path | None) -> Path | None:
+    """Return the folder with the data of a task; None if its layout has none.
+
+    Raises:
+        ProblemError: There are no data.
+    """
+    place = DATA_FOLDERS.get(layout.kind)
+    source = f"get them from {DATA_SOURCES.get(layout.framework)}, and name their folder with --data DIR"
+    if place is None:
+        if data is not None:
+            raise ProblemError(f"a task for {layout.framework} has no folder of data: leave --data out")
+        return None
+    if data is None:
+        data = task if layout.kind == "cases" and not (task / place).is_dir() else task / place
+    if not data.is_dir() or all(path.suffix in (".py", ".md") for path in data.rglob("*") if path.is_file()):
+        raise ProblemError(f"{data} has no data of the task {task.name}: {source}")
+    return data
+
+
+def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | None) -> None:
+    """Create the folder with the files of the task, without links, its data and its seed.
+
+    Raises:
+        ProblemError: The folder exists or cannot be created, or the data are missing or too large.
+    """
+    data, place = _find_data(task, layout, data), DATA_FOLDERS.get(layout.kind, "")
+    folders = [task, *([data] if data is not None and not data.resolve().is_relative_to(task) else [])]
+    files = [path for base in folders for path in base.rglob("*") if path.is_file() and not path.is_symlink()]
+    size = sum(path.stat().st_size for path in files)
     if size > MAX_BYTES:
         raise ProblemError(
             f"{task} has {size >> 20} MiB, at most {MAX_BYTES >> 20} are copied: move large data elsewhere"
         )
     try:
         folder.mkdir(parents=True)
-        shutil.copytree(
-            task, folder / TASK, symlinks=True, ignore=lambda base, names: _names_to_skip(base, names, task)
-        )
-        if not layout.program:
-            (folder / TASK / SEED).write_text(layout.seed, encoding="utf-8")
+        copy = folder / TASK
+        if data == task:
+            # The cases of CO-Bench are next to its module.
+            copy.mkdir()
+            shutil.copy(task / layout.evaluator, copy)
+        else:
+            shutil.copytree(task, copy, symlinks=True, ignore=lambda base, names: _names_to_skip(base, names, task))
+        if data not in (None, task / place):
+            ignore = shutil.ignore_patterns("__pycache__", ".*", "*.py")
+            shutil.copytree(data, copy / place, dirs_exist_ok=True, ignore=ignore)
+        (copy / (layout.program or SEED)).write_text(layout.seed, encoding="utf-8")
         (folder / "heuristic.py").write_text(layout.seed, encoding="utf-8")
-        _write_settings(folder, layout, about, settings)
     except FileExistsError:
         raise ProblemError(f"{folder} already exists: choose another name with --name") from None
-    except OSError as problem:
-        raise ProblemError(f"{folder} cannot be created: {problem.strerror}") from None
+    except (OSError, shutil.Error) as problem:
+        raise ProblemError(f"{folder} cannot be created: {problem}") from None
 
 
 def _write_settings(folder: Path, layout: ForeignTask, about: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Write ``eval.py`` and ``problem.yaml``."""
-    shown = "".join(f"\n    {name}={_show_value(value)}," for name, value in settings.items() if value not in ("", ()))
+    shown = "".join(
+        f"\n    {name}={_show_value(value)}," for name, value in settings.items() if value not in ("", (), None)
+    )
     script = SCRIPT.format(
         framework=layout.framework,
         evaluator=layout.evaluator,

@@ -273,13 +273,15 @@ def new(
 def import_task(
     task: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="A task's folder of OpenEvolve, ShinkaEvolve, EoH, LLM4AD or AlphaEvolve."),
+        typer.Argument(metavar="DIR", help="A task's folder of any supported framework."),
     ],
     parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data of the task, of CO-Bench or HeuriGym.")] = None,
+    seed: Annotated[Path | None, typer.Option(metavar="FILE", help="Program to begin with.")] = None,
 ) -> None:
     """Convert a task of another framework, score its seed, and list what could not be converted."""
-    imported = importing.import_task(task, parent, name)
+    imported = importing.import_task(task, parent, name, data=data, seed=seed)
     publish_result(imported)
     trial = imported.trial
     if trial.status == "forgeable":

@@ -13,7 +13,7 @@ import random
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,10 +25,12 @@ import numpy as np
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Result, Status
 from oragent.harness.arguments import Arguments
+from oragent.harness.case_tasks import DATA, DATASET, EVAL, score_cases, score_files
 from oragent.harness.framework_modules import install_substitutes, load_module
 from oragent.harness.guest import Guest
 from oragent.harness.main import run
 from oragent.harness.stand_ins import CallServer, make_stand_in
+from oragent.harness.virtual_files import VirtualFiles
 
 # Folder with the files of the task, and the option that compares with the framework that it was written for.
 TASK, IN_PROCESS = "task", "in_process"
@@ -53,6 +55,10 @@ class Kind(StrEnum):
     MODULE = "module"
     # As an object with its text: AlphaEvolve.
     TEXT = "text"
+    # As a function that solves an instance, whose parts are its arguments: CO-Bench.
+    CASES = "cases"
+    # As a function that reads files and writes one: HeuriGym.
+    FILES = "files"
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Task:
         functions: Further functions of the candidate that the evaluator uses.
         entry: Class or function of the evaluator; empty for its usual name.
         features: Metrics that are axes of the archive; ``complexity`` is the length of the program.
+        call_s: Wall seconds of one call; None means the time of the evaluation.
         is_isolated: False if the candidate runs in the evaluator's process and can forge its score.
     """
 
@@ -77,6 +84,7 @@ class Task:
     functions: tuple[str, ...] = ()
     entry: str = ""
     features: tuple[str, ...] = ()
+    call_s: float | None = None
     is_isolated: bool = True
 
 
@@ -87,6 +95,17 @@ class _Program:
     # File with this text.
     path: Path
     mode: str
+    # Folder of the task.
+    folder: Path
+    # `CallServer.call`, or None if the candidate shares this process.
+    call: Callable[..., Any] | None
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a function of the candidate or its stand-in."""
+        space: dict[str, Any] = {"__name__": "heuristic_module"}
+        exec(compile(self.text, str(self.path), "exec"), space)
+        function: Callable[..., Any] = space[name]
+        return function
 
 
 def score_task(**settings: Any) -> NoReturn:
@@ -109,7 +128,7 @@ def score_task(**settings: Any) -> NoReturn:
             evaluate,
             function=task.function,
             functions=task.functions,
-            sizes={"train": (1,), "val": (1,)},
+            sizes=dict.fromkeys(_list_modes(task, folder), (1,)),
             flags={IN_PROCESS: "run the candidate in the evaluator's process, where it can forge its score"},
         )
     except SystemExit as ending:
@@ -119,16 +138,22 @@ def score_task(**settings: Any) -> NoReturn:
         os._exit(ending.code if isinstance(ending.code, int) else 1)
 
 
+def _list_modes(task: Task, folder: Path) -> tuple[str, ...]:
+    has_test = task.kind is Kind.CASES or (task.kind is Kind.FILES and (folder / DATASET / EVAL).is_dir())
+    return ("train", "val", "test") if has_test else ("train", "val")
+
+
 def _evaluate(task: Task, folder: Path, arguments: Arguments, guest: Guest) -> Result:
     with _print_to_errors(), CallServer(guest) as server, tempfile.TemporaryDirectory() as work:
         candidate = arguments.candidate.read_text(encoding="utf-8")
-        text = candidate
+        text, call = candidate, None
         if task.is_isolated and IN_PROCESS not in arguments.flags:
+            guest.limit_s, call = task.call_s, server.call
             seed = (folder / task.program).read_text(encoding="utf-8")
             text = make_stand_in(seed, (task.function, *task.functions), server.address)
         path = Path(work, Path(task.program).name)
         path.write_text(text, encoding="utf-8")
-        metrics = _compute_metrics(task, folder, _Program(text, path, arguments.mode))
+        metrics = _compute_metrics(task, folder, _Program(text, path, arguments.mode, folder, call))
     return _make_result(task, metrics, candidate)
 
 
@@ -152,9 +177,7 @@ def _score_callable(task: Task, module: types.ModuleType, program: _Program) -> 
     for name in CHANGES:
         if getattr(evaluation, name, None) not in (None, False):
             raise ProblemError(f"the task sets {name}, by which LLM4AD changes the text of programs")
-    space: dict[str, Any] = {"__name__": "heuristic_module"}
-    exec(compile(program.text, str(program.path), "exec"), space)
-    fitness = evaluation.evaluate_program(program.text, space[task.function])
+    fitness = evaluation.evaluate_program(program.text, program.function(task.function))
     if fitness is None:
         return {"error": "the task's evaluator returned None"}
     values = np.ravel(fitness).astype(float).tolist()
@@ -199,10 +222,33 @@ def _score_text(task: Task, module: types.ModuleType, program: _Program) -> Mapp
     return {**scores, "combined_score": first}
 
 
+def _score_cases(task: Task, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+    return score_cases(module, program.folder / DATA, program.function(task.function), program.mode)
+
+
+def _score_files(task: Task, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+    def run_on_files(paths: Sequence[str], contents: Mapping[str, bytes]) -> bytes:
+        if program.call is not None:
+            outputs = program.call(task.function, tuple(paths), {}, (contents, paths[-1:]))
+        else:
+            with VirtualFiles(contents, paths[-1:]) as files:
+                program.function(task.function)(*paths)
+            outputs = files.outputs()
+        content = outputs.get(paths[-1]) if isinstance(outputs, dict) else None
+        if not isinstance(content, bytes) or not content:
+            raise CandidateError("wrote no output file, or an empty one", Status.INVALID)
+        return content
+
+    os.chdir(program.path.parent)
+    return score_files(module, program.folder, run_on_files, program.mode)
+
+
 KINDS: Mapping[Kind, Callable[[Task, types.ModuleType, _Program], Mapping[str, Any]]] = {
     Kind.CALLABLE: _score_callable,
     Kind.MODULE: _score_module,
     Kind.TEXT: _score_text,
+    Kind.CASES: _score_cases,
+    Kind.FILES: _score_files,
 }
 
 

@@ -244,7 +244,13 @@ class Guest:
                 self.sample.add(self.where, request, partial(is_same_answer, answer))
             return answer
 
-    def call_exactly(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_exactly(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        files: tuple[Mapping[str, bytes], Sequence[str]] | None = None,
+    ) -> Any:
         """Call a function of the candidate for an evaluator that was written for a candidate in its own process.
 
         Values keep their types (`exact_values`). The candidate's global random generators are seeded once per process,
@@ -254,6 +260,8 @@ class Guest:
             name: Name of the function.
             args: Positional arguments.
             kwargs: Keyword arguments.
+            files: Contents of files that it may read, by path, and paths of files that it may write. With them, the
+                answer is the contents of the latter.
 
         Raises:
             FrameError: An argument cannot be sent.
@@ -261,6 +269,8 @@ class Guest:
         """
         functions: list[Any] = []
         content = {"name": name, "args": args, "kwargs": kwargs, "exact": True}
+        if files is not None:
+            content["files"] = files
         request = wire_format.encode(content, ExactArrays(functions))
         with self._lock:
             self._check_may_call()

@@ -31,6 +31,7 @@ from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
 from oragent.harness.start_clock import StartClock, observe_compiler
+from oragent.harness.virtual_files import VirtualFiles
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
 from oragent.sandbox.isolation.mechanisms import FORBID
 from oragent.sandbox.isolation.modules import find_hidden_modules
@@ -295,7 +296,9 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         else:
             # Its generators go on from one call to the next.
             candidate.draws_numbers = candidate.draws_numbers and "exact" not in request
-            value = candidate.call_named(request["name"], request["args"], request["kwargs"])
+            with VirtualFiles(*request["files"]) if "files" in request else contextlib.nullcontext() as files:
+                value = candidate.call_named(request["name"], request["args"], request["kwargs"])
+            value = value if files is None else files.outputs()
         content = {"value": value, "first": candidate.first_s, "second": candidate.second_s}
         try:
             return wire_format.encode(content, ExactArrays() if "exact" in request else None)

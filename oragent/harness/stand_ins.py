@@ -175,7 +175,13 @@ class CallServer:
         _servers.pop(self.address, None)
         shutil.rmtree(self.address, ignore_errors=True)
 
-    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        files: tuple[Mapping[str, bytes], Sequence[str]] | None = None,
+    ) -> Any:
         """Call a function of the candidate.
 
         Raises:
@@ -183,7 +189,7 @@ class CallServer:
             CandidateError: As for a call of the guest.
         """
         try:
-            return self._guest.call_exactly(name, args, kwargs)
+            return self._guest.call_exactly(name, args, kwargs, files)
         except FrameError as problem:
             fault = ProblemError(f"the task passes {name} {problem}: the candidate needs the evaluator's own process")
             if self._guest.settle is not None:

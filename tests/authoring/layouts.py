@@ -115,6 +115,78 @@ def weigh(program_candidate):
 """
 
 
+CO_BENCH = """
+DESCRIPTION = '''Find weights.'''
+{loss}
+BEST = {{"a.txt": [1.0, 1.0], "b.txt": [1.0, 1.0, 1.0]}}
+
+
+def load_data(path):
+    return [{{"values": np.array([float(word) for word in line.split()])}} for line in open(path)]
+
+
+def eval_func(values, weights, **kwargs):
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != values.shape or weights.sum() <= 0:
+        raise ValueError("no weights")
+    return float(abs(weights @ values / weights.sum() - TARGET))
+
+
+def norm_score(results):
+    for case, (scores, error) in results.items():
+        if not error:
+            for number, score in enumerate(scores):
+                if not isinstance(score, str):
+                    scores[number] = 1 / (BEST[case][number] + score)
+    return results
+
+
+def get_dev():
+    return {{"a.txt": [1], "b.txt": []}}
+
+
+def solve(values, **kwargs):
+    \"\"\"Return the weights.\"\"\"
+    return {{"weights": [1.0] * len(values)}}
+"""
+CASES = {"a.txt": "1 2 3 4\n2 3 4 5\n", "b.txt": "1 3 5\n3 5 7\n1 1 9\n"}
+SOLVE = """import numpy as np
+
+
+def solve(values, **kwargs):
+    return {"weights": np.ones(len(values))}
+"""
+SOLVER = """import json
+import os
+import numpy as np
+
+
+def solve(input_file, solution_file):
+    assert os.path.exists(input_file) and not os.path.exists(solution_file)
+    with open(input_file) as file:
+        values = json.load(file)
+    os.makedirs(os.path.dirname(solution_file), exist_ok=True)
+    np.savetxt(solution_file, np.ones(len(values)))
+"""
+HEURIGYM = {
+    "README.md": "# Weights\n\nFind weights.\n",
+    "program/utils.py": "import numpy as np\n\ndef read(path):\n    return np.loadtxt(path)\n",
+    "program/verifier.py": (
+        "from utils import read\n\ndef verify(input_file, output_file):\n"
+        "    weights = read(output_file)\n    return bool(weights.min() > 0), 'negative'\n"
+    ),
+    "program/evaluator.py": (
+        "import json\nfrom utils import read\n\ndef evaluate(input_file, output_file):\n"
+        "    values = json.load(open(input_file))\n    weights = read(output_file)\n"
+        "    return float(abs(weights @ values / weights.sum() - 3.25))\n"
+    ),
+    "program/solver.py": SOLVER,
+    "dataset/demo/one.json": "[1, 2, 3, 4]",
+    "dataset/demo/two.json": "[2, 3, 4, 5]",
+    "dataset/eval/three.json": "[1, 1, 9]",
+}
+
+
 def _make_class(module: str, base: str, sign: str, parameters: str, arguments: str) -> str:
     template = TEMPLATE.format(seed=SEED) if base == "BaseProblem" else "    pass\n"
     return CLASS.format(
@@ -161,6 +233,7 @@ def write_task(layout: str, folder: Path) -> Path:
     """Write a task of a layout into a new folder."""
     folder.mkdir(parents=True)
     for name, text in FILES[layout].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     (folder / BEST).write_text("1 1 1 5")
     return folder
