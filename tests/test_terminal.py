@@ -94,6 +94,7 @@ OTHERS = {
     "harness/instances.py": "prints sizes and figures, all numbers",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
+    "harness/case_tasks.py": "an evaluator's own, which ends in a log",
     "harness/foreign.py": "flushes, and sends what an evaluator prints to standard error",
     "sandbox/sandbox.py": "a note on standard error, made plain",
     "sandbox/isolation/environment.py": "flushes",

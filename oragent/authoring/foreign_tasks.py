@@ -67,12 +67,12 @@ class ForeignTask:
     scorer: str
     # Class or function of the evaluator that is called; empty for ``module``.
     entry: str = ""
-    # Text of the problem; empty if the layout has none.
+    # Text of the problem; empty without one.
     description: str = ""
     direction: str = "maximize"
-    # Seconds of an evaluation; None if the layout has none.
+    # Seconds of an evaluation; None if the layout states no limit.
     timeout_s: float | None = None
-    # Wall seconds of one call; None if the layout has none.
+    # Wall seconds of one call; None if the layout states no limit.
     call_s: float | None = None
 
 
@@ -101,6 +101,15 @@ def read_task(task: Path) -> ForeignTask:
         raise ProblemError(f"{task / evaluator} defines neither evaluate(program_path) nor main(program_path, ...)")
     framework = "ShinkaEvolve" if program == PROGRAMS[1] else "OpenEvolve"
     return ForeignTask(framework, "module", program, read_source(task / program), evaluator, scorer)
+
+
+def is_task(folder: Path) -> bool:
+    """Return True if a folder has an evaluator of a known layout, also if a part of the task is missing."""
+    if (folder / "config.py").is_file():
+        return "def eval_func" in read_source(folder / "config.py")
+    # The frameworks' own packages have modules of these names.
+    names = () if (folder / "__init__.py").is_file() else EVALUATORS
+    return any((folder / name).is_file() for name in ("prob.py", "evaluation.py", HEURIGYM, *names))
 
 
 def read_source(path: Path) -> str:

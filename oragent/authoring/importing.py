@@ -8,6 +8,7 @@ limits and run in the sandbox.
 """
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
 from oragent._base.safe_load import parse_yaml
 from oragent._base.text_format import one_line
-from oragent.authoring.foreign_tasks import ForeignTask, read_source, read_task
+from oragent.authoring.foreign_tasks import ForeignTask, is_task, read_source, read_task
 from oragent.authoring.scaffold import NAME
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
@@ -56,6 +57,8 @@ DATA_SOURCES = {
 # Option of ``eval.py`` that runs the candidate in the evaluator's process.
 IN_PROCESS = "--in_process"
 MAX_REASON = 300
+# Factor on the limit of time of a task for its seed. A longer evaluation of the seed than this share changes the limit.
+PATIENCE, LIMIT_SHARE, MAX_TRIAL_S = 10.0, 0.2, 600.0
 SCRIPT = '''"""Score a program with {folder}/{evaluator}, the unchanged evaluator of a task for {framework}.
 
     python eval.py --mode=val
@@ -85,8 +88,8 @@ class Trial:
         score: Score of the seed as the problem is imported; None without one.
         shared_score: Its score in the evaluator's process.
         calls: Number of calls of the candidate.
-        seconds: Wall seconds of the evaluation with a stand-in.
-        shared_seconds: Wall seconds of that in the evaluator's process.
+        seconds: CPU seconds of the evaluation with a stand-in.
+        shared_seconds: CPU seconds of that in the evaluator's process.
     """
 
     status: str
@@ -97,6 +100,13 @@ class Trial:
     seconds: float = 0.0
     shared_seconds: float = 0.0
 
+    @property
+    def call_us(self) -> float | None:
+        """CPU microseconds that a call takes more than in the evaluator's process; None if they are unknown."""
+        if self.calls == 0 or self.status != "isolated":
+            return None
+        return max(self.seconds - self.shared_seconds, 0.0) / self.calls * 1e6
+
 
 @dataclass(frozen=True)
 class ImportedTask:
@@ -106,6 +116,16 @@ class ImportedTask:
     framework: str
     taken: tuple[str, ...]
     omitted: tuple[str, ...]
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class SuiteRow:
+    """Outcome of one task of a suite."""
+
+    name: str
+    # Empty for a refused task.
+    framework: str
     trial: Trial
 
 
@@ -168,6 +188,10 @@ def import_task(
         raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
     if trial.status == "forgeable":
         _write_settings(folder, layout, about | {"forgeable": True}, settings | {"is_isolated": False})
+    limit = _adjust_limit(about["timeout_s"], trial)
+    if limit > about["timeout_s"]:
+        omitted.append(f"limit of {about['timeout_s']:g} s: {limit:g} s, as calls of another process take time")
+        _write_settings(folder, layout, about | {"timeout_s": limit}, settings)
     part = f", within {blocks} marked block{'s' * (blocks > 1)}"
     scored = {
         "module": "the score is combined_score, or the mean of its metrics",
@@ -185,6 +209,54 @@ def import_task(
     return ImportedTask(folder, layout.framework, tuple(taken), (*omitted, *unknown), trial)
 
 
+def import_suite(suite: Path, parent: Path, data: Path | None = None) -> Iterator[SuiteRow]:
+    """Import all tasks of a repository.
+
+    Args:
+        suite: Folder in which tasks are searched for.
+        parent: Folder in which the problems' folders are created.
+        data: Folder with the data of each task in a folder of its name; None means that they are in the tasks' folders.
+
+    Yields:
+        The outcome of each task, in the order of the folders' names.
+
+    Raises:
+        ProblemError: The folder has no tasks.
+    """
+    tasks = find_tasks(suite.resolve())
+    if not tasks:
+        raise ProblemError(f"{suite} contains no task of a known layout")
+    names = [task.name for task in tasks]
+    for task in tasks:
+        own = (
+            task.name
+            if names.count(task.name) == 1 and not task.name[0].isdigit()
+            else f"{task.parent.name}_{task.name}"
+        )
+        name = re.sub(r"\W+", "_", own)
+        try:
+            own_data = data / task.name if data is not None and (data / task.name).is_dir() else None
+            made = import_task(task, parent, name, data=own_data)
+            yield SuiteRow(name, made.framework, made.trial)
+        except ProblemError as problem:
+            yield SuiteRow(name, "", Trial("refused", one_line(str(problem).replace(f"{task}", task.name), MAX_REASON)))
+
+
+def find_tasks(suite: Path) -> list[Path]:
+    """Return the folders below a folder, or itself, that have an evaluator of a known layout."""
+    if is_task(suite):
+        return [suite]
+    folders = sorted(path for path in suite.iterdir() if path.is_dir() and not path.is_symlink())
+    return [task for path in folders if path.name[0] not in "._" for task in find_tasks(path)]
+
+
+def _adjust_limit(limit: float, trial: Trial) -> float:
+    """Return a limit of time that is as generous to a program in its own process as the limit in the evaluator's."""
+    if trial.status != "isolated" or trial.seconds < LIMIT_SHARE * limit or not trial.shared_seconds:
+        return limit
+    return float(math.ceil(limit * max(1.0, trial.seconds / trial.shared_seconds)))
+
+
 def try_seed(folder: Path) -> Trial:
     """Score the seed of an imported task with a stand-in, and in the evaluator's process.
 
@@ -195,7 +267,8 @@ def try_seed(folder: Path) -> Trial:
     with EvaluationRunner() as run:
 
         def score(*arguments: str) -> Evaluation:
-            limits = problem.make_limits(LimitSettings())
+            limit = problem.about.timeout_s
+            limits = problem.make_limits(LimitSettings(timeout_s=max(limit, min(PATIENCE * limit, MAX_TRIAL_S))))
             return run(problem.make_job(problem.seed, folder, limits, arguments=arguments))
 
         isolated, shared = score(), score(IN_PROCESS)
@@ -209,8 +282,8 @@ def try_seed(folder: Path) -> Trial:
         isolated.score,
         shared.score,
         int(isolated.metrics.get("heuristic_calls", 0)),
-        isolated.wall_s,
-        shared.wall_s,
+        isolated.cpu_s,
+        shared.cpu_s,
     )
     if isolated.status is Status.OK and not reason.startswith(DIFFERS):
         return trial
@@ -355,10 +428,10 @@ def _read_requirements(task: Path) -> tuple[list[str], list[str]]:
 
 
 def _find_data(task: Path, layout: ForeignTask, data: Path | None) -> Path | None:
-    """Return the folder with the data of a task; None if its layout has none.
+    """Return the folder with the data of a task, or None for a layout without data.
 
     Raises:
-        ProblemError: There are no data.
+        ProblemError: The data are missing.
     """
     place = DATA_FOLDERS.get(layout.kind)
     source = f"get them from {DATA_SOURCES.get(layout.framework)}, and name their folder with --data DIR"

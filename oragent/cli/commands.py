@@ -74,7 +74,14 @@ COMMANDS = (
         SEARCH,
         "problems",
         "import_task",
-        "Convert a task of another framework, and list what could not be converted.",
+        "Convert a task of another framework, score its seed, and list what could not be converted.",
+    ),
+    CommandEntry(
+        "import-suite",
+        SEARCH,
+        "problems",
+        "import_suite",
+        "Convert all tasks of a folder, and print which candidates cannot forge their scores.",
     ),
     CommandEntry(
         "export-task",

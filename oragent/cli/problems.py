@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -296,6 +297,25 @@ def import_task(
     for text in imported.omitted:
         print_text(f"left:  {text}")
     print_text(f"made {imported.folder}: try 'oragent check {imported.folder}', then 'oragent run {imported.folder}'")
+
+
+def import_suite(
+    suite: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with tasks, such as a framework's repository.")],
+    parent: Annotated[Path, typer.Option(help="Where to make the problems' folders.")] = Path(),
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Data of the tasks, in folders of their names.")
+    ] = None,
+) -> None:
+    """Convert all tasks of a folder, and print which candidates cannot forge their scores."""
+    rows = []
+    for row in importing.import_suite(suite, parent, data):
+        rows.append(row)
+        score = "" if row.trial.score is None else f", seed {row.trial.score:.10g}"
+        print_text(f"{row.trial.status:9} {row.name}{score}{'; ' if row.trial.reason else ''}{row.trial.reason}")
+    counts = Counter(row.trial.status for row in rows)
+    publish_result(rows)
+    imported = counts["isolated"] + counts["forgeable"]
+    print_text(f"imported {imported} of {len(rows)}: {counts['isolated']} isolated, {counts['forgeable']} forgeable")
 
 
 def export_task(

@@ -32,18 +32,19 @@ class VirtualFiles:
         self._saved: tuple[Any, ...] = ()
 
     def __enter__(self) -> Self:
-        self._saved = builtins.open, io.open, os.stat, os.makedirs, os.mkdir
-        builtins.open = io.open = self._open  # type: ignore[assignment]
-        os.stat = self._stat  # type: ignore[assignment]
-        os.makedirs = os.mkdir = lambda *args, **kwargs: None
         # NumPy keeps the function that opens files.
-        _datasource._file_openers._load()
-        _datasource._file_openers._file_openers[None] = self._open
+        openers: Any = vars(_datasource)["_file_openers"]
+        openers._load()
+        self._numpy = openers._file_openers
+        self._saved = builtins.open, io.open, os.stat, os.makedirs, os.mkdir, self._numpy[None]
+        self._set(self._open, self._open, self._stat, _do_nothing, _do_nothing, self._open)
         return self
 
     def __exit__(self, *_: object) -> None:
-        builtins.open, io.open, os.stat, os.makedirs, os.mkdir = self._saved  # type: ignore[misc]
-        _datasource._file_openers._file_openers[None] = io.open
+        self._set(*self._saved)
+
+    def _set(self, *functions: Any) -> None:
+        builtins.open, io.open, os.stat, os.makedirs, os.mkdir, self._numpy[None] = functions
 
     def outputs(self) -> dict[str, bytes]:
         """Return the outputs that were written, by path."""
@@ -99,6 +100,10 @@ class _Stream(io.BytesIO):
         if not self.closed and self._store is not None:
             self._store[self._path] = self.getvalue()
         super().close()
+
+
+def _do_nothing(*args: Any, **kwargs: Any) -> None:
+    pass
 
 
 def _normalise(path: Any) -> str:

@@ -9,7 +9,7 @@ import yaml
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.authoring import Level, check_problem
-from oragent.authoring.importing import import_task
+from oragent.authoring.importing import find_tasks, import_suite, import_task
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load_problem
 from oragent.search.config import build_config
@@ -17,6 +17,7 @@ from oragent.search.folder import make_folder
 from oragent.search.genetics.variation import child_of_seed
 from oragent.search.launch import launch
 from oragent.search.store import Store
+from tests.authoring.layouts import write_task
 
 TASKS = Path(__file__).parent / "tasks"
 
@@ -168,3 +169,23 @@ def test_links_of_a_task_are_not_followed(task: Path, tmp_path: Path) -> None:
     copied = sorted(path.name for path in (made.folder / "task").iterdir())
     assert copied == ["evaluator.py", "initial_program.py"]
     assert yaml.safe_load((made.folder / "problem.yaml").read_text())["function"] == "search_algorithm"
+
+
+def test_a_suite_is_a_row_for_each_task(task: Path, tmp_path: Path) -> None:
+    suite = tmp_path / "suite"
+    for layout in ("llm4ad", "eoh"):
+        write_task(layout, suite / "area" / layout)
+    write_task("openevolve", suite / "twin" / "eoh")
+    (suite / "twin" / "eoh" / "initial_program.py").unlink()
+    (suite / ".git" / "x").mkdir(parents=True)
+    assert [path.relative_to(suite).as_posix() for path in find_tasks(suite)] == ["area/eoh", "area/llm4ad", "twin/eoh"]
+    rows = list(import_suite(suite, tmp_path / "problems"))
+    assert [(row.name, row.framework, row.trial.status) for row in rows] == [
+        ("area_eoh", "EoH", "isolated"),
+        ("llm4ad", "LLM4AD", "isolated"),
+        ("twin_eoh", "", "refused"),
+    ]
+    assert "initial_program.py" in rows[2].trial.reason
+    assert sorted(path.name for path in (tmp_path / "problems").iterdir()) == ["area_eoh", "llm4ad"]
+    with pytest.raises(ProblemError):
+        list(import_suite(suite / ".git", tmp_path / "problems"))
