@@ -30,6 +30,7 @@ from oragent.formulate.table_fitting import FormerTable, fit_table, fit_value
 from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import finished_results
 from oragent.llm.model_settings import RuntimeSettings
+from oragent.modelling.files.model_json import model_dict
 
 # Relative difference up to which two values are equal.
 SAME = 1e-6
@@ -139,10 +140,16 @@ def _run_stored(
         checked = judge(ran, report, options.for_form(problem.interface.form))
     session.attempts.append(replace(attempt, checked=checked))
     result = replace(collect_result(session, session.newest), readings=())
-    if result.milp is not None and result.milp == old.milp and dict(problem.data) != dict(old.data):
+    if _is_same_model(result, old) and dict(problem.data) != dict(old.data):
         unread = replace(checked, state=CheckStatus.UNCHECKED, note=UNREAD)
         result = replace(result, checks=asdict(unread))
     return result
+
+
+def _is_same_model(first: FormulationResult, second: FormulationResult) -> bool:
+    if first.milp is None or second.milp is None:
+        return False
+    return model_dict(first.milp) == model_dict(second.milp)
 
 
 def _compare_values(old: FormulationResult, new: FormulationResult) -> dict[str, tuple[float | None, float | None]]:

@@ -334,3 +334,24 @@ def test_the_lines_of_a_rerun_have_both_costs_and_the_exit_code(dairy: Path, tmp
     else:
         assert (now, published["objective"], published["status"]) == ("none", None, "infeasible")
         assert any(line.startswith("checked: infeasible") for line in lines)
+
+
+def test_a_program_that_does_not_read_what_changed_is_not_called_checked(tmp_path: Path) -> None:
+    """Its own figures are those of the first data, so that they are right until these change."""
+    program = PROGRAM.replace('row["demand"]', '{"Jan": 60, "Feb": 90}[name]')
+    (tmp_path / "dairy.md").write_text(TEXT)
+    (tmp_path / "months.csv").write_bytes(csv_text([HEADER, *ROWS[:2]]))
+
+    def reply(request, number: int) -> str:
+        return f"```python\n{CHECKER if request.role == 'counterfactual' else program}\n```"
+
+    command = FormulateCommand(
+        tmp_path / "dairy.md", tmp_path / "out", (tmp_path / "months.csv",), options={"metamorphic": False}
+    )
+    assert formulate_file(command, Console(file=io.StringIO()), Scripted(reply)) == 0
+    (folder,) = (tmp_path / "out" / "dairy").iterdir()
+    (tmp_path / "months.csv").write_bytes(csv_text([HEADER, *changed(3, 2, 95, ROWS[:2])[1:]]))
+    rerun = rerun_formulation(folder, [tmp_path / "months.csv"], tmp_path / "again")
+    assert rerun.outcome.result is not None
+    assert rerun.outcome.result.judgement.verdict is Verdict.UNCHECKED
+    assert rerun.changes == {}

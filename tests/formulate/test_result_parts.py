@@ -506,7 +506,6 @@ def test_a_result_is_the_same_after_it_was_stored() -> None:
         "unpriced",
         "columns",
         "pool",
-        "milp",
         "readings",
     ):
         assert getattr(stored, name) == getattr(result, name), name
