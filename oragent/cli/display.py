@@ -43,6 +43,8 @@ BOUNDS = {
 }
 
 
+# First word of the description of an experiment among the evaluations.
+EXPERIMENT = "experiment"
 # Number of refreshes per second.
 REFRESHES = 4
 STARTING = "starting: the evaluator, and the model if there is one"
@@ -89,6 +91,10 @@ class Scene:
     evaluations: Sequence[DisplayedJob] = ()
     # Running model calls, the oldest first.
     calls: Sequence[DisplayedJob] = ()
+    # Running sweeps, each with its setting and CPU seconds.
+    sweeps: Sequence[DisplayedJob] = ()
+    # Pause by the user. None without one.
+    pause: DisplayedJob | None = None
     # Candidates of finished rounds by status.
     ends: Counter[Status] = field(default_factory=Counter)
     # Number of finished evaluations in unfinished rounds.
@@ -123,7 +129,7 @@ class Scene:
 
     def __str__(self) -> str:
         """Describe the scene on one line."""
-        under_way = [*self.evaluations, *self.calls]
+        under_way = [*self.evaluations, *self.calls, *self.sweeps]
         longest = f", the longest for {format_clock(max(work.seconds for work in under_way))}" if under_way else ""
         remark = f" ({self.best.remark})" if self.best and self.best.remark else ""
         best = f"best {self.best.score:.6g}{remark}, " if self.best else ""
@@ -165,6 +171,8 @@ class Scene:
             return "ended"
         if self.is_ending:
             return "ending"
+        if self.pause:
+            return "'oragent steer RUN continue' goes on"
         bound = self.budget.next_bound(self.spent)
         if bound is None:
             bounded = any(getattr(self.budget, name) for name in BOUNDS)
@@ -200,9 +208,14 @@ class Scene:
         return min(1.0, max((getattr(self.spent, name) / bound for name, bound in bounds.items() if bound), default=0))
 
     def _describe_running(self) -> str:
-        parts = [format_count(len(self.evaluations), "evaluation")] if self.evaluations else []
-        if self.calls:
-            parts += [format_count(len(self.calls), "model call")]
+        experiments = sum(job.what.startswith(EXPERIMENT) for job in self.evaluations)
+        evaluations = len(self.evaluations) - experiments
+        parts = [self.pause.what] if self.pause else []
+        parts += [job.what for job in self.sweeps]
+        if experiments and not self.sweeps:
+            parts.append(format_count(experiments, "experiment"))
+        parts += [format_count(evaluations, "evaluation")] if evaluations else []
+        parts += [format_count(len(self.calls), "model call")] if self.calls else []
         return " and ".join(parts) or self.stage or "nothing under way"
 
     def _render_running(self) -> Text:
@@ -325,6 +338,8 @@ class Display:
             best=self._describe_best(now),
             evaluations=_displayed_jobs(evaluations, now),
             calls=_displayed_jobs(calls, now),
+            sweeps=_displayed_jobs(engine.sweeps if engine else [], now),
+            pause=next(iter(_displayed_jobs([engine.pause] if engine and engine.pause else [], now)), None),
             ends=Counter(self._ends),
             further=0 if has_ended else max(0, spent.evaluations - self._committed),
             cpu_s=self._cpu_s,

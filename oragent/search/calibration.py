@@ -52,6 +52,8 @@ class _Point:
 
     value: float
     seconds: float | None
+    # Score on practice instances; None if the program ran out of time.
+    score: float | None = None
 
 
 def work_parameter(source: str) -> ProgramParameter | None:
@@ -147,7 +149,7 @@ def _read_point(value: float, result: ProbeResult, planned: int) -> _Point | Non
     scaled = scale_seconds(seconds, places, instances, planned)
     if scaled is None:
         return None
-    return _Point(value, scaled)
+    return _Point(value, scaled, result.score)
 
 
 def _next_value(parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> float:
@@ -210,6 +212,11 @@ def _fit(parameter: ProgramParameter, value: float) -> float:
     return float(f"{value:.3g}")
 
 
+def _describe_point(seconds: float, score: float | None) -> str:
+    value = "" if score is None else f"{score:.6g}, "
+    return f"{value}{describe_seconds(seconds)} when it is scored"
+
+
 def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], limit_s: float) -> Calibration:
     measured = _measured(points)
     if not points or (not measured and points[-1].value > parameter.low):
@@ -217,10 +224,12 @@ def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], 
     name = parameter.name
     measurements = "; ".join(
         f"{name} = {point.value:g}: "
-        + ("out of time" if point.seconds is None else f"{describe_seconds(point.seconds)} when it is scored")
-        for point in points
+        + ("out of time" if point.seconds is None else _describe_point(point.seconds, point.score))
+        for point in sorted(points, key=lambda point: point.value)
     )
-    report = f"Estimated on practice instances, where {limit_s:g} s are allowed: {measurements}."
+    report = (
+        f"Score on practice instances and time by the amount of work, where {limit_s:g} s are allowed: {measurements}."
+    )
     fitting = {value: seconds for value, seconds in measured if seconds <= CLOSE[1] * limit_s}
     if not fitting:
         return Calibration(source, report, f"no value of {name} that was measured fits the time limit: {measurements}")

@@ -107,6 +107,7 @@ class Engine:
         self._context.emit = self._emit
         self._on_event = on_event
         self._acts = ActLog(folder.path, store, self._budget.bounds)
+        self._pause: RunningJob | None = None
         self._context.hints = self._acts.hints
         if not isinstance(model, ReplayModel):
             self._context.replace_model = self._replace_model
@@ -148,6 +149,16 @@ class Engine:
     def under_way(self) -> tuple[list[RunningJob], list[RunningJob]]:
         """Return the running evaluations and model calls; other threads may call this."""
         return self._pool.running, list(self._context.asking.values())
+
+    @property
+    def sweeps(self) -> list[RunningJob]:
+        """Return the running sweeps, each with its setting and CPU seconds; other threads may call this."""
+        return list(self._context.sweeping.values())
+
+    @property
+    def pause(self) -> RunningJob | None:
+        """Return the pause of a run that waits for its user, or ends its running rounds before; None without one."""
+        return self._pause
 
     @property
     def experiment_s(self) -> float:
@@ -197,7 +208,7 @@ class Engine:
     def _list_running(self) -> list[RunningJob]:
         evaluations, calls = self.under_way
         calls = [replace(call, what=f"model call, {call.what}") for call in calls]
-        return [*self._context.sweeping.values(), *calls, *evaluations]
+        return [*([self._pause] if self._pause else []), *self.sweeps, *calls, *evaluations]
 
     async def _run_rounds(self) -> SearchResult:
         flying: dict[int, asyncio.Task[RoundContext]] = {}
@@ -238,6 +249,7 @@ class Engine:
     async def _take_acts(self, upcoming: int, flying: int) -> None:
         """Apply the actions of the user before a round begins. If the run is paused and no round is running, wait."""
         is_live = upcoming not in self._recorded
+        self._note_pause()
         if self._acts.paused and flying:
             # Running rounds are committed first, so that a replay can repeat the pause.
             return
@@ -251,13 +263,22 @@ class Engine:
                 elif act.act == "stop":
                     self.stop(STOPPED)
                 elif act.act == "pause" and flying:
+                    self._note_pause()
                     return
+            self._note_pause()
             if not self._acts.paused or self.is_ending:
                 break
             await asyncio.sleep(PAUSED_S)
         if (waited := time.monotonic() - begun) > PAUSED_S:
             # Pauses do not count as time of the run.
             self._budget.exclude(waited)
+
+    def _note_pause(self) -> None:
+        """Show a pause among the running tasks."""
+        if not self._acts.paused or self.is_ending:
+            self._pause = None
+        elif self._pause is None:
+            self._pause = RunningJob("paused by its user", time.monotonic())
 
     def _replace_model(self, model: Model) -> Model:
         if not self._acts.asks_person:

@@ -160,7 +160,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 
     class Opening:
         under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), None
-        experiment_s = 0.0
+        experiment_s, sweeps, pause = 0.0, (), None
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
@@ -172,7 +172,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
 def test_the_last_frame_shows_what_was_spent() -> None:
     class Ended:
         under_way, is_ending, spent = ((), ()), True, Spent(evaluations=150, seconds=20.0)
-        experiment_s = 0.0
+        experiment_s, sweeps, pause = 0.0, (), None
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(evaluations=150), Direction.MINIMIZE)
     with display.watch_engine(cast("Any", Ended())):
@@ -249,7 +249,7 @@ def test_a_best_whose_round_goes_on_is_shown() -> None:
 
     class Searching:
         under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), better
-        experiment_s = 75.0
+        experiment_s, sweeps, pause = 75.0, (), None
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
@@ -258,3 +258,17 @@ def test_a_best_whose_round_goes_on_is_shown() -> None:
         shown = " ".join(drawn(display.make_scene(), 80))
     assert f"best {better.score:.6g} (provisional), " in line
     assert "1 min 15 s of sweeps" in shown
+
+
+def test_a_sweep_is_named_with_its_setting_and_its_runs_are_no_evaluations() -> None:
+    sweep = DisplayedJob("sweep, round 3: setting 4 of 9, 12 of 60 CPU s", 5.0)
+    runs = (DisplayedJob("experiment, sweep, round 3", 1.0), DisplayedJob("idea, round 4", 2.0))
+    scene = replace(SCENE, evaluations=runs, calls=(), sweeps=(sweep,))
+    assert f"{sweep.what} and 1 evaluation, the longest for 5 s" in str(scene)
+    assert "1 experiment and 1 evaluation" in str(replace(scene, sweeps=()))
+
+
+def test_a_pause_is_shown_with_the_way_on() -> None:
+    paused = replace(SCENE, evaluations=(), calls=(), pause=DisplayedJob("paused by its user", 3.0))
+    assert "; paused by its user; 'oragent steer RUN continue' goes on" in str(paused)
+    assert "paused by its user" in "\n".join(drawn(paused, 80))

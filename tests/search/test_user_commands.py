@@ -1,6 +1,8 @@
 """Acts of a user: they take effect between rounds, and a replay with the same acts has the same archive."""
 
 import json
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent.search.events import EventKind, Progress, RunEvent
 from oragent.search.folder import RunFolder
 from oragent.search.round_context import RoundContext
+from oragent.search.running_work import read_running
 from oragent.search.store import Store
 from oragent.search.user_commands import ACTS, FOLDER, change_budget, check_act, post_act
 from tests.search.test_engine import climb, history, scored, search
@@ -202,3 +205,23 @@ def test_events_tell_of_a_run_in_order(begun) -> None:
     best = [event.data["score"] for event in events if event.kind is EventKind.BEST]
     assert best == sorted(best, reverse=True) or best == sorted(best)
     assert [event.at_s for event in events] == sorted(event.at_s for event in events)
+
+
+def test_a_pause_is_among_the_running_tasks_until_the_run_goes_on(begun) -> None:
+    folder = begun("budget.evaluations=6", "strategy.window=1")
+    seen: list[str] = []
+
+    def watch() -> None:
+        end = time.monotonic() + 30
+        while not seen and time.monotonic() < end:
+            seen.extend(task.what for task in read_running(folder.path) if "paused" in task.what)
+            time.sleep(0.05)
+        post_act(folder.path, "continue", "")
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    result = search(folder, observer=acting(folder, {2: [("pause", "")]}))
+    watcher.join()
+    assert seen == ["paused by its user"]
+    assert result.complete
+    assert read_running(folder.path) == []
