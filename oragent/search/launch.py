@@ -339,7 +339,7 @@ def _reworded_remark(count: int) -> str:
     if not count:
         return ""
     prompts = "1 prompt reads" if count == 1 else f"{count:,} prompts read"
-    return f"{prompts} otherwise than when the run was recorded, as another version wrote it; the replies were the same"
+    return f"{prompts} otherwise than when the run was recorded; the replies were the same"
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from oragent.evals.bench.charts import draw_benchmark
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, page_template, rich_table, run_cells
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.summary import BenchSummary, find_leader
-from oragent.evals.compare.plan import MANIFEST, STRATEGY, read_request, reopen_plan
+from oragent.evals.compare.plan import MANIFEST, STRATEGY, list_left_out, read_request, reopen_plan
 from oragent.evals.compare.runner import (
     Comparison,
     SearchRunner,
@@ -163,6 +163,9 @@ def run(request: CompareRequest, root: Path, console: Console, on_event: OnEvent
     require_matplotlib()
     folder, plan = request.outputs, read_request(request, root)
     MANIFEST.write_plan(plan, folder)
+    if left_out := list_left_out(request, plan):
+        named = ", ".join(left_out)
+        console.print(f"without --model, the strategies that need a model are left out: {named}", soft_wrap=True)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
     power = describe_power(plan)
     publish_progress("power", {"text": power, "pairs": len(plan.pairs), "seeds": len(plan.seeds)})

@@ -119,6 +119,18 @@ def plain_strategy(word: str, common: Config) -> StrategyVariant:
     return StrategyVariant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
 
 
+def choose_usual(common: Config) -> list[str]:
+    """Return the strategies of a comparison that names none: without a model, those that need none."""
+    return [name for name in USUAL.split(",") if common.model is not None or not STRATEGIES[name].asks_model]
+
+
+def list_left_out(request: CompareRequest, plan: BenchPlan) -> list[str]:
+    """Return the usual strategies that a comparison without a model leaves out; empty if the request names some."""
+    if not request.words or request.strategies or request.variants or plan.settings.get("model") is not None:
+        return []
+    return [name for name in USUAL.split(",") if name not in plan.contestants]
+
+
 def make_variant(name: str, settings: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
     """Create and check a variant from all of its settings."""
     variant = StrategyVariant(name, dict(settings))
@@ -187,8 +199,8 @@ def read_request(request: CompareRequest, root: Path) -> BenchPlan:
         # A comparison may be continued in another folder.
         common = replace(common, prompts=str(Path(common.prompts).resolve()))
     common = _equal_defaults(common, request.outputs)
-    usual = "" if request.variants else USUAL
-    strategies = (request.strategies or usual).split(",")
+    usual = [] if request.variants else choose_usual(common)
+    strategies = request.strategies.split(",") if request.strategies else usual or [""]
     varied = [read_variant(variant, common) for variant in request.variants]
     plan = make_plan(problems, strategies, request.seeds or 3, common, root, varied)
     return replace(plan, against=request.against)

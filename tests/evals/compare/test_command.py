@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -18,9 +19,10 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent.evals.compare.command import run as run_comparison
-from oragent.evals.compare.plan import MANIFEST, make_plan, reopen_plan
+from oragent.evals.compare.plan import MANIFEST, USUAL, list_left_out, make_plan, read_request, reopen_plan
 from oragent.evals.compare.runner import SearchRunner, load_comparison
 from oragent.evals.requests import CompareRequest
+from oragent.evaluation.problem import find_project_root
 from oragent.search.config import read_config
 from tests.cli.test_cli import complaint, environment, oragent
 from tests.conftest import write_toy
@@ -280,3 +282,20 @@ def test_when_no_run_is_finished_there_is_nothing_to_compare(toy: Path, tmp_path
     (begun / "config.yaml").write_text("problem: {na")  # killed while it was being written
     with pytest.raises(StoreError):
         load_comparison(plan, SearchRunner(plan), tmp_path / "c")
+
+
+def test_a_comparison_without_a_model_leaves_out_the_strategies_that_need_one(tmp_path: Path) -> None:
+    def planned(**given: Any) -> tuple[list[str], list[str]]:
+        values = {"strategies": None, "seeds": None, "overrides": [], "config": None, "outputs": tmp_path}
+        request = CompareRequest(["tsp_constructive"], **values | given)
+        plan = read_request(request, find_project_root(None))
+        return list(plan.contestants), list_left_out(request, plan)
+
+    names, left_out = planned()
+    assert names == ["gp"]
+    assert "random" in left_out
+    assert [*names, *left_out] == USUAL.split(",")
+    assert planned(overrides=["model.name=scripted"]) == (USUAL.split(","), [])
+    assert planned(strategies="gp") == (["gp"], [])
+    with pytest.raises(ConfigError, match="needs a model"):
+        planned(strategies="gp,random")

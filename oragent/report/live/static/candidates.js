@@ -1,5 +1,5 @@
 import { button, card, choose, command, download, fill, h, table, tile } from "./dom.js";
-import { difference, highlight, inOneLayout } from "./code.js";
+import { NO_PROGRAM, difference, highlight, inOneLayout } from "./code.js";
 import { cssColor, lineChart } from "./charts.js";
 import { ask, askFile, EMBEDDED } from "./data.js";
 import { count, duration, gain, gainText, money, percent, plural, score } from "./format.js";
@@ -16,6 +16,7 @@ function allColumns(run, link) {
     { key: "id", title: "candidate", width: 92, text: (row) => run.name(row), value: (row) => row, link: (row) => link(`candidate/${run.name(row)}`) },
     { key: "score", title: "score", width: 96, number: true, text: (row) => score(c.score[row]), value: (row) => (c.score[row] === null ? NaN : c.score[row]) },
     { key: "gain", title: "on the seed", width: 104, number: true, text: (row) => (c.score[row] === null || seed === null || !seed ? "–" : percent(gain(run.direction, c.score[row], seed) / Math.abs(seed))), value: (row) => (c.score[row] === null ? NaN : gain(run.direction, c.score[row], seed ?? 0)) },
+    { key: "title", title: "title", width: 260, text: (row) => run.title(row), value: (row) => run.title(row) },
     plain("status", "status", 84), plain("origin", "made by", 150), plain("model", "model", 150),
     { ...plain("placed", "archive", 88), text: (row) => placed[/** @type {keyof typeof placed} */ (c.placed[row])] },
     { ...plain("island", "island", 66), number: true },
@@ -26,7 +27,7 @@ function allColumns(run, link) {
     plain("message", "message", 320),
   ];
 }
-const SHOWN = ["id", "score", "gain", "status", "origin", "placed", "island", "features", "parents", "at", "message"];
+const SHOWN = ["id", "score", "gain", "title", "status", "origin", "placed", "island", "features", "parents", "at", "message"];
 
 /** Turn a filter such as `score<6 island=1 crossover` into a test of rows. @param {any} run @param {string} text @param {import("./table.js").Column[]} columns */
 export function makeFilter(run, text, columns) {
@@ -142,7 +143,7 @@ export async function candidate(run, id, link, query, remember) {
     const numbers = Object.entries(detail.metrics).filter(([key, value]) => typeof value === "number" && typeof other.metrics[key] === "number");
     const range = (/** @type {any} */ side) => (Array.isArray(side.metrics.ci95) ? h("span", { class: "wrap" }, side.metrics.ci95.map(score).join(" to ")) : "–");
     const intervals = [detail, other].some((side) => Array.isArray(side.metrics.ci95)) ? [["95 % interval over instances", range(detail), range(other), ""]] : [];
-    fill(changes, card(`Difference from ${title}`, difference(...inOneLayout(other, detail))));
+    fill(changes, card(`Difference from ${title}`, c.status[row] === "rejected" ? h("p", { class: "note" }, NO_PROGRAM) : difference(...inOneLayout(other, detail))));
     fill(holder, card(`Against ${title}`, table([["metric"], ["this", true], [title, true], ["difference", true]], [["score", score(detail.score), score(other.score), gainText(run.direction, detail.score, other.score)], ...intervals, ...numbers.map(([key, value]) => [key, score(/** @type {number} */ (value)), score(other.metrics[key]), score(/** @type {number} */ (value) - other.metrics[key])])])),
       card("Instance by instance", instanceCard(run, detail, other, title)));
   }

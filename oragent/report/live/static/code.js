@@ -23,6 +23,9 @@ export function inOneLayout(first, second) {
   return isWritten ? [first.layout || first.source, second.layout || second.source] : [first.source, second.source];
 }
 
+/** Remark in place of a difference from a rejected reply. */
+export const NO_PROGRAM = "It was rejected before it ran, so its text, which may be an edit or a part of a program, is not compared.";
+
 /** Lines that differ, with three lines of context. @param {string} before @param {string} after */
 export function difference(before, after) {
   if (before === after) return h("p", { class: "note" }, "Both programs are the same.");

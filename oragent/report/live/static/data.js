@@ -68,6 +68,9 @@ export class Run {
   get direction() { return this.summary.direction; }
 
   /** @param {number} row */
+  title(row) { return this.summary.titles[this.name(row)] || ""; }
+
+  /** @param {number} row */
   name(row) { return `${this.c.round[row]}.${this.c.number[row]}`; }
 
   /** @param {number | null} a @param {number | null} b */

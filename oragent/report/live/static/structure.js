@@ -1,5 +1,5 @@
 import { button, card, choose, fill, h, table, tile } from "./dom.js";
-import { difference, inOneLayout } from "./code.js";
+import { NO_PROGRAM, difference, inOneLayout } from "./code.js";
 import { ask } from "./data.js";
 import { heatMap, scoreColor } from "./charts.js";
 import { count, gain, gainText, percent, plural, score } from "./format.js";
@@ -63,7 +63,7 @@ export function lineage(run, link, query, remember) {
     const value = run.c.score[row];
     const isBetter = value !== null && (before === null || run.better(value, before));
     if (value !== null) reached = value;
-    return h("li", { class: isBetter ? "better" : "" }, h("a", { href: link(`candidate/${run.name(row)}`) }, run.name(row)), ` ${score(value)} · ${run.c.origin[row]}`, before !== null && value !== null ? h("span", { class: isBetter ? "good" : "note" }, ` ${gainText(run.direction, value, before)}`) : null,
+    return h("li", { class: isBetter ? "better" : "" }, h("a", { href: link(`candidate/${run.name(row)}`) }, run.name(row)), ` ${score(value)} · ${run.title(row) || run.c.origin[row]}`, before !== null && value !== null ? h("span", { class: isBetter ? "good" : "note" }, ` ${gainText(run.direction, value, before)}`) : null,
       run.c.parents[row].length > 1 ? h("span", { class: "note" }, ` with ${run.c.parents[row].slice(1).join(", ")}`) : null, at ? change(run, path[at - 1], row) : null);
   });
   return [h("h1", {}, "Lineage"),
@@ -81,7 +81,7 @@ function change(run, parent, row) {
     if (!details.open || details.children.length > 1) return;
     try {
       const [before, after] = await Promise.all([parent, row].map((at) => ask("/api/candidate", { run: run.id, id: run.name(at) })));
-      details.append(difference(...inOneLayout(before, after)));
+      details.append(run.c.status[row] === "rejected" ? h("p", { class: "note" }, NO_PROGRAM) : difference(...inOneLayout(before, after)));
     } catch (problem) { details.append(h("p", { class: "note" }, /** @type {Error} */ (problem).message)); }
   });
   return details;

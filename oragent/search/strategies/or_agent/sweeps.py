@@ -35,7 +35,7 @@ MAX_SETTINGS = 12
 # Share of the remaining CPU seconds for experiments that a sweep may use, if that is more than `CPU_S`.
 SWEEP_SHARE = 0.5
 # Maximum share of the seconds of the clock for the CPU seconds of a sweep.
-CLOCK_SHARE = 0.2
+CLOCK_SHARE = 0.1
 # Maximum number of practice instances of each size that a reply may ask for.
 MAX_INSTANCES = 64
 # Word of a sweep that asks for a number of practice instances of each size.
