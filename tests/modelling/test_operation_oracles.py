@@ -174,6 +174,9 @@ def test_changes_one_after_the_other_are_undone_named_and_compared(shop: Shop, c
         # A right-hand side that was set refers to no stock any more.
         if "stock" in line and any("room" in entry for entry, _ in changes[:number]):
             return
+        # Nor does a cost that was set refer to a margin.
+        if "margin" in line and any("profit(make" in entry for entry, _ in changes[:number]):
+            return
         current = change(current)
         if len(current.rhs) < 4 or (current.low > current.high).any():
             return

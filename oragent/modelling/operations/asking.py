@@ -51,6 +51,7 @@ from oragent.modelling.operations.state import (
     solved,
     stage_changes,
 )
+from oragent.modelling.solving.certificate import is_proven_exactly
 from oragent.modelling.solving.optimal_face import optimal_points
 
 # Maximum number of figures in one sweep.
@@ -76,6 +77,7 @@ def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
         scenario,
         SolveResult(
             objective=objective,
+            accuracy=_accuracy(scenario),
             gap=_gap(outcome),
             stages=stage_optima(stages),
             objectives=objective_values(scenario.model, point),
@@ -83,6 +85,15 @@ def solve(study: ModelStudy, request: ops.SolveRequest) -> SolveResult:
             warnings=study.warn(scenario),
         ),
     )
+
+
+def _accuracy(scenario: ModelScenario) -> str:
+    outcome = scenario.known.outcome
+    if outcome.status is not SolveStatus.OPTIMAL or outcome.point is None:
+        return ""
+    arrays = scenario.known.arrays
+    is_exact = is_proven_exactly(arrays, outcome.point, outcome.row_duals, outcome.bound)
+    return "exact" if is_exact else f"within {FEASIBLE:g}"
 
 
 def _gap(outcome: Outcome) -> float | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from oragent.modelling.data.tolerances import without_noise
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.requests import Operation
 
@@ -36,14 +37,14 @@ class Figure(ResultPart):
     @classmethod
     def exact(cls, value: float, unit: str = "") -> "Figure":
         """Return a figure that is known exactly; an infinite one has no value."""
-        finite = float(value) + 0.0 if math.isfinite(value) else None
+        finite = without_noise(float(value)) + 0.0 if math.isfinite(value) else None
         return cls(value=finite, low=finite, high=finite, unit=unit)
 
     @classmethod
     def between(cls, value: float | None, low: float, high: float, unit: str = "") -> "Figure":
         """Return a figure that is known up to an interval."""
-        ends = [float(end) + 0.0 if math.isfinite(end) else None for end in (low, high)]
-        best = None if value is None or not math.isfinite(value) else float(value) + 0.0
+        ends = [without_noise(float(end)) + 0.0 if math.isfinite(end) else None for end in (low, high)]
+        best = None if value is None or not math.isfinite(value) else without_noise(float(value)) + 0.0
         return cls(value=best, low=ends[0], high=ends[1], unit=unit)
 
     @property
@@ -231,6 +232,8 @@ class SolveResult(OperationResult):
     kind: Literal["solve"] = "solve"
     # Value of the most important objective at the best point. Later objectives may give up some of its optimum.
     objective: Figure
+    # ``exact`` for an optimum that is proven in rational numbers, else the tolerance of the solver. Empty without one.
+    accuracy: str = ""
     # Relative gap of the best point.
     gap: float | None = None
     # One for each priority. Empty for a single one.

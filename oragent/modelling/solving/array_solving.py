@@ -23,6 +23,7 @@ from oragent.modelling.solving.back_ends.protocol import (
     SolverStatus,
 )
 from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver, installed_solvers, solvers_able
+from oragent.modelling.solving.certificate import with_whole_limits
 from oragent.modelling.solving.highs import run_highs
 from oragent.modelling.solving.linearise import Linearised, linearise
 
@@ -95,6 +96,7 @@ def solve_arrays(
     started = time.perf_counter()
     back_end = find_solver(solver) if isinstance(solver, str) else solver
     limits = options or SolverOptions()
+    arrays = with_whole_limits(arrays)
     back_end, linear = _with_linear_parts(arrays, back_end, names)
     if any(goal.weight for goal in arrays.features.goals):
         solution = _solve_goals(arrays, linear, limits, back_end, start)
