@@ -337,13 +337,13 @@ def test_the_lines_of_a_rerun_have_both_costs_and_the_exit_code(dairy: Path, tmp
 
 
 def test_a_program_that_does_not_read_what_changed_is_not_called_checked(tmp_path: Path) -> None:
-    """Its own figures are those of the first data, so that they are right until these change."""
-    program = PROGRAM.replace('row["demand"]', '{"Jan": 60, "Feb": 90}[name]')
+    """Program and checker have the figures of the first data."""
+    program, checker = (text.replace('row["demand"]', '{"Jan": 60, "Feb": 90}[name]') for text in (PROGRAM, CHECKER))
     (tmp_path / "dairy.md").write_text(TEXT)
     (tmp_path / "months.csv").write_bytes(csv_text([HEADER, *ROWS[:2]]))
 
     def reply(request, number: int) -> str:
-        return f"```python\n{CHECKER if request.role == 'counterfactual' else program}\n```"
+        return f"```python\n{checker if request.role == 'counterfactual' else program}\n```"
 
     command = FormulateCommand(
         tmp_path / "dairy.md", tmp_path / "out", (tmp_path / "months.csv",), options={"metamorphic": False}
