@@ -197,6 +197,7 @@ def summarize_result(outcome: "FormulationEnd") -> dict[str, Any]:
         "comparison": _describe_comparison(result),
         "rules": [describe_rule(rule) for rule in read_rules(result.checks)],
         "disputes": [asdict(dispute) for dispute in result.disputes],
+        "withdrawn": [asdict(dispute) for dispute in result.withdrawn],
         "unmodelled": [list(pair) for pair in result.unmodelled],
         "calls": result.spent.model_calls,
         "tokens": result.spent.tokens,

@@ -63,6 +63,7 @@ class FormulationResult:
         held: Row or variable by which the program held an objective in later solves, by the name of the objective.
         intervals: Intervals of a schedule, by the columns of the model.
         disputes: Findings on which the authors of program and checker insist.
+        withdrawn: Findings that the author of the checker withdrew after an appeal of the program's author.
     """
 
     status: str
@@ -88,6 +89,7 @@ class FormulationResult:
     held: Mapping[str, str] = field(default_factory=dict)
     intervals: tuple[PlanInterval, ...] = ()
     disputes: tuple[Dispute, ...] = ()
+    withdrawn: tuple[Dispute, ...] = ()
     unpriced: int = 0
 
     @property
@@ -149,6 +151,7 @@ class FormulationResult:
             "spent": asdict(self.spent),
             "intervals": [asdict(interval) for interval in self.intervals],
             "disputes": [asdict(dispute) for dispute in self.disputes],
+            "withdrawn": [asdict(dispute) for dispute in self.withdrawn],
         }
 
     @classmethod
@@ -162,6 +165,7 @@ class FormulationResult:
             | {
                 "milp": milp,
                 "disputes": tuple(map(read_dispute, plain.get("disputes", ()))),
+                "withdrawn": tuple(map(read_dispute, plain.get("withdrawn", ()))),
                 "intervals": read_intervals(plain.get("intervals", ()), columns),
                 "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
                 "attempts": tuple(plain["attempts"]),
@@ -228,6 +232,7 @@ def collect_result(session: FormulationSession, answer: FormulationAttempt) -> F
         held=dict(ran.held),
         intervals=ran.intervals,
         disputes=session.disputes,
+        withdrawn=session.withdrawn,
     )
 
 

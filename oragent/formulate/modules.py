@@ -247,8 +247,13 @@ async def reconsider_checker(session: FormulationSession, appeal: Citation | Non
     except ReplyError:
         return
     now = (await session.check_newest()).checked
+    insisted = repeated_findings(checked, now)
+    if now is not None and now.state is not CheckStatus.UNCHECKED:
+        names = {(finding.reason, finding.name) for finding in insisted}
+        withdrawn = [finding for finding in rejected if (finding.reason, finding.name) not in names]
+        cited = appeal or Citation(" ".join(comments), None)
+        session.withdrawn = list_disputes(withdrawn, cited, session.problem.text)
     if appeal is not None:
-        insisted = repeated_findings(checked, now)
         # A finding that is not disputed contradicts the plan as before.
         if now is not None and len(insisted) == len(now.findings):
             session.disputes = list_disputes(insisted, appeal, session.problem.text)

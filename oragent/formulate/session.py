@@ -124,6 +124,7 @@ class FormulationSession:
         checker: Text of the checker; empty before it is written.
         readings: Sentences with two readings, and the result of the other one.
         disputes: Findings on which program and checker insist.
+        withdrawn: Findings that the author of the checker withdrew after an appeal of the program's author.
         compares_rules: Whether checks compare each rule on its own.
         ask_person: Function that shows how the text was read and returns a clarification, which may be empty. None
             without a user.
@@ -138,6 +139,7 @@ class FormulationSession:
     checker: str = ""
     readings: list[dict[str, Any]] = field(default_factory=list)
     disputes: tuple[Dispute, ...] = ()
+    withdrawn: tuple[Dispute, ...] = ()
     compares_rules: bool = False
     calls: int = 0
     ask_person: PersonQuestion | None = None

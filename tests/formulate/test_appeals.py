@@ -88,12 +88,14 @@ def test_no_wrong_checker_condemns_a_right_plan(runner: FormulationRunner, tmp_p
     mended, asked = formulate(tmp_path / "mended", runner, [wrong, CHECKER], comment)
     assert mended.judgement.verdict is Verdict.CHECKED
     assert mended.disputes == ()
+    assert {dispute.program.line for dispute in mended.withdrawn} == {2}
     assert len(asked) == 4
     insisted, asked = formulate(tmp_path / "insisted", runner, [wrong], comment)
     assert insisted.judgement.verdict is Verdict.DISPUTED
     assert insisted.judgement.verdict.exit_code == 6
     assert {dispute.program.line for dispute in insisted.disputes} == {2}
     assert insisted.objective == mended.objective
+    assert insisted.withdrawn == ()
     assert len(asked) == 4
     # Lines of the sentences that the checker names.
     lines = {dispute.checker.line for dispute in insisted.disputes} - {None}
