@@ -253,10 +253,9 @@ async def reconsider_checker(session: FormulationSession, appeal: Citation | Non
         withdrawn = [finding for finding in rejected if (finding.reason, finding.name) not in names]
         cited = appeal or Citation(" ".join(comments), None)
         session.withdrawn = list_disputes(withdrawn, cited, session.problem.text)
-    if appeal is not None:
-        # A finding that is not disputed contradicts the plan as before.
-        if now is not None and len(insisted) == len(now.findings):
-            session.disputes = list_disputes(insisted, appeal, session.problem.text)
+    # A finding that is not disputed contradicts the plan as before.
+    if appeal is not None and now is not None and len(insisted) == len(now.findings):
+        session.disputes = list_disputes(insisted, appeal, session.problem.text)
 
 
 def read_meanings(facts: Iterable[object]) -> Iterator[tuple[str, str]]:
