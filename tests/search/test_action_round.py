@@ -699,3 +699,38 @@ def test_without_repairs_a_part_that_cannot_be_used_costs_no_call(begun) -> None
     model = Players(idea=f"{part(60)}\n{WRONG_EDIT}", experiment=part(70))
     search(begun(*ACTIONS, "budget.model_calls=2", "or_agent.debugging=0"), model)
     assert not model.prompts("repair")
+
+
+def test_a_sweep_without_a_call_leaves_the_amount_of_work_to_the_time_limit_and_is_reported(begun, monkeypatch) -> None:
+    monkeypatch.setattr(
+        "oragent.search.strategies.or_agent.action_round.choose_action",
+        lambda run, available: ActionKind.SWEEP if ActionKind.SWEEP in available else ActionKind.EDIT,
+    )
+    program = SCALED.replace("def helper", "WORK = 5  # param: WORK work\n\n\ndef helper").replace(
+        "SCALE\n", "SCALE + 0 * WORK\n"
+    )
+    reply = f"PROGRAM: scaled\nIDEA: Scale it.\n```python\n{program}```"
+    only_work = f"PROGRAM: work\nIDEA: No number.\n```python\n{program.replace('  # param: SCALE = 3, 1..40', '')}```"
+
+    def timed(job: Job) -> Evaluation:
+        count = int(job.arguments[-1].partition("=")[2]) if job.mode == "practice" else 64
+        work = int(job.source.partition("WORK = ")[2].split()[0]) if "WORK" in job.source else 1
+        seconds = {"heuristic_seconds": 0.1 * work * count / 64, "instances_done": count}
+        evaluation = scored(job)
+        return replace(evaluation, metrics={**evaluation.metrics, **seconds}, cpu_s=0.01)
+
+    def sweeps(first: str) -> tuple[list[str], str]:
+        model = Players(idea=first, experiment=[first, part(34)])
+        folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=2", "strategy.window=1")
+        search(folder, model, run=timed, offers=PRACTICE)
+        actions = [record["action"] for record in notes(folder, "action")]
+        return actions, model.asked[1][1]
+
+    actions, prompt = sweeps(reply)
+    assert actions[:2] == ["edit", "sweep"]
+    table = prompt.partition("What a sweep of 'scaled'")[2]
+    assert "- SCALE = " in table
+    # 0.1 s for each unit of work: the 18 of the program take nine tenths of 2 s with each setting
+    assert "WORK" not in table.partition("Improve the program")[0]
+    assert "about 2 s when scored" in table
+    assert sweeps(only_work)[0] == ["edit", "edit"]

@@ -11,7 +11,6 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.job import KEPT_METRIC
 from oragent.programs.blocks import NEAREST, fence_text, language_tag
-from oragent.programs.parameters import read_parameters
 from oragent.search.calibration import lower_work
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.coarse_times import describe_seconds
@@ -51,6 +50,7 @@ from oragent.search.strategies.or_agent.sweeps import (
     calibrate_work,
     experiment_words,
     has_time,
+    list_numbers,
     scored_instances,
     sweep_numbers,
 )
@@ -101,7 +101,7 @@ def _record_action(run: RoundContext, action: ActionKind, best: Elite) -> None:
 
 def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
     is_swept = any(note.text == program_mark(best.source) for note in run.recall(SWEPT))
-    may_sweep = read_parameters(best.source).parameters and not is_swept and run.experiments.cpu_s_left >= MIN_S
+    may_sweep = list_numbers(run, best.source) and not is_swept and run.experiments.cpu_s_left >= MIN_S
     missing = set() if may_sweep else {ActionKind.SWEEP}
     if not _list_mates(run):
         missing.add(ActionKind.CROSSOVER)
@@ -110,15 +110,15 @@ def _available_actions(run: RoundContext, best: Elite) -> list[ActionKind]:
 
 async def _sweep_parameters(run: RoundContext, best: Elite) -> None:
     run.note(SWEPT, program_mark(best.source))
-    words = [parameter.name for parameter in read_parameters(best.source).parameters]
+    words = list_numbers(run, best.source)
     least = MIN_SETTINGS_PER_NUMBER * len(words) if run.settings.strategy.experiment_s is not None else 0
     swept = await sweep_numbers(run, best.source, words, best, least)
-    source = swept.source
+    source, named = swept.source, title_of(best.source, program_titles(run, run.moment)) or best.id
+    run.note(MEASURED_NOTE, f"What a sweep of {named!r} on {experiment_words(run)} taught:\n{swept.report}")
     if source != best.source and not swept.problem:
         candidate = await run.evaluate(source, [best.id], "tune")
         run.note(SWEPT, program_mark(source))
-        named = title_of(best.source, program_titles(run, run.moment))
-        set_title(run, source, f"swept numbers of {named or best.id}")
+        set_title(run, source, f"swept numbers of {named}")
         if candidate.score is not None and (account := account_of(run, best.source)):
             remember_account(run, source, Idea(account.idea, account.idea))
 

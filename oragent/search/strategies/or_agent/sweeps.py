@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from oragent._base.errors import CandidateError, ConfigError
+from oragent.programs.parameters import read_parameters
 from oragent.search.calibration import calibrate, fill_limit, lower_work, work_parameter
 from oragent.search.candidate import Elite
 from oragent.search.coarse_times import describe_seconds, round_down
@@ -97,6 +98,15 @@ def _sweep_limit(run: RoundContext) -> float:
     cpu_s, clock_s = run.experiments.cpu_s_left, clock_s_left(run)
     limit_s = CPU_S if math.isinf(cpu_s) else max(CPU_S, SWEEP_SHARE * cpu_s)
     return limit_s if clock_s is None else max(min(limit_s, CLOCK_SHARE * clock_s), MIN_S)
+
+
+def list_numbers(run: RoundContext, source: str) -> list[str]:
+    """Return the names of the declared parameters that a sweep can vary.
+
+    The amount of work is none of them where each setting gets the amount that fills the time limit.
+    """
+    fills = run.experiments.instances.mode == PRACTICE and _time_limit(run) is not None
+    return [parameter.name for parameter in read_parameters(source).parameters if not (fills and parameter.is_work)]
 
 
 def split_instances(words: Sequence[str], subset: Subset) -> tuple[tuple[str, ...], Subset]:
