@@ -14,7 +14,6 @@ from oragent._base.protocol import FIRST_S
 from oragent._base.publishing import publish_result
 from oragent._base.terminal import text_table
 from oragent._base.text_format import escape_text
-from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import (
     DEVICE_HELP,
     ProblemName,
@@ -170,7 +169,7 @@ def _show_compared(compared: SweptReference) -> None:
 def _load_problem(name: str, root: Path | None) -> tuple[Problem, Path]:
     problem = find_problem(name, find_project_root(root))
     require_all(problem)
-    if warning := unguarded_warning(problem):
+    if warning := problem.unguarded_warning:
         print_caution(warning)
     return problem, evaluation_root(problem, root)
 

@@ -26,7 +26,7 @@ from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
-from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
+from oragent.evaluation.problem import evaluation_root, find_problem, find_project_root
 from oragent.sandbox.confined_command import can_restrict_ports, explain_unconfined
 from oragent.sandbox.isolation.mechanisms import Guarantee
 from oragent.sandbox.isolation.probe import missing_guarantees, probe_mechanisms
@@ -104,16 +104,6 @@ def isolation_warning(isolation: Mapping[str, Sequence[str]] | None) -> str:
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
-
-
-def unguarded_warning(problem: Problem) -> str:
-    """Return a warning if an evaluator runs candidates in its own process; empty otherwise."""
-    if problem.is_guarded:
-        return ""
-    reason = "is marked as forgeable" if problem.about.forgeable else "does not use oragent.harness"
-    return (
-        f"{problem.about.evaluator} of {problem.name} {reason}: a candidate runs in its process and can forge its score"
-    )
 
 
 def examine_cluster(word: str, console: Console) -> bool:

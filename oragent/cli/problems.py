@@ -24,7 +24,6 @@ from oragent._base.terminal import text_table
 from oragent._base.text_format import one_line
 from oragent.api.run_documents import describe_findings, describe_listed_problem
 from oragent.authoring import contract, exporting, importing, scaffold
-from oragent.cli.machine import unguarded_warning
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
 from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.capabilities import (
@@ -158,7 +157,7 @@ def evaluate_candidate(
             options |= {"device": chosen.device}
         arguments = [*context.args, CHECK] if check else context.args
         raise typer.Exit(_run_directly(resolved, options, arguments))
-    if warning := unguarded_warning(resolved):
+    if warning := resolved.unguarded_warning:
         print_caution(warning)
     with EvaluationRunner() as run:
         selection = mode, problem_size, fresh_seed

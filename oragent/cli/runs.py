@@ -22,11 +22,11 @@ from oragent._base.terminal import text_table
 from oragent._base.text_format import escape_text, one_line
 from oragent.api.run_documents import describe_run
 from oragent.cli.folders import report_folder, show_folder
-from oragent.cli.options import DEVICE_HELP, Root, RunPath, console, print_text, problem_names
+from oragent.cli.options import DEVICE_HELP, Root, RunPath, console, print_caution, print_text, problem_names
 from oragent.evaluation.capabilities import DRAW, FINAL, FRESH_SEED, describe_missing, require_all
 from oragent.evaluation.devices import AUTO, pin_device
 from oragent.evaluation.hardening import CASE_S
-from oragent.evaluation.problem import evaluation_root, find_problem, find_project_root
+from oragent.evaluation.problem import CAN_FORGE, evaluation_root, find_problem, find_project_root
 from oragent.programs.inspection import read_program
 from oragent.report import terminal
 from oragent.report.final_round import hold_final_round
@@ -81,6 +81,9 @@ def report(
     """Write the report of a run, one HTML file; exit code 1 if the check fails or a protected set is lost."""
     if report_folder(run):
         return
+    for sentence in load_run(run).remarks:
+        if sentence.endswith(CAN_FORGE):
+            print_caution(sentence)
     scores = test or sets or final or pictures
     if check or scores:
         # Evaluations may take minutes. Until then, the page without their scores can be read.

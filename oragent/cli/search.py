@@ -19,7 +19,7 @@ from oragent.api.companions import register_companions
 from oragent.api.run_documents import describe_run
 from oragent.cli.display import Display, print_summary
 from oragent.cli.folders import resume_folder
-from oragent.cli.machine import isolation_warning, unguarded_warning
+from oragent.cli.machine import isolation_warning
 from oragent.cli.options import (
     DEVICE_HELP,
     Root,
@@ -274,7 +274,7 @@ def duel(
         folder=outputs,
         outputs=base / "outputs",
     )
-    if warning := unguarded_warning(resolved):
+    if warning := resolved.unguarded_warning:
         print_caution(warning)
     raise typer.Exit(run_duel(plan, console))
 
@@ -305,7 +305,7 @@ def _run_search(
         console.print(title, highlight=False, soft_wrap=True)
         # Workers of a cluster report their own isolation.
         here = "" if config.cluster else isolation_warning(isolation)
-        for missing in filter(None, (here, unguarded_warning(opened[0].problem))):
+        for missing in filter(None, (here, opened[0].problem.unguarded_warning)):
             print_caution(missing)
         return opened[0]
 

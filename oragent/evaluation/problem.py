@@ -36,6 +36,8 @@ TYPES: dict[str, tuple[bool, bool]] = {
     "nonnegative array": (True, True),
 }
 KEYS = {"expression", "type"}
+# End of the warning about candidates in the evaluator's process.
+CAN_FORGE = "can forge its score"
 
 
 # Maximum size of a text; YAML has a lower limit.
@@ -325,6 +327,14 @@ class Problem:
             and not self.about.forgeable
             and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
         )
+
+    @property
+    def unguarded_warning(self) -> str:
+        """Warning if the evaluator runs candidates in its own process; empty otherwise."""
+        if self.is_guarded:
+            return ""
+        reason = "is marked as forgeable" if self.about.forgeable else "does not use oragent.harness"
+        return f"{self.about.evaluator} of {self.name} {reason}: a candidate runs in its process and {CAN_FORGE}"
 
     def make_limits(self, settings: LimitSettings, patience: float = 1.0, mode: str | None = None) -> Limits:
         """Return the limits of one evaluation: settings, then ``problem.yaml``.

@@ -14,6 +14,7 @@ from oragent._base.protocol import Status
 from oragent._base.terminal import text_table
 from oragent._base.text_format import one_line
 from oragent.evaluation.hardening import HardenedProgram
+from oragent.evaluation.problem import CAN_FORGE
 from oragent.report.fresh import Sets
 from oragent.report.held_out import BestCheck
 from oragent.report.pages import text as in_words
@@ -109,10 +110,11 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
 
 
 def describe_trust(data: RunData) -> tuple[str, ...]:
-    """List the evidence for the best program's score, in sentences."""
+    """List the evidence for the best program's score, in sentences; first that a candidate can forge its score."""
     shown = [verdict.sentence for verdict in data.verdicts]
     more = [*(data.reference.sentences if data.reference else []), *shown, *data.remarks]
-    return list_evidence(data.check, data.hardened, data.sets, more, data.about.packages)
+    evidence = list_evidence(data.check, data.hardened, data.sets, more, data.about.packages)
+    return tuple(sorted(evidence, key=lambda sentence: not sentence.endswith(CAN_FORGE)))
 
 
 def list_evidence(

@@ -254,6 +254,8 @@ async def search(
                     is_local = config.cluster is None and replay is None and not config.is_scripted
                     if config.model is not None and is_local and store.meta(CORE) is None:
                         store.note(CORE, describe_core_speed())
+                    if problem.about.forgeable:
+                        store.remark(problem.unguarded_warning)
                     for message in filter(None, (*places.remarks, folder.remark)):
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)

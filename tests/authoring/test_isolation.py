@@ -6,7 +6,9 @@ import pytest
 
 import oragent
 from oragent.authoring.importing import import_task
-from oragent.evaluation.problem import load_problem
+from oragent.evaluation.problem import CAN_FORGE, load_problem
+from oragent.report.run import load_run
+from oragent.report.terminal import describe_trust
 from tests.authoring.layouts import BEST, FILES, MINIMISED, PROGRAMS, SEED, compute_loss, write_task
 
 LAYOUTS = list(FILES)
@@ -142,3 +144,18 @@ def test_a_cheat_succeeds_where_the_candidate_shares_the_process(tmp_path: Path)
     cheat = CHEAT.replace("{body}", CHEATS["returns the stored best"]).replace("    try:", "    five = 5\n    try:")
     assert oragent.evaluate(made.folder, cheat).score == -0.0
     assert (made.folder / "task" / BEST).is_file()
+
+
+@pytest.mark.slow
+def test_reports_say_in_their_first_lines_that_scores_can_be_forged(
+    tmp_path: Path,
+) -> None:
+    made = import_task(write_task("openevolve", tmp_path / "weights"), tmp_path / "problems", is_tried=False)
+    described = made.folder / "problem.yaml"
+    for mark, expected in (("", 0), ("forgeable: true\n", 1)):
+        described.write_text(described.read_text() + mark)
+        run = oragent.run(made.folder, strategy="gp", evaluations=4, outputs=tmp_path / f"outputs{expected}")
+        remarks = [remark for remark in load_run(run.folder).remarks if remark.endswith(CAN_FORGE)]
+        assert len(remarks) == expected
+        if expected:
+            assert describe_trust(load_run(run.folder))[0] == remarks[0]
