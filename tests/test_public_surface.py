@@ -8,7 +8,7 @@ from oragent._base import errors, protocol
 
 
 def test_the_harness_offers_what_evaluators_rely_on() -> None:
-    offered = "Arguments CandidateError Guest Result State averages blocks each figures fresh gaps hook matrix run seconds watching work"
+    offered = "Arguments CandidateError Guest Result State averages blocks each figures fresh gaps hook matrix number run seconds watching work"
     assert " ".join(harness.__all__) == offered
     assert all(hasattr(harness, name) for name in harness.__all__)
 

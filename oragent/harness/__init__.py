@@ -8,7 +8,7 @@ from oragent.harness import startup  # noqa: F401  isort: split
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments
-from oragent.harness.figures import averages, figures, fresh, gaps, matrix, seconds
+from oragent.harness.figures import averages, figures, fresh, gaps, matrix, number, seconds
 from oragent.harness.guest import Guest
 from oragent.harness.instances import blocks, each
 from oragent.harness.main import hook, run, watching
@@ -29,6 +29,7 @@ __all__ = [
     "gaps",
     "hook",
     "matrix",
+    "number",
     "run",
     "seconds",
     "watching",

@@ -1,5 +1,6 @@
 """Metrics of an evaluation: checked matrices, means, confidence intervals, gaps to reference values."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -52,6 +53,26 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
         count = f"{int(bad.sum())} such entries"
         raise CandidateError(f"returned {array[bad][0]} at [{place}] ({count}); expected finite numbers")
     return array
+
+
+def number(value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """Check and convert the return value of a heuristic that is one number.
+
+    Args:
+        value: Returned value.
+        low: Smallest valid number.
+        high: Largest valid number.
+
+    Returns:
+        The number, finite and within the bounds.
+
+    Raises:
+        CandidateError: ``invalid``, with the value and the expectation.
+    """
+    checked = float(matrix(value, ())[()])
+    if not low <= checked <= high:
+        raise CandidateError(f"returned {checked:g}; expected a number from {low:g} to {high:g}")
+    return checked
 
 
 def figures(
