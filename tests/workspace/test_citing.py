@@ -6,8 +6,18 @@ import sqlite3
 
 import pytest
 
+from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
-from oragent.workspace.citations import check_citations, find_citations
+from oragent.workspace.citations import (
+    MAX_CITATIONS,
+    CitedCell,
+    CitedKey,
+    CitedLine,
+    UnclearCitation,
+    check_citations,
+    find_citations,
+    read_citation_list,
+)
 from oragent.workspace.model_commands import VerbCommands
 from oragent.workspace.reading import list_files
 from oragent.workspace.settings import NO_OPTIONS
@@ -102,3 +112,31 @@ def test_the_verb_gives_file_revision_row_column_and_value(folder, tmp_path_fact
     assert (cited["row"], cited["column"], cited["value"]) == ("Nord", "September [t]", "31")
     assert (earlier["value"], len(commit)) == ("28", 40)
     assert [entry["holds"] for entry in entries] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("entry", "citation"),
+    [
+        ({"path": "a.md", "line": 3, "quote": "x"}, CitedLine("a.md", 3, "x")),
+        ({"path": "a.md", "line": 3}, CitedLine("a.md", 3, "")),
+        ({"path": "a.csv", "row": "r", "column": "c", "value": 5}, CitedCell("a.csv", "r", "c", "5", "")),
+        ({"path": "a.csv", "row": "r", "column": "c", "value": 5, "table": "t"}, CitedCell("a.csv", "r", "c", "5", "t")),
+        ({"path": "a.json", "keys": ["k", 1], "value": "v"}, CitedKey("a.json", ("k", "1"), "v")),
+        ({"path": "a.json", "keys": ["k"]}, None), ({"path": "a.csv", "row": "r", "value": 5}, None), ({"path": 5, "line": 3}, None),
+        ({"path": "a.md", "line": "3"}, None), ({"path": "a.md", "line": 3, "more": 1}, None), ("a.md:3", None), ({"line": 3}, None),
+    ],
+)  # fmt: skip
+def test_citations_of_a_list_are_read_by_their_fields(entry: object, citation: object) -> None:
+    (read,) = read_citation_list([entry])
+    assert isinstance(read, UnclearCitation) if citation is None else read == citation
+    if citation is None:
+        # The text is kept as it was written, with its letters.
+        assert read_citation_list([{"path": 5, "ü": "ß"}])[0] == UnclearCitation('{"path": 5, "ü": "ß"}')
+
+
+def test_a_list_of_citations_is_limited() -> None:
+    entry = {"path": "a.md", "line": 3}
+    assert len(read_citation_list([entry] * MAX_CITATIONS)) == MAX_CITATIONS
+    for value in ([entry] * (MAX_CITATIONS + 1), entry, "text"):
+        with pytest.raises(WorkspaceError):
+            read_citation_list(value)

@@ -1,5 +1,6 @@
 """Files of others are read within bounds, or refused in one line."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import reading
+from oragent.workspace.reading import check_inside, check_new_path, finite_number, is_ignored, read_bytes, read_json
+from oragent.workspace.tables import CsvTable, column_unit, read_row_dicts, write_table
 
 
 def test_files_come_in_alphabetical_order_with_slashes(tmp_path: Path) -> None:
@@ -130,3 +133,99 @@ def test_what_is_shown_is_one_short_printable_line(text: str, limit: int) -> Non
     assert plain.isprintable()
     assert len(plain) <= limit
     assert plain == text or len(text) > limit or not text.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("path", "is_fine"),
+    [
+        ("a.py", True), ("./src/a.py", True), ("a/b/c.csv", True), ("x" * 200, True), ("/".join("a" * 17), True), ("ä" * 100, True),
+        ("console.py", True), ("com.py", True),
+        ("", False), ("/a", False), ("a//b", False), ("a/../b", False), ("a/./b", False), ("a\nb", False), ("x" * 201, False),
+        ("/".join("a" * 18), False), ("ä" * 101, False), ("con", False), ("CON.txt", False), ("lpt1.csv", False), ("a.", False),
+        ("a ", False), ("a:b", False), ("a\\b", False), (".git/x", False), ("src/.hidden", False), ("~$a.xlsx", False),
+        ("node_modules/a", False), ("/".join(["y" * 100] * 10), False), ("/".join(["y" * 99] * 10), True),
+    ],
+)  # fmt: skip
+def test_a_new_file_has_a_name_that_works_everywhere(path: str, is_fine: bool) -> None:
+    if is_fine:
+        assert check_new_path(path) == path.removeprefix("./")
+    else:
+        with pytest.raises(WorkspaceError):
+            check_new_path(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_inside"), [("a/b", True), ("a..b", True), ("..", False), ("a/../b", False), ("/a", False), ("", False)]
+)
+def test_a_path_stays_below_its_folder(path: str, is_inside: bool) -> None:
+    if is_inside:
+        check_inside(path)
+    else:
+        with pytest.raises(WorkspaceError):
+            check_inside(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (3, 3.0),
+        (2.5, 2.5),
+        (True, None),
+        ("3", None),
+        (None, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (10**400, None),
+        (0, 0.0),
+    ],
+)
+def test_a_finite_number_of_json(value: object, number: float | None) -> None:
+    assert finite_number(value) == number
+
+
+def test_a_file_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_bytes(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(WorkspaceError):
+        read_bytes(tmp_path / "a", 4)
+    assert (is_ignored(".x"), is_ignored("__pycache__"), is_ignored("~$b.xlsx"), is_ignored("b.xlsx")) == (
+        True,
+        True,
+        True,
+        False,
+    )
+    with pytest.raises(WorkspaceError):
+        read_json(tmp_path / "a")
+    (tmp_path / "b.json").write_text('{"a": 1}')
+    assert read_json(tmp_path / "b.json") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("price (EUR)", "EUR"),
+        ("price [EUR/t]", "EUR/t"),
+        ("hours", None),
+        ("name", None),
+        ("demand_kg", "kg"),
+        ("demand kg", "kg"),
+        ("kg", None),
+    ],
+)
+def test_the_unit_of_a_column_is_in_brackets_or_its_last_word(name: str, unit: str | None) -> None:
+    assert column_unit(name) == unit
+
+
+def test_rows_of_a_file_come_as_dictionaries(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name; price \n rye ;4,5\noat;3\n")
+    assert read_row_dicts(tmp_path / "a.csv") == [{"name": "rye", "price": "4.5"}, {"name": "oat", "price": "3"}]
+    (tmp_path / "b.csv").write_text("name,price\n")
+    assert read_row_dicts(tmp_path / "b.csv") == []
+    for text in ("", "name,price\nrye\n"):
+        (tmp_path / "c.csv").write_text(text)
+        with pytest.raises(WorkspaceError):
+            read_row_dicts(tmp_path / "c.csv")
+    table = CsvTable(("a", "b, c"), (("x", '1"2'), ("line\nfeed", " y")))
+    (tmp_path / "d.csv").write_text(write_table(table))
+    with (tmp_path / "d.csv").open(newline="") as file:
+        assert [tuple(row) for row in csv.reader(file)] == [table.header, *table.rows]

@@ -10,7 +10,13 @@ import pytest
 from oragent._base.errors import WorkspaceError
 from oragent.modelling import SolveStatus, solve
 from oragent.modelling.capture import sandbox_script
-from oragent.modelling.capture.program import CapturedModel, ClaimedPoint, ClaimVerdict, ProgramOutcome
+from oragent.modelling.capture.program import (
+    CapturedModel,
+    CapturedProgram,
+    ClaimedPoint,
+    ClaimVerdict,
+    ProgramOutcome,
+)
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
@@ -18,6 +24,7 @@ from oragent.modelling.data.solution import Solution
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import runner as runner_module
+from oragent.workspace.entries import ProgramEntry
 from oragent.workspace.layout import Mode
 from oragent.workspace.records import make_record
 from oragent.workspace.runner import (
@@ -372,3 +379,59 @@ def test_a_copy_has_the_files_that_replace_others_and_leaves_nothing(tmp_path: P
     assert (tmp_path / "w/src/a.py").read_text() == "old"
     with pytest.raises(WorkspaceError), copied_folder(tmp_path / "w", {"src/a.py/x": "no folder"}):
         pass
+
+
+def test_a_program_runs_with_the_limits_and_the_command_of_its_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "w", {"part/src/a.py": "x", "plan.py": "x"})
+    calls = []
+
+    def capture(program: Path, **options: object) -> CapturedProgram:
+        calls.append((program, options))
+        return CapturedProgram(ProgramOutcome.ENDED, (), 2, "o", "e", "", 3.0, 40.0, opened=("data/t.csv",))
+
+    monkeypatch.setattr(runner_module, "capture_program", capture)
+    limits = Limits(cpu_s=7.0)
+    entry = ProgramEntry("plan.py", "plan", ("--week", "1"), "", (".",))
+    owner = ProgramRunner(None, limits, entry=entry, environment={"A": "1"})  # type: ignore[arg-type]
+    ran = owner.run(tmp_path / "w", "plan.py")
+    assert (ran.code, ran.stdout, ran.stderr, ran.cpu_s, ran.peak_mb, ran.opened) == (
+        2,
+        "o",
+        "e",
+        3.0,
+        40.0,
+        ("data/t.csv",),
+    )
+    program, options = calls[-1]
+    assert options["limits"] is limits
+    assert (options["arguments"], options["module"], options["import_folders"]) == (("--week", "1"), "plan", (".",))
+    assert (options["environment"], options["works_in_folder"], options["solve_s"]) == ({"A": "1"}, True, None)
+    assert options["data_folder"] == program.parent
+    # A program elsewhere works in the folder with its src, and without the command.
+    ran = owner.run(tmp_path / "w", "part/src/a.py")
+    program, options = calls[-1]
+    assert options["data_folder"] == program.parents[1]
+    assert (options["arguments"], options["module"]) == ((), "")
+    assert ran.opened == ("part/data/t.csv",)
+    with pytest.raises(WorkspaceError):
+        owner.run(tmp_path / "w", "none.py")
+
+
+@pytest.mark.parametrize(("used", "seconds"), [(0.0, 20.0), (12.0, 8.0), (15.0, 5.0), (19.0, 5.0), (99.0, 5.0)])
+def test_models_are_solved_again_in_the_time_that_is_left(
+    monkeypatch: pytest.MonkeyPatch, used: float, seconds: float
+) -> None:
+    """A quarter of the limit at least; the last model comes first."""
+    solved = []
+
+    def solve_one(model: CapturedModel, limit_s: float, gap: float) -> SolvedModel:
+        solved.append((model.framework, round(limit_s), gap))
+        return SolvedModel(None, framework=model.framework)
+
+    monkeypatch.setattr(runner_module, "solve_captured", solve_one)
+    owner = ProgramRunner(None, Limits(cpu_s=20.0), gap=0.25)  # type: ignore[arg-type]
+    models = tuple(replace(captured(None, None), framework=name) for name in ("a", "b"))
+    assert [model.framework for model in owner._solve_again(models, used)] == ["a", "b"]
+    assert solved == [("b", round(seconds), 0.25), ("a", round(seconds), 0.25)]

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import WorkspaceError
 from oragent.llm.model import ToolCall
 from oragent.sandbox.messages import Limits
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace.runner import ProgramRunner
-from oragent.workspace.tools import TOOLS, ToolSession
+from oragent.workspace.tools import MAX_CHARACTERS, TOOLS, ToolSession, _argument_flaw, _bound_text, _line_span
 from tests.workspace.release import put
 from tests.workspace.test_runner import DATA, MODEL, READ, SOLVE
 
@@ -128,3 +129,35 @@ def test_any_call_gives_a_text(tmp_path_factory, runner, name, arguments):
     folder = tmp_path_factory.getbasetemp() / "any"
     put(folder, {"docs/a.md": "A van.\n"})
     assert isinstance(ToolSession(folder, runner, ("src/*",)).call_tool(ToolCall("1", name, arguments)), str)
+
+
+@pytest.mark.parametrize(
+    ("lines", "span"),
+    [("", (1, 9)), (" ", (1, 9)), ("3", (3, 3)), ("2-5", (2, 5)), (" 2 - 5 ", (2, 5)), ("4-4", (4, 4)), ("7-99", (7, 99)),
+     ("0", None), ("5-2", None), ("a", None), ("1-2-3", None), ("-3", None), ("1234567890", None)],
+)  # fmt: skip
+def test_a_span_of_lines_is_read(lines: str, span: tuple[int, int] | None) -> None:
+    if span is None:
+        with pytest.raises(WorkspaceError):
+            _line_span(lines, 9)
+    else:
+        assert _line_span(lines, 9) == span
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [({"path": "a"}, ()), ({"path": "a", "more": "b"}, ()), ({}, ("path",)), ({"more": "b"}, ("path",)), ({"path": 5}, ("path", "int")),
+     ({"path": "a", "other": "b"}, ("other", "path, more"))],
+)  # fmt: skip
+def test_a_flaw_of_arguments_names_the_argument(arguments: dict[str, object], words: tuple[str, ...]) -> None:
+    flaw = _argument_flaw(arguments, {"path": {}, "more": {}}, ["path"])
+    assert isinstance(flaw, str)
+    assert bool(flaw) is bool(words)
+    assert all(word in flaw for word in words)
+
+
+def test_a_long_answer_is_cut_and_says_by_how_much() -> None:
+    assert _bound_text("x" * MAX_CHARACTERS) == "x" * MAX_CHARACTERS
+    text = _bound_text("x" * (MAX_CHARACTERS + 7))
+    assert text.startswith("x" * MAX_CHARACTERS + "\n")
+    assert "7 more" in text

@@ -7,7 +7,7 @@ import pytest
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.undoing import restore_files, undo_last
-from oragent.workspace.versions import PERSON, Versions
+from oragent.workspace.versions import PERSON, Versions, find_repository
 from tests.workspace.release import put
 from tests.workspace.teams import begin, commit, git, state_of
 
@@ -278,3 +278,30 @@ def test_local_files_are_excluded_once_and_below_a_folder(tmp_path):
     assert lines[0] == "*.log"
     assert lines.count("/w/.oragent/") == 1
     assert len(set(lines)) == len(lines)
+
+
+def test_a_folder_that_its_repository_ignores_has_versions_of_its_own(tmp_path):
+    git(tmp_path, "init", "--quiet")
+    put(tmp_path, {".gitignore": "ignored/\n", "ignored/a.txt": "1\n", "seen/a.txt": "1\n"})
+    assert find_repository(tmp_path / "ignored") is None
+    for name, prefix in (("seen", "seen/"), (".", "")):
+        repository = find_repository(tmp_path / name)
+        assert repository is not None
+        assert repository.prefix == prefix
+    with Versions(tmp_path / "ignored") as store:
+        assert store.save_snapshot("first")
+    assert (tmp_path / "ignored/.git").is_dir()
+
+
+def test_a_write_that_was_cut_off_is_finished_also_where_a_file_is_gone_already(tmp_path):
+    with Versions(tmp_path) as store:
+        store.write_version({"a.txt": "1\n", "b.txt": "2\n"}, "run", "first")
+        second = store.write_version({"a.txt": None, "b.txt": "3\n"}, "run", "second")
+    # As a process leaves it that is killed behind the reference, and after the first file.
+    (tmp_path / "b.txt").write_text("2\n")
+    (tmp_path / ".oragent/writing").write_text(second)
+    with Versions(tmp_path) as store:
+        assert store.tip == second
+    assert not (tmp_path / "a.txt").exists()
+    assert (tmp_path / "b.txt").read_text() == "3\n"
+    assert not (tmp_path / ".oragent/writing").exists()
