@@ -197,3 +197,56 @@ def test_logic_and_squares_stay_in_the_model() -> None:
     )
     found = asked.ask("whatif make >= 2").objective
     assert (found.before.value, found.after.value) == (pytest.approx(-1), pytest.approx(5))
+
+
+SHIPS = 60
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        # A key of one member that is beyond the sets, below 0, or that of another member.
+        (("variables", 0, "keys"), [[0] * 3] * (SHIPS - 1) + [[99] * 3]),
+        (("variables", 0, "keys"), [[0] * 3] * (SHIPS - 1) + [[-1] * 3]),
+        (("variables", 0, "keys"), [[0] * 3] * SHIPS),
+        (("columns", "names"), ["same"] * 75),
+        (("columns", "names"), [" ", *(f"x{at}" for at in range(74))]),
+        (("columns", "low", "base"), [1e300] * 75),
+        (("objectives", 0, "constant"), 1e300),
+        (("sets", 0, "labels", 0), "half \ud83d"),
+        (("variables", 0, "unit"), "half \ud83d"),
+        (("variables", 0, "name"), ""),
+    ],
+)
+def test_a_damaged_model_of_version_2_is_refused(path: tuple[str | int, ...], value: object) -> None:
+    data = json.loads(to_json(transport()))
+    part = data
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    data["columns"]["high"] = {"base": [4.0] * 75}
+    with pytest.raises(ModellingError):
+        from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(1e15, False), (1e16, True), (-1e16, True)])
+@pytest.mark.parametrize("place", ["entries", "rhs"])
+def test_a_figure_that_solvers_do_not_accept_is_refused(place: str, size: float, is_refused: bool) -> None:
+    data = json.loads(to_json(steel()))
+    data["matrix"][place]["base"][0] = size
+    if is_refused:
+        with pytest.raises(ModellingError):
+            from_json(json.dumps(data))
+    else:
+        assert from_json(json.dumps(data)).shape == steel().shape
+
+
+@pytest.mark.parametrize(("low", "high", "is_refused"), [(5.0, 4.0, True), (4.0, 4.0, False), (None, None, False)])
+def test_bounds_that_exclude_each_other_are_refused(low: float | None, high: float | None, is_refused: bool) -> None:
+    data = json.loads(to_json(steel()))
+    data["columns"] |= {"low": {"base": [low] * 3}, "high": {"base": [high] * 3}}
+    if is_refused:
+        with pytest.raises(ModellingError):
+            from_json(json.dumps(data))
+    else:
+        assert from_json(json.dumps(data)).has_integers is False

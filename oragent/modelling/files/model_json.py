@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.display import plain, validation_line
+from oragent.modelling.data.display import plain, quoted, validation_line
 from oragent.modelling.data.features import QuadraticTerm, features_adapter
 from oragent.modelling.data.indexed import (
     RELATION_CODES,
@@ -29,7 +29,15 @@ from oragent.modelling.data.indexed import (
 )
 from oragent.modelling.data.links import LinkedVector, Links, Vector
 from oragent.modelling.data.model_records import Objective, Row, Variable
-from oragent.modelling.data.model_values import Relation, Sense, check_choice
+from oragent.modelling.data.model_values import (
+    MAX_FIGURE,
+    Relation,
+    Sense,
+    check_choice,
+    check_unique,
+    require_name,
+    require_text,
+)
 from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.files.json_text import check_keys, load_json
 
@@ -156,7 +164,11 @@ def _read_indexed(data: object) -> IndexedModel:
             f"not a model of version 2: {type(problem).__name__}: {plain(str(problem), 100)}"
         ) from None
     _check_links(indexed)
-    return indexed.check()
+    _check_texts(indexed)
+    _check_figures(indexed.check())
+    check_unique(indexed.flat_variable_names, "variables")
+    check_unique(indexed.flat_row_names, "rows")
+    return indexed
 
 
 def _read_flat(data: object) -> IndexedModel:
@@ -203,6 +215,31 @@ def _check_links(model: IndexedModel) -> None:
     for names, count in ((model.flat_columns, len(model.low)), (model.flat_rows, len(model.rhs))):
         if names and len(names) != count:
             raise ModellingError(f"{len(names)} names for {count} columns or rows: the model is damaged")
+
+
+def _check_texts(model: IndexedModel) -> None:
+    require_text((model.name, model.meaning), "the model")
+    for index_set in model.sets:
+        require_text((index_set.name, index_set.meaning, *index_set.labels), f"set {quoted(index_set.name)}")
+    for part in (*model.families(), *model.objectives):
+        require_name(part.name, "a family or an objective")
+        require_text((part.unit, part.meaning), quoted(part.name))
+    for name in (*model.flat_columns, *model.flat_rows):
+        require_name(name, "a variable or a row")
+
+
+def _check_figures(model: IndexedModel) -> None:
+    """Raise an error for bounds that exclude each other, and for figures that solvers do not accept."""
+    arrays, costs = model.to_arrays(), [goal.cost.evaluate(model.cells) for goal in model.objectives]
+    wrong = np.flatnonzero((arrays.low > arrays.high) | (arrays.low == np.inf) | (arrays.high == -np.inf))
+    if len(wrong):
+        name = model.flat_variable_names[int(wrong[0])]
+        raise ModellingError(f"variable {quoted(name)}: its least value is above its largest value: swap the bounds")
+    for figures in (arrays.matrix.values, model.rhs_values, [goal.constant for goal in model.objectives], *costs):
+        if np.abs(figures).max(initial=0.0) > MAX_FIGURE:
+            raise ModellingError(
+                f"a figure is beyond {MAX_FIGURE:g} in size; expected coefficients that solvers accept"
+            )
 
 
 def _set_dict(index_set: IndexSet) -> dict[str, Any]:
