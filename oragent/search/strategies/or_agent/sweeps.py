@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from oragent._base.errors import CandidateError, ConfigError
 from oragent.programs.parameters import read_parameters
-from oragent.search.calibration import calibrate, fill_limit, lower_work, work_parameter
+from oragent.search.calibration import calibrate, fill_limit, work_parameter
 from oragent.search.candidate import Elite
 from oragent.search.coarse_times import describe_seconds, round_down
 from oragent.search.experiments import (
@@ -61,7 +61,7 @@ async def sweep_numbers(
     """Return a program with the best values of some parameters.
 
     On practice instances each setting gets the amount of work that fills the time limit, if the program declares its
-    work and ``words`` do not name it. Other settings that would exceed the limit are left out; if all would, no program
+    work, also if ``words`` name it. Other settings that would exceed the limit are left out; if all would, no program
     is scored.
 
     Args:
@@ -75,12 +75,12 @@ async def sweep_numbers(
     axes, subset = split_instances(words, run.experiments.instances)
     is_scored = scored is not None and source == scored.source
     refit, report = None, ""
-    limit_s, planned = _time_limit(run), scored_instances(run)
-    work = work_parameter(source)
-    if work is not None and limit_s is not None and planned is not None and not _names(axes, work.name):
-        if not is_scored:
+    limit_s, planned, work = _time_limit(run), scored_instances(run), work_parameter(source)
+    if subset.mode == PRACTICE and work is not None and limit_s is not None and planned is not None:
+        axes = tuple(axis for axis in axes if axis.partition("=")[0].strip() != work.name)
+        if not is_scored or not axes:
             calibrated = await calibrate_work(run, source)
-            if calibrated.problem:
+            if calibrated.problem or not axes:
                 return calibrated
             source, report = calibrated.source, calibrated.report
         refit = fill_limit(source, limit_s, planned)
@@ -118,10 +118,6 @@ def split_instances(words: Sequence[str], subset: Subset) -> tuple[tuple[str, ..
     return axes, subset
 
 
-def _names(axes: Sequence[str], name: str) -> bool:
-    return any(axis.partition("=")[0].strip() == name for axis in axes)
-
-
 def _choose_setting(
     run: RoundContext, source: str, scored: Elite | None, result: SweepResult, is_scored: bool
 ) -> PreparedProgram:
@@ -143,14 +139,6 @@ def _choose_setting(
         lines.append("No setting is shown to be better than the present values: none is scored.")
         return PreparedProgram(source, "\n".join(lines))
     if is_practice and scorable:
-        if lowered := _lower_to_fit(run, result, scorable):
-            program, row = lowered
-            work = work_parameter(program)
-            value = f"{work.name} = {work.value:g}" if work is not None else ""
-            lines.append(
-                f"None of these fits the time limit; {setting_words(row)} is scored with {value}, which should."
-            )
-            return PreparedProgram(program, "\n".join(lines))
         excess = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
         return PreparedProgram(source, "\n".join(lines), excess)
     return PreparedProgram(source, "\n".join(lines))
@@ -164,17 +152,6 @@ def _describe_rules(result: SweepResult) -> list[str]:
     if any(row.comparison for row in result.rows):
         text += "; the better settings were compared on more instances"
     return [f"{text}:"]
-
-
-def _lower_to_fit(
-    run: RoundContext, result: SweepResult, scorable: Sequence[tuple[SweepRow, float | None]]
-) -> tuple[str, SweepRow] | None:
-    """Return the best setting with so much less work that it should fit the time limit; None if that is unknown."""
-    limit_s = _time_limit(run) or 0.0
-    for row, seconds in scorable:
-        if seconds and (program := lower_work(result.write_program(row), seconds, {}, 1.0, limit_s)):
-            return program, row
-    return None
 
 
 def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
@@ -258,12 +235,13 @@ def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
     time = "" if row.seconds is None else f", {describe_seconds(row.seconds)}"
     if expected_s is not None:
         time = f", {describe_seconds(expected_s)} when scored"
-    difference = ""
+    value = f"{row.score:.6g}"
     if row.difference is not None:
+        # Scores on other instances than those of the present values cannot be compared.
         interval = row.difference.interval
         ends = "" if interval is None else f" ({interval[0]:+.3g} to {interval[1]:+.3g})"
-        difference = f", {row.difference.mean:+.4g}{ends} on {row.difference.instances} instances"
-    return f"- {setting_words(row)}: {row.score:.6g}{difference}{time}"
+        value = f"{row.difference.mean:+.4g}{ends} on {row.difference.instances} instances"
+    return f"- {setting_words(row)}: {value}{time}"
 
 
 def experiment_words(run: RoundContext) -> str:
