@@ -11,7 +11,7 @@ from rich.text import Text
 from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
 from oragent._base.publishing import publish_result
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, describe_table, rich_table, run_cells
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, rich_table, run_cells
 from oragent.evals.bench.plan import BenchPlan, Manifest
 from oragent.evals.bench.tables import TextTable
 from oragent.llm.estimates import SpendingEstimate
@@ -113,6 +113,11 @@ class BenchCommand(Generic[B]):
         content = [describe_table(part) if isinstance(part, TextTable) else part.text.strip() for part in parts]
         publish_result({"folder": folder, "report": path, "unfinished": unfinished, "content": content})
         return not unfinished
+
+
+def describe_table(table: TextTable) -> dict[str, object]:
+    """Return a table as plain data: the names of its columns, and its rows."""
+    return {"columns": table.heads, "rows": table.rows}
 
 
 def save_text(path: Path, text: str) -> Path:

@@ -132,7 +132,6 @@ def file_stem(
     default: str = "",
     *,
     allowed: str = r"\w.-",
-    filler: str = "-",
     limit: int | None = None,
     each: bool = False,
 ) -> str:
@@ -141,13 +140,12 @@ def file_stem(
     Args:
         text: Any text.
         default: Name to use if nothing of the text remains.
-        allowed: Characters to keep, as in brackets of a regular expression.
-        filler: Character that replaces a run of others; fillers and dots at both ends are removed.
+        allowed: Characters to keep, as in brackets of a regular expression. A hyphen replaces each run of others.
         limit: Maximum length.
         each: Whether each replaced character counts, so that texts of different length have different names.
     """
-    stem = re.sub(f"[^{allowed}]" + ("" if each else "+"), filler, text).strip(f"{filler}.")
-    return stem[:limit].strip(f"{filler}.") or default
+    stem = re.sub(f"[^{allowed}]" + ("" if each else "+"), "-", text).strip("-.")
+    return stem[:limit].strip("-.") or default
 
 
 def name_dated_folder(parent: Path) -> Path:

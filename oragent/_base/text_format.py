@@ -57,10 +57,10 @@ def one_line(text: str, width: int = 200, mark: str = "…") -> str:
     return shorten(" ".join(escape_text(text).split()), width, mark)
 
 
-def join_some(texts: Sequence[str], limit: int, separator: str = ", ", noun: str = "more") -> str:
+def join_some(texts: Sequence[str], limit: int) -> str:
     """Join the first ``limit`` texts, and state how many are left out."""
-    left_out = f" and {len(texts) - limit} {noun}" if len(texts) > limit else ""
-    return separator.join(texts[:limit]) + left_out
+    left_out = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + left_out
 
 
 def shorten_middle(text: str, head: int, tail: int) -> str:

@@ -124,7 +124,7 @@ def measure_effects(milp: IndexedModel, solution: Solution, total_s: float = TOT
     return tuple(sorted(effects, key=lambda effect: (effect.aim, -effect.size)))
 
 
-def plan_with_shortages(milp: IndexedModel, limit_s: float = TOTAL_S) -> IncompletePlan | None:
+def plan_with_shortages(milp: IndexedModel) -> IncompletePlan | None:
     """Find the least total shortage of an infeasible model, and the best plan with it.
 
     Returns:
@@ -133,7 +133,7 @@ def plan_with_shortages(milp: IndexedModel, limit_s: float = TOTAL_S) -> Incompl
     single = _without_goals(milp)
     if not single.is_purely_linear:
         return None
-    near = find_nearest(single.to_staged_arrays(), limit_s=limit_s)
+    near = find_nearest(single.to_staged_arrays(), limit_s=TOTAL_S)
     if near.total is None or not near.needed:
         return None
     shortages = tuple(
@@ -142,13 +142,11 @@ def plan_with_shortages(milp: IndexedModel, limit_s: float = TOTAL_S) -> Incompl
         if place in near.needed
     )
     rows = tuple(replace(row, rhs=near.needed.get(place, row.rhs)) for place, row in enumerate(milp.row_records))
-    solved = solve_model(milp.with_records(rows=rows), limit_s)
+    solved = solve_model(milp.with_records(rows=rows), TOTAL_S)
     return IncompletePlan(shortages, solved if solved.status.has_point else None, near.status is SolveStatus.OPTIMAL)
 
 
-def find_alternative(
-    milp: IndexedModel, solution: Solution, names: Collection[str], limit_s: float = EACH_S
-) -> Mapping[str, float]:
+def find_alternative(milp: IndexedModel, solution: Solution, names: Collection[str]) -> Mapping[str, float]:
     """Find another optimal plan.
 
     The objective is fixed at its optimum, and the distance of the decisions from the plan is maximised. A decision at a
@@ -158,7 +156,6 @@ def find_alternative(
         milp: The model.
         solution: Proven optimum of a linear model; for others there is no search.
         names: Variables that are decisions; other variables are ignored.
-        limit_s: Seconds of each of two solves.
 
     Returns:
         Values of the other plan by variable, for decisions that differ; empty if no plan was found.
@@ -176,7 +173,7 @@ def find_alternative(
             if variable.name in weights
         }
         alternative = solve_model(
-            single.with_records(rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), limit_s
+            single.with_records(rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), EACH_S
         )
         if not alternative.status.has_point:
             continue

@@ -195,7 +195,7 @@ class FormulationSession:
                 raise ReplyError("the reply is empty")
             return text.strip()
 
-        return await self._ask(role, prompt, read_words, keep=True)
+        return await self._ask(role, prompt, read_words)
 
     async def ask_data(self, role: str, prompt: str, form: type) -> Any:
         """Ask for JSON of a type, ``dict`` or ``list``. Return None after two unusable replies."""
@@ -207,18 +207,18 @@ class FormulationSession:
             return value
 
         try:
-            return await self._ask(role, prompt, read_data, keep=True)
+            return await self._ask(role, prompt, read_data)
         except ReplyError:
             return None
 
-    async def ask_program(self, role: str, prompt: str, function: str | None = None, *, keep: bool = True) -> str:
+    async def ask_program(self, role: str, prompt: str, function: str | None = None) -> str:
         """Ask for a program.
 
         Raises:
             ReplyError: Two replies had no program.
         """
         name = function or self.problem.interface.function
-        return await self._ask(role, prompt, lambda text: extract_program(text, name), keep=keep)
+        return await self._ask(role, prompt, lambda text: extract_program(text, name))
 
     async def ask_program_with_facts(self, role: str, prompt: str) -> str:
         """Ask for a program and a JSON object about it, which is stored as the formalization.
@@ -235,7 +235,7 @@ class FormulationSession:
             facts.update(extract_facts(text))
             return source
 
-        source = await self._ask(role, prompt, read_both, keep=True)
+        source = await self._ask(role, prompt, read_both)
         if facts:
             self.pool.append(PoolEntry("formalization", json.dumps(facts, ensure_ascii=False), dict(facts)))
         return source
@@ -292,7 +292,7 @@ class FormulationSession:
         if wrong := find_mismatches(self.pool.parsed_of("semantic_encoder"), self.problem.data):
             self.add_note("data", "\n- ".join(["The data are not what the parameters say:", *wrong]))
 
-    async def _ask(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
+    async def _ask(self, role: str, prompt: str, read: Callable[[str], T]) -> T:
         """Send a prompt. An unusable reply is sent back once, with the reason."""
         if role in self.options.edits and role not in {entry.module for entry in self.pool}:
             text = self.options.edits[role]
@@ -303,8 +303,7 @@ class FormulationSession:
             lambda messages, _: self.case.ask(role, messages, self.options.temperature), [Message("user", prompt)], read
         )
         tokens = sum(reply.tokens_in + reply.tokens_out for reply in received.replies)
-        if received.value is None or keep:
-            self.pool.append(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
+        self.pool.append(PoolEntry(role, received.reply.text, _structured(received.value), tokens=tokens))
         if received.value is None:
             raise ReplyError(received.problem)
         return received.value

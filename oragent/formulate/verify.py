@@ -63,14 +63,13 @@ class GivenModel:
             raise ConfigError("give either a model or a program that builds one")
 
 
-def read_given(path: Path, solution: Path | None = None, function: str = "solve") -> GivenModel:
+def read_given(path: Path, solution: Path | None = None) -> GivenModel:
     """Read a model, or run the program that builds it, and read the values of a solution.
 
     Args:
         path: A model (``.json``, ``.lp``, ``.mps``, also with ``.gz``), a run's folder, or a Python program. A program
-            that defines ``function`` is called with the data; any other program runs as a script in the sandbox.
+            that defines ``solve`` is called with the data; any other program runs as a script in the sandbox.
         solution: JSON with the values by variable, or ``.sol``.
-        function: Name of that function.
 
     Raises:
         ModellingError: The file has no model, or no values.
@@ -79,7 +78,7 @@ def read_given(path: Path, solution: Path | None = None, function: str = "solve"
     point = None if solution is None else read_point(solution)
     if is_program(path):
         source = read_text(path, "a program")
-        if find_function(source, function):
+        if find_function(source, "solve"):
             return GivenModel(source=source, point=point)
     notes: list[str] = []
     model = open_model(path, tell=notes.append)

@@ -231,7 +231,6 @@ async def open_study(
     model: Model | None = None,
     replay: Path | None = None,
     is_asking: bool = True,
-    seed: int = 0,
     workers: int = 1,
 ) -> AsyncIterator[Study]:
     """Open models, and the study that records their replies and enforces the budget.
@@ -252,7 +251,7 @@ async def open_study(
             models = await stack.enter_async_context(open_models(runtime))
             by_role, checks = {"": models}, models.checks
         home = folder if isinstance(folder, Path) else folder()
-        study = stack.enter_context(Study(home, by_role, runtime.budget, seed, workers))
+        study = stack.enter_context(Study(home, by_role, runtime.budget, workers=workers))
         study.record_checks(checks)
         if replay is not None:
             study.replies.copy_from(replay / "run.db")

@@ -243,19 +243,3 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise WorkspaceError(f"{shorten_path(path)} contains a {type(value).__name__}; expected a JSON object")
     return value
-
-
-def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Read a file with one JSON object per line; blank lines are skipped.
-
-    Each object comes with its position ``FILE:LINE`` for messages.
-    """
-    rows = []
-    for number, text in enumerate(read_text(path).split("\n"), 1):
-        if text.strip():
-            location = f"{path}:{number}"
-            value = parse_json(text, location)
-            if not isinstance(value, dict):
-                raise path_error(location, f"contains a {type(value).__name__}; expected a JSON object per line")
-            rows.append((location, value))
-    return rows

@@ -122,14 +122,6 @@ def _read_sheet(text: str, limit: int) -> TableReading:
     return TableReading(table, (*_table_flaws(table, lines), *flaws), tuple(notes), separator, unclear)
 
 
-def read_strict(text: str, name: object) -> CsvTable:
-    """Read a table; raise an error if it has any problem."""
-    reading = read_table(text)
-    if reading.table is None or reading.flaws:
-        raise WorkspaceError(f"{shorten_path(name)} {reading.flaws[0]}")
-    return reading.table
-
-
 def write_table(table: CsvTable) -> str:
     """Return a table as CSV with line feeds."""
     return "".join(",".join(map(_quote_cell, row)) + "\n" for row in (table.header, *table.rows))

@@ -12,6 +12,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace import reading
 from oragent.workspace.reading import check_inside, check_new_path, finite_number, is_ignored, read_bytes, read_json
 from oragent.workspace.tables import CsvTable, column_unit, read_row_dicts, write_table
+from oragent_benchmarks.workspace.rubric import read_jsonl
 
 
 def test_files_come_in_alphabetical_order_with_slashes(tmp_path: Path) -> None:
@@ -107,13 +108,13 @@ def test_what_is_not_json_is_said_in_one_line(text: str) -> None:
 def test_lines_of_json_carry_their_place(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n\n{"b": "line\u2028separator"}\n')
-    assert [(place.rpartition(":")[2], row) for place, row in reading.read_jsonl(path)] == [
+    assert [(place.rpartition(":")[2], row) for place, row in read_jsonl(path)] == [
         ("1", {"a": 1}),
         ("3", {"b": "line\u2028separator"}),
     ]
     path.write_text('{"a": 1}\n[2]\n')
     with pytest.raises(WorkspaceError, match=r"rows\.jsonl:2 contains a list"):
-        reading.read_jsonl(path)
+        read_jsonl(path)
     path.write_text("3")
     with pytest.raises(WorkspaceError, match="contains a int; expected a JSON object"):
         reading.read_json(path)

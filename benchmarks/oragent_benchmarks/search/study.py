@@ -17,7 +17,7 @@ from rich.markup import escape
 from oragent._base import package_data, settings
 from oragent._base.errors import ConfigError, ProblemError
 from oragent._base.publishing import publish_result
-from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, describe_table, rich_table
+from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, rich_table
 from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import CellEnd
 from oragent.evals.bench.summary import BenchSummary, SummaryRow
@@ -28,7 +28,7 @@ from oragent.evals.compare.runner import SearchRunner, load_comparison
 from oragent.report.pages import text as in_words
 from oragent.search.config import Config, build_config
 from oragent.search.events import OnEvent, ignore_event
-from oragent_benchmarks.driver import save_text
+from oragent_benchmarks.driver import describe_table, save_text
 
 # Number of evaluations and of model calls.
 BUDGET = 500

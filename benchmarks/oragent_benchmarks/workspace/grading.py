@@ -19,7 +19,7 @@ from oragent.modelling import Sense
 from oragent.modelling.capture.program import ProgramOutcome
 from oragent.workspace import tables
 from oragent.workspace.layout import Mode
-from oragent.workspace.reading import read_text, shorten
+from oragent.workspace.reading import read_text, shorten, shorten_path
 from oragent.workspace.runner import is_within_tolerance, relative_error
 from oragent_benchmarks.workspace.printed import (
     Backing,
@@ -92,7 +92,10 @@ STATUSES = {
 
 def read_references(path: Path) -> Mapping[str, Reference]:
     """Read a file of reference objectives in the format of the public release; return them by workspace id."""
-    table = tables.read_strict(read_text(path), path)
+    reading = tables.read_table(read_text(path))
+    table = reading.table
+    if table is None or reading.flaws:
+        raise WorkspaceError(f"{shorten_path(path)} {reading.flaws[0]}")
     found = []
     for number, row in enumerate(table.rows, 2):
         at = f"{path}:{number}"

@@ -14,8 +14,16 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout, role_of
-from oragent.workspace.reading import parse_json, read_jsonl, read_text, shorten, shorten_path
-from oragent_benchmarks.workspace.rubric import ROW, Rubric, build_row, collect_once, coverage_points, exact_decisions
+from oragent.workspace.reading import parse_json, read_text, shorten, shorten_path
+from oragent_benchmarks.workspace.rubric import (
+    ROW,
+    Rubric,
+    build_row,
+    collect_once,
+    coverage_points,
+    exact_decisions,
+    read_jsonl,
+)
 
 # Maximum number of characters of evidence.
 LIMIT = 1_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import ConfigDict, Field, StrictInt, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass as checked
@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.errors import WorkspaceError
 from oragent._base.settings import explain_validation_error
 from oragent.workspace.citations import SearchableAnswer
-from oragent.workspace.reading import read_jsonl, shorten, shorten_path
+from oragent.workspace.reading import parse_json, read_text, shorten, shorten_path
 
 Entry = TypeVar("Entry")
 # Points for full coverage.
@@ -108,6 +108,24 @@ def build_row(schema: type[Entry], row: object, location: str) -> Entry:
     except ValidationError as problem:
         text = shorten(explain_validation_error(problem, schema), 300)
         raise WorkspaceError(f"{shorten_path(location)}: {text}") from None
+
+
+def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Read a file with one JSON object per line; blank lines are skipped.
+
+    Each object comes with its position ``FILE:LINE`` for messages.
+    """
+    rows = []
+    for number, text in enumerate(read_text(path).split("\n"), 1):
+        if text.strip():
+            location = f"{path}:{number}"
+            value = parse_json(text, location)
+            if not isinstance(value, dict):
+                raise WorkspaceError(
+                    f"{shorten_path(location)} contains a {type(value).__name__}; expected a JSON object per line"
+                )
+            rows.append((location, value))
+    return rows
 
 
 def read_rows(path: Path, schema: type[Entry], key: str) -> dict[str, Entry]:

@@ -61,11 +61,6 @@ def rich_table(table: TextTable) -> RichTable:
     return text_table(table.heads, table.rows, f"l{''.join(sides)}")
 
 
-def describe_table(table: TextTable) -> dict[str, object]:
-    """Return a table as plain data: the names of its columns, and its rows."""
-    return {"columns": table.heads, "rows": table.rows}
-
-
 def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Path) -> bool:
     """Run every cell of a plan with a progress bar; return True if the user stopped it."""
     with Board(plan) as board:
@@ -76,6 +71,6 @@ def run_cells(plan: BenchPlan, start: Callable[[Board], CellRunner], folder: Pat
     return False
 
 
-def page_template(package: Path, name: str = "page.html") -> Template:
+def page_template(package: Path) -> Template:
     """Return a template of a benchmark's page from the folder of a package's file."""
-    return make_environment(package.parent, Path(__file__).parent).get_template(name)
+    return make_environment(package.parent, Path(__file__).parent).get_template("page.html")

@@ -29,6 +29,8 @@ PART = re.compile(r"\s*_*(?:'([^']*)'|\"([^\"]*)\"|([^,]*))\s*(?:,|$)")
 NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 
 Index = tuple[str, ...]
+# Maximum number of columns of a table by two indices.
+MAX_COLUMNS = 12
 # Minimum number of lines of a table in a terminal: title, heads, two values, and the note about omitted values.
 MIN_LINES = 5
 # Maximum number of columns of a table that is not transposed.
@@ -291,18 +293,14 @@ class Block:
         return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
 
 
-def layout_families(
-    families: Sequence[DecisionFamily], most_columns: int = 12, pivots: bool = False
-) -> tuple[Block, ...]:
+def layout_families(families: Sequence[DecisionFamily], pivots: bool = False) -> tuple[Block, ...]:
     """Lay out families. Those with two indices are tables of rows by columns, others lists.
 
     With ``pivots``, families with more indices are tables too: one index is across, and the others label the rows.
     """
     single = [family for family in families if not family.index_count]
     tables = [
-        _grid_block(family, most_columns)
-        or (_pivot_block(family, most_columns) if pivots else None)
-        or _list_block(family)
+        _grid_block(family) or (_pivot_block(family) if pivots else None) or _list_block(family)
         for family in families
         if family.index_count
     ]
@@ -332,7 +330,7 @@ def _singles_block(families: Sequence[DecisionFamily]) -> Block:
     return Block("single values", heads, rows, 1, len(families) - len(used))
 
 
-def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
+def _grid_block(family: DecisionFamily) -> Block | None:
     """Return a table of rows by columns, without rows and columns of zeros; None if a list is better."""
     if family.index_count != 2 or not family.shown_values:
         return None
@@ -342,7 +340,7 @@ def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
         turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
         family, across, down = replace(family, entries=turned), down, across
     used = family.shown_values
-    if not 2 <= len(across) <= most_columns or len(across) * len(down) > 4 * len(used) + most_columns:
+    if not 2 <= len(across) <= MAX_COLUMNS or len(across) * len(down) > 4 * len(used) + MAX_COLUMNS:
         return None
     cells = {(label, column): family.text(used.get((label, column), 0.0)) for label, column in family.entries}
     rows = tuple((plain(label), *(cells.get((label, column), "") for column in across)) for label in down)
@@ -350,18 +348,18 @@ def _grid_block(family: DecisionFamily, most_columns: int) -> Block | None:
     return Block(_family_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
 
 
-def _pivot_block(family: DecisionFamily, most_columns: int) -> Block | None:
+def _pivot_block(family: DecisionFamily) -> Block | None:
     """Return a table with one of three or more indices across; None if a list is better."""
     used = family.shown_values
     if family.index_count < 3 or not used:
         return None
     places = reversed(range(family.index_count))
-    at = next((position for position in places if 2 <= len(family.used_labels(position)) <= most_columns), None)
+    at = next((position for position in places if 2 <= len(family.used_labels(position)) <= MAX_COLUMNS), None)
     if at is None:
         return None
     across = family.used_labels(at)
     keys = list(dict.fromkeys(index[:at] + index[at + 1 :] for index in used))
-    if len(keys) * len(across) > 4 * len(used) + most_columns:
+    if len(keys) * len(across) > 4 * len(used) + MAX_COLUMNS:
         return None
     rows, shown = [], 0
     for key in keys:

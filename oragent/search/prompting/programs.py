@@ -62,18 +62,17 @@ def show_program(
     *,
     idea: str = "",
     bins: Sequence[str] = (),
-    beside: Elite | None = None,
     detail: Told = Told.ALL,
     against: str = "",
 ) -> str:
     """Show a program under a label, with the thought behind it and the figures of ``detail``.
 
-    ``bins`` are the names of the features whose bins are shown. Figures of the program ``beside`` follow in brackets.
+    ``bins`` are the names of the features whose bins are shown.
     ``against`` is the last program of the prompt; if the changes relative to it are shorter, they are shown instead.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
     behind = {
-        Told.ALL: f", {list_figures(elite, bins=bins, beside=beside)}",
+        Told.ALL: f", {list_figures(elite, bins=bins)}",
         Told.SCORE: f", score {format_figure(elite.score)}",
         Told.NONE: "",
     }
