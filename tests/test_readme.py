@@ -130,7 +130,7 @@ def test_the_bakery_of_the_readme_earns_what_enumeration_says() -> None:
 
     text = (ROOT / "README.md").read_text()
     assert f"before {best(90, 600):g}, after {best(90, 660):g}, difference {best(90, 660) - best(90, 600):g}" in text
-    (prices,) = re.findall(r"^ flour +90 +(\S+) +(\S+)$", text, re.MULTILINE)
+    (prices,) = re.findall(r"^flour +90 +(\S+) +(\S+)$", text, re.MULTILINE)
     rises = best(91, 600) - best(90, 600), best(89, 600) - best(90, 600)
     assert tuple(map(float, prices)) == pytest.approx(rises)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -34,8 +34,8 @@ def text_table(
     Args:
         heads: Names of the columns; all empty for a table without a header.
         rows: Cells of each row. A text is shown as it is, without markup.
-        sides: Letter of each column: ``r`` for figures, which are right-aligned on one line; ``l``, the default, for
-            texts.
+        sides: Letter of each column: ``l``, the default, for texts; ``r`` for figures, which are right-aligned;
+            ``f`` for figures that stay on one line where other columns can wrap.
         title: Line above the table.
         caption: Line below the table.
     """
@@ -52,9 +52,8 @@ def text_table(
         caption_justify="left",
     )
     for head, side in zip_longest(heads, sides, fillvalue="l"):
-        table.add_column(
-            Text(escape_text(head)), justify="right" if side == "r" else "left", overflow="fold", no_wrap=side == "r"
-        )
+        justify: JustifyMethod = "left" if side == "l" else "right"
+        table.add_column(Text(escape_text(head)), justify=justify, overflow="fold", no_wrap=side == "f")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(escape_text(cell)) for cell in row))
     return table

@@ -57,7 +57,7 @@ class Board:
 
 def rich_table(table: TextTable) -> RichTable:
     """Return a table for a terminal: the first column and verdicts are texts, the others hold figures."""
-    sides = ("l" if " pairs" in head or head == VERDICT else "r" for head in table.heads[1:])
+    sides = ("l" if " pairs" in head or head == VERDICT else "f" for head in table.heads[1:])
     return text_table(table.heads, table.rows, f"l{''.join(sides)}")
 
 
