@@ -1,21 +1,27 @@
 """Nonlinear parts in MPS and LP files, in the forms of CPLEX and Gurobi.
 
-MPS: sections SOS, QCMATRIX and INDICATORS, and further objectives as N rows with weight and priority in a comment. LP:
-quadratic rows, ``b = 1 -> row``, SOS, general constraints, and several objectives. HiGHS writes the rest.
+MPS: sections SOS, QCMATRIX and INDICATORS, and further objectives as N rows with weight and priority in a comment. Also
+read are GENCONS, LAZYCONS, and the priorities of Gurobi's N rows. LP: quadratic rows, ``b = 1 -> row``, SOS, general
+constraints, and several objectives. HiGHS writes the rest.
 """
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.features import (
+    Absolute,
+    BinaryProduct,
+    Extreme,
     FurtherObjective,
     Indicator,
     ModelFeatures,
     OrderedSet,
+    PiecewiseLinear,
     QuadraticRow,
     QuadraticTerm,
 )
@@ -40,7 +46,14 @@ NATIVE = {
         "products",
     ),
 }
-SECTIONS = ("SOS", "QCMATRIX", "INDICATORS")
+SECTIONS = ("SOS", "QCMATRIX", "INDICATORS", "GENCONS")
+# Sections with rows, as in ROWS; their rows hold too.
+ROW_SECTIONS = ("LAZYCONS", "USERCUTS")
+# General constraints of Gurobi that are read, and all of its others.
+GENERAL = ("MIN", "MAX", "ABS", "AND", "OR", "PWL")
+NOT_READ = ("NORM", "POLY", "EXP", "EXPA", "LOG", "LOGA", "LOGISTIC", "POW", "SIN", "COS", "TAN", "NL")
+# Objective of a file: an N row with priority, weight, and the amount and share of its optimum that it may give up.
+RANKED = re.compile(r"^(?P<row>[ \t]+[Nn][ \t]+\S+)(?:[ \t]+[-+.\deE]+){4}[ \t]*$", re.MULTILINE)
 GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
 GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack", "slack_amount"}
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?")
@@ -164,6 +177,8 @@ class MpsSections:
     matrices: Mapping[str, tuple[QuadraticTerm[str], ...]] | None = None
     # Binary variable and its value by row.
     conditions: Mapping[str, tuple[str, bool]] | None = None
+    # General constraints.
+    general: ModelFeatures[str] = field(default_factory=ModelFeatures)
 
 
 def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tuple[str, MpsSections]:
@@ -181,13 +196,15 @@ def take_sections(text: str, columns: Iterable[str], rows: Iterable[str]) -> tup
         is_header = bool(words) and not line[0].isspace() and not line.startswith("*")
         if is_header:
             section = words[0].upper()
+            if section in ROW_SECTIONS:
+                continue
         if section not in SECTIONS or line.startswith("*") or not words:
             remaining.append(line)
             continue
         complaint = reader.begin(words) if is_header else reader.read(section, words)
         if complaint:
             raise ModellingError(f"line {number}: {complaint}: {quoted(line.strip())}; not a model in MPS form")
-    return "\n".join(remaining) + "\n", reader.result()
+    return RANKED.sub(r"\g<row>", "\n".join(remaining)) + "\n", reader.result()
 
 
 class _SectionReader:
@@ -197,6 +214,8 @@ class _SectionReader:
         self._matrices: dict[str, dict[tuple[str, str], float]] = {}
         self._row = ""
         self.conditions: dict[str, tuple[str, bool]] = {}
+        # Function and name of each general constraint, and the words of its lines.
+        self._general: list[tuple[str, str, list[list[str]]]] = []
 
     def begin(self, words: list[str]) -> str:
         """Read the first line of a section. Return an error message, or an empty text."""
@@ -210,7 +229,8 @@ class _SectionReader:
 
     def read(self, section: str, words: list[str]) -> str:
         """Read a line of a section. Return an error message, or an empty text."""
-        return {"SOS": self._set, "QCMATRIX": self._term, "INDICATORS": self._condition}[section](words)
+        read = {"SOS": self._set, "QCMATRIX": self._term, "INDICATORS": self._condition, "GENCONS": self._function}
+        return read[section](words)
 
     def _set(self, words: list[str]) -> str:
         if words[0].upper() in ("S1", "S2") and not (len(words) == 2 and words[0] in self._columns):
@@ -240,6 +260,41 @@ class _SectionReader:
         self.conditions[words[1]] = (words[2], words[3] == "1")
         return ""
 
+    def _function(self, words: list[str]) -> str:
+        word = words[0].upper()
+        if len(words) == 2 and word in NOT_READ:
+            return f"expected one of {', '.join(GENERAL)}; {word} is not linear"
+        if len(words) == 2 and word in GENERAL and words[0] not in self._columns:
+            self._general.append((word, words[1], []))
+            return ""
+        if not self._general or not all(word in self._columns or NUMBER.fullmatch(word) for word in words):
+            return "expected a function and a name, or columns and numbers"
+        self._general[-1][2].append(words)
+        return ""
+
+    def _list_general(self) -> ModelFeatures[str]:
+        """Return the general constraints, each with its output first, and for PWL its input before that."""
+        extremes, products, absolutes, piecewise = [], [], [], []
+        for word, name, lines in self._general:
+            names = [entry for line in lines for entry in line if entry in self._columns]
+            numbers = [_float(entry) for line in lines for entry in line if entry not in self._columns]
+            if len(names) < 2 or (word in ("ABS", "PWL") and len(names) > 2):
+                raise ModellingError(f"general constraint {quoted(name)}: expected the columns of {word}")
+            output, *inputs = names
+            if word in ("MIN", "MAX", "OR"):
+                pick = min if word == "MIN" else max
+                extremes.append(Extreme(name, output, tuple(inputs), word != "MIN", pick(numbers) if numbers else None))
+            elif word == "AND":
+                products.append(BinaryProduct(name, output, tuple(inputs)))
+            elif word == "ABS":
+                absolutes.append(Absolute(name, inputs[0], output))
+            else:
+                points = tuple(zip(numbers[::2], numbers[1::2], strict=False))
+                piecewise.append(PiecewiseLinear(name, output, inputs[0], points))
+        return ModelFeatures(
+            extremes=tuple(extremes), products=tuple(products), absolutes=tuple(absolutes), piecewise=tuple(piecewise)
+        )
+
     def result(self) -> MpsSections:
         """Return the parts of all sections."""
         taken: set[str] = set()
@@ -248,7 +303,7 @@ class _SectionReader:
             row: tuple(QuadraticTerm(*pair, value) for pair, value in terms.items() if value)
             for row, terms in self._matrices.items()
         }
-        return MpsSections(sets, matrices, self.conditions)
+        return MpsSections(sets, matrices, self.conditions, self._list_general())
 
 
 def _float(word: str) -> float:
@@ -269,8 +324,11 @@ def with_sections(rows: Iterable[Row], sections: MpsSections) -> tuple[tuple[Row
     for name, (binary, active) in (sections.conditions or {}).items():
         row = _taken_row(by_name, name)
         indicators.append(Indicator(name, binary, active, row.terms, row.relation, row.rhs))
-    features = ModelFeatures[str](
-        quadratic_rows=tuple(quadratic), indicators=tuple(indicators), ordered_sets=sections.sets
+    features = replace(
+        sections.general,
+        quadratic_rows=tuple(quadratic),
+        indicators=tuple(indicators),
+        ordered_sets=sections.sets,
     )
     return tuple(by_name.values()), features
 
@@ -280,6 +338,46 @@ def _taken_row(rows: dict[str, Row], name: str) -> Row:
     if row is None:
         raise ModellingError(f"row {quoted(name)} has two limits: expected one for a quadratic row or an indicator")
     return row
+
+
+@dataclass(frozen=True)
+class FileObjective:
+    """Objective of a file of several: its figures, and its words such as ``priority`` and ``weight``."""
+
+    name: str
+    terms: Mapping[str, float]
+    constant: float
+    words: Mapping[str, float]
+
+
+def rank_objectives(
+    objectives: Sequence[FileObjective], sense: Sense
+) -> tuple[FileObjective, Sense, tuple[FurtherObjective[str], ...]]:
+    """Return the objective of the lowest priority with its sense, and all others as further ones.
+
+    A negative weight, also -0, reverses the sense of the file.
+    """
+    base = min(objectives, key=lambda objective: objective.words.get("priority", 0.0))
+    opposite = Sense.MINIMIZE if sense is Sense.MAXIMIZE else Sense.MAXIMIZE
+
+    def sense_of(goal: FileObjective) -> Sense:
+        return sense if math.copysign(1.0, goal.words.get("weight", 1.0)) > 0 else opposite
+
+    goals = tuple(
+        FurtherObjective(
+            goal.name,
+            {name: value for name, value in goal.terms.items() if value},
+            sense_of(goal),
+            goal.constant,
+            abs(goal.words.get("weight", 1.0) / (base.words.get("weight", 1.0) or 1.0)),
+            round(goal.words.get("priority", 0.0) - base.words.get("priority", 0.0)),
+            goal.words.get("reltol", 0.0),
+            goal.words.get("abstol", 0.0),
+        )
+        for goal in objectives
+        if goal is not base
+    )
+    return base, sense_of(base), goals
 
 
 def read_goal_notes(text: str, goals: Iterable[FurtherObjective[str]]) -> tuple[FurtherObjective[str], ...]:

@@ -16,7 +16,6 @@ from oragent.modelling.data.features import (
     Absolute,
     BinaryProduct,
     Extreme,
-    FurtherObjective,
     Indicator,
     ModelFeatures,
     OrderedSet,
@@ -28,6 +27,7 @@ from oragent.modelling.data.features import (
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind, check_bound, free_name
+from oragent.modelling.files.feature_text import FileObjective, rank_objectives
 
 BODY = r"[\w.!\"#$%&;?@'`{}~|(),]"
 # The first character is no digit. Letters of all languages are allowed, as solvers write them.
@@ -484,12 +484,6 @@ class _LpReader:
                 raise ModellingError(f"{quoted(words)} is not a point of PWL: expected two numbers") from None
             yield x, y
 
-    def _sense_of(self, words: dict[str, float]) -> Sense:
-        """Return the sense of an objective. A negative weight, also -0, reverses the sense of the file."""
-        if math.copysign(1.0, words.get("weight", 1.0)) > 0:
-            return self.sense
-        return Sense.MINIMIZE if self.sense is Sense.MAXIMIZE else Sense.MAXIMIZE
-
     def _build(self) -> IndexedModel:
         variables = tuple(
             Variable(
@@ -497,25 +491,15 @@ class _LpReader:
             )
             for name, low in self.low.items()
         )
-        base = min(self.objectives, key=lambda objective: objective[2].get("priority", 0.0))
-        goals = tuple(
-            FurtherObjective(
-                name,
-                _without_zeros(part.terms),
-                self._sense_of(words),
-                part.constant,
-                abs(words.get("weight", 1.0) / (base[2].get("weight", 1.0) or 1.0)),
-                round(words.get("priority", 0.0) - base[2].get("priority", 0.0)),
-                words.get("reltol", 0.0),
-                words.get("abstol", 0.0),
-            )
-            for name, part, words in self.objectives
-            if part is not base[1]
+        parts = [FileObjective(name, part.terms, part.constant, words) for name, part, words in self.objectives]
+        base, sense, goals = rank_objectives(parts, self.sense)
+        quadratic = next(
+            part.quadratic for (_, part, _), each in zip(self.objectives, parts, strict=True) if each is base
         )
-        if any(part.quadratic for _, part, _ in self.objectives if part is not base[1]):
+        if any(part.quadratic for _, part, _ in self.objectives if part.quadratic is not quadratic):
             raise ModellingError("an objective other than the last one is quadratic: expected linear ones")
         features = ModelFeatures(
-            quadratic=tuple(base[1].quadratic),
+            quadratic=tuple(quadratic),
             quadratic_rows=tuple(self.quadratic_rows),
             indicators=tuple(self.indicators),
             ordered_sets=tuple(self.sets),
@@ -526,10 +510,7 @@ class _LpReader:
             products=tuple(self.products),
             goals=goals,
         )
-        name = "" if UNNAMED.fullmatch(base[0]) else base[0]
-        objective = Objective(_without_zeros(base[1].terms), base[1].constant, name=name)
-        return IndexedModel.from_records(variables, self.rows, objective, self.sense, features=features)
-
-
-def _without_zeros(terms: dict[str, float]) -> dict[str, float]:
-    return {name: value for name, value in terms.items() if value}
+        name = "" if UNNAMED.fullmatch(base.name) else base.name
+        terms = {column: value for column, value in base.terms.items() if value}
+        objective = Objective(terms, base.constant, name=name)
+        return IndexedModel.from_records(variables, self.rows, objective, sense, features=features)

@@ -33,11 +33,15 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind, free_name
 from oragent.modelling.files.feature_text import (
+    ROW_SECTIONS,
+    SECTIONS,
     ExtraRows,
+    FileObjective,
     MpsSections,
     add_extra_rows,
     lp_with_features,
     mps_with_features,
+    rank_objectives,
     read_goal_notes,
     split_features,
     take_sections,
@@ -76,6 +80,8 @@ COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$
 _KINDS = highspy.HighsVarType
 NamedPart = TypeVar("NamedPart", QuadraticRow[str], Indicator[str], FurtherObjective[str])
 ORDER = ("NAME", "OBJSENSE", "OBJSENSEMAX", "OBJSENSEMIN", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
+# Figures after the name of an N row.
+RANKS = ("priority", "weight", "abstol", "reltol")
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC"}
 # First and last columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
@@ -165,9 +171,12 @@ def from_text(text: str, form: str) -> IndexedModel:
         ModellingError: HiGHS cannot read the text, or the text is not a linear model.
     """
     goals: tuple[FurtherObjective[str], ...] = ()
+    ranked: tuple[FileObjective, ...] = ()
+    constant: float | None = None
     notes, sections = text, MpsSections()
     if form == "mps":
         check = check_mps(text)
+        ranked, constant = check.ranked, check.constant
         goals = read_goal_notes(text, check.goals)
         text, sections = take_sections(text, check.columns, check.rows)
     elif needs_own_reader(text):
@@ -204,13 +213,14 @@ def from_text(text: str, form: str) -> IndexedModel:
     match = OBJECTIVE_NAMES[form].search(text)
     stated = match[1] if match and not UNNAMED.fullmatch(match[1]) else ""
     costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
-    model = IndexedModel.from_records(
-        variables,
-        rows,
-        Objective(costs, lp.offset_, name=stated),
-        Sense.MAXIMIZE if is_maximum else Sense.MINIMIZE,
-        features=_own_names(features, names),
-    )
+    sense = Sense.MAXIMIZE if is_maximum else Sense.MINIMIZE
+    objective = Objective(costs, lp.offset_ if constant is None else constant, name=stated)
+    if ranked:
+        first = replace(ranked[0], terms=costs)
+        base, sense, goals = rank_objectives([first, *ranked[1:]], sense)
+        objective = Objective({name: cost for name, cost in base.terms.items() if cost}, base.constant, name=base.name)
+        features = replace(features, goals=goals)
+    model = IndexedModel.from_records(variables, rows, objective, sense, features=_own_names(features, names))
     return _with_own_names(model, names)
 
 
@@ -378,6 +388,10 @@ class CheckedMps:
     rows: set[str]
     columns: set[str]
     goals: tuple[FurtherObjective[str], ...]
+    # All objectives by name in their order, if the file has priorities; the terms of the first one are empty.
+    ranked: tuple[FileObjective, ...] = ()
+    # Constant of the first objective, if there are others: HiGHS takes that of the last one.
+    constant: float | None = None
 
 
 def check_mps(text: str) -> CheckedMps:
@@ -400,9 +414,20 @@ def check_mps(text: str) -> CheckedMps:
         if section not in check.sections:
             raise ModellingError(f"not a model in MPS form: the section {section} is missing")
     goals = tuple(
-        FurtherObjective(name, terms, weight=0.0) for name, terms in check.further.items() if name not in IDLE
+        FurtherObjective(name, terms, constant=-check.sides.get(name, 0.0), weight=0.0)
+        for name, terms in check.further.items()
+        if name not in IDLE
     )
-    return CheckedMps(check.rows, check.columns, goals)
+    ranked = tuple(
+        FileObjective(name, check.further.get(name, {}), -check.sides.get(name, 0.0), words)
+        for name, words in check.ranks.items()
+    )
+    constant = -check.sides.get(check.first, 0.0) if check.further else None
+    return CheckedMps(check.rows, check.columns, goals, ranked, constant)
+
+
+def _float(word: str) -> float:
+    return float(word.upper().replace("D", "E"))
 
 
 class _MpsCheck:
@@ -413,7 +438,11 @@ class _MpsCheck:
         self.rows, self.columns = set[str](), set[str]()
         # Coefficients by column of the objectives after the first one.
         self.further: dict[str, dict[str, float]] = {}
-        self.has_objective = False
+        # Name of the first objective.
+        self.first = ""
+        # Priority, weight and tolerances of objectives, and their right-hand sides.
+        self.ranks: dict[str, dict[str, float]] = {}
+        self.sides: dict[str, float] = {}
 
     def read_header(self, line: str) -> str:
         """Read the first line of a section. Return an error message, or an empty text."""
@@ -422,9 +451,9 @@ class _MpsCheck:
             return "not a section"
         if word in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS") and word in self.sections:
             return f"the section {word} begins twice"
-        if word not in ORDER and word not in ("SOS", "QUADOBJ", "QSECTION", "QMATRIX", "QCMATRIX", "INDICATORS"):
+        if word not in (*ORDER, *SECTIONS, *ROW_SECTIONS, "QUADOBJ", "QSECTION", "QMATRIX"):
             return "not a section"
-        self.section = word
+        self.section = "ROWS" if word in ROW_SECTIONS else word
         self.sections.add(word)
         return ""
 
@@ -451,15 +480,18 @@ class _MpsCheck:
         return complaint
 
     def _row(self, words: list[str]) -> str:
+        if len(words) == 2 + len(RANKS) and all(map(MPS_NUMBER.fullmatch, words[2:])):
+            self.ranks[words[1]] = dict(zip(RANKS, map(float, words[2:]), strict=True))
+            words = words[:2]
         if len(words) != 2 or words[0].upper() not in ("N", "L", "G", "E"):
             return "expected N, L, G or E and the name of a row"
         if words[1] in self.rows:
             return "a second row of this name"
         self.rows.add(words[1])
         if words[0].upper() == "N":
-            if self.has_objective:
+            if self.first:
                 self.further[words[1]] = {}
-            self.has_objective = True
+            self.first = self.first or words[1]
         return ""
 
     def _column(self, words: list[str]) -> str:
@@ -475,13 +507,17 @@ class _MpsCheck:
         if self.further and not complaint:
             for name, value in zip(words[1::2], words[2::2], strict=True):
                 if name in self.further:
-                    self.further[name][words[0]] = float(value.upper().replace("D", "E"))
+                    self.further[name][words[0]] = _float(value)
         return complaint
 
     def _side(self, words: list[str]) -> str:
         if not 2 <= len(words) <= 5:
             return "expected one or two rows with a number each"
-        return self._pairs(words[len(words) % 2 :])
+        words = words[len(words) % 2 :]
+        complaint = self._pairs(words)
+        if not complaint and self.section == "RHS":
+            self.sides |= {name: _float(value) for name, value in zip(words[::2], words[1::2], strict=True)}
+        return complaint
 
     def _pairs(self, words: list[str]) -> str:
         for name, value in zip(words[::2], words[1::2], strict=True):

@@ -1,0 +1,187 @@
+"""MPS files of Gurobi and CPLEX with general constraints, lazy rows and several objectives: optima by enumeration."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.opening import open_model
+from oragent.modelling.operations import ModelSession
+
+MPS = """NAME test
+OBJSENSE {sense}
+ROWS
+{objectives} L  cap
+{sections}COLUMNS
+    MARKER    'MARKER'                 'INTORG'
+    x         OBJ       {x}
+    x         cap       1
+    x         extra     1
+    y         OBJ       {y}
+    y         cap       1
+    z         OBJ       {z}
+    MARKER    'MARKER'                 'INTEND'
+RHS
+    RHS1      cap       6
+    RHS1      extra     3
+BOUNDS
+ UP BND1      x         5
+ UP BND1      y         5
+ LO BND1      z         -4
+ UP BND1      z         9
+{general}ENDATA
+"""
+POINTS = list(itertools.product(range(6), range(6), range(-4, 10)))
+Rule = Callable[[int, int, int], bool]
+# Lines of GENCONS, the rule that they state, and costs against which it binds.
+GENERAL: list[tuple[str, Rule, tuple[float, float, float]]] = [
+    (" MAX m\n    z\n    x\n    y\n    2\n", lambda x, y, z: z == max(x, y, 2), (1, 1, -3)),
+    (" MIN m\n    z\n    x\n    y\n    2\n", lambda x, y, z: z == min(x, y, 2), (-1, -1, 3)),
+    (" MAX m\n    z\n    x\n    y\n", lambda x, y, z: z == max(x, y), (-1, -1, 3)),
+    (" ABS a\n    z\n    x\n", lambda x, y, z: z == abs(x), (-1, 1, 2)),
+    (" PWL p\n    x  z\n    0  1\n    2  5\n    5  -1\n",
+     lambda x, y, z: z == (1 + 2 * x if x <= 2 else 5 - 2 * (x - 2)), (1, 0, 2)),
+]  # fmt: skip
+
+
+def write(folder: Path, **parts: object) -> Path:
+    defaults = {"sense": "MAX", "objectives": " N  OBJ\n", "sections": " L  extra\n", "general": ""}
+    path = folder / "model.mps"
+    path.write_text(MPS.format(**{**defaults, "x": 1, "y": 1, "z": 1, **parts}))
+    return path
+
+
+def solve(path: Path) -> float:
+    return ModelSession(open_model(path)).ask("solve").objective.value
+
+
+@pytest.mark.parametrize("sense", ["MAX", "MIN"])
+@pytest.mark.parametrize(("lines", "rule", "costs"), GENERAL, ids=[row[0].split("\n")[0] for row in GENERAL])
+def test_general_constraints_of_gurobi_hold(lines: str, rule: Rule, costs: tuple, sense: str, tmp_path: Path) -> None:
+    sign = 1 if sense == "MAX" else -1
+    path = write(
+        tmp_path,
+        sense=sense,
+        general=f"GENCONS\n{lines}",
+        **{name: sign * cost for name, cost in zip("xyz", costs, strict=True)},
+    )
+    points = [p for p in POINTS if p[0] + p[1] <= 6 and p[0] <= 3 and rule(*p)]
+    best = max(sum(cost * value for cost, value in zip(costs, p, strict=True)) for p in points)
+    assert solve(path) == pytest.approx(sign * best)
+
+
+@pytest.mark.parametrize("section", ["LAZYCONS", "USERCUTS"])
+def test_lazy_rows_hold_like_others(section: str, tmp_path: Path) -> None:
+    path = write(tmp_path, sections=f"{section}\n L  extra\n", x=5, z=0)
+    # By hand: x = 3 and y = 3.
+    assert solve(path) == pytest.approx(18)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "order"),
+    [
+        ((" N  OBJ  2 1 0 0", " N  second  1 1 0 0"), "first then second"),
+        ((" N  OBJ  1 1 0 0", " N  second  2 1 0 0"), "second then first"),
+        ((" N  OBJ  2 1 1 0", " N  second  1 -1 0 0"), "first within 1 then minus second"),
+        ((" N  OBJ  1 1 0 0", " N  second  1 3 0 0"), "sum"),
+    ],
+)
+@pytest.mark.parametrize("sense", ["MAX", "MIN"])
+def test_objectives_of_gurobi_have_their_priorities(ranks: tuple, order: str, sense: str, tmp_path: Path) -> None:
+    text = MPS.format(
+        sense=sense, objectives="\n".join(ranks) + "\n", sections=" L  extra\n", general="", x=2, y=1, z=0
+    )
+    text = text.replace("    y         cap", "    y         second    2\n    x         second    -1\n    y         cap")
+    text = text.replace("    RHS1      extra", "    RHS1      second    -4\n    RHS1      extra")
+    # Coefficients of a column stand together.
+    text = text.replace("    x         second    -1\n", "").replace(
+        "    x         extra     1\n", "    x         extra     1\n    x         second    -1\n"
+    )
+    path = tmp_path / "model.mps"
+    path.write_text(text)
+    sign = 1 if sense == "MAX" else -1
+    first = {p: 2 * p[0] + p[1] for p in POINTS if p[0] + p[1] <= 6 and p[0] <= 3}
+    second = {p: 2 * p[1] - p[0] + 4 for p in first}
+    total = {p: first[p] + 3 * second[p] for p in first}
+
+    def ranked(stages: list[tuple[dict, int, float]]) -> list[float]:
+        points, best = list(first), []
+        for values, direction, slack in stages:
+            top = max(direction * values[p] for p in points)
+            best.append(direction * top)
+            points = [p for p in points if direction * values[p] >= top - slack]
+        return best
+
+    expected = {
+        "first then second": [(first, sign, 0), (second, sign, 0)],
+        "second then first": [(second, sign, 0), (first, sign, 0)],
+        "first within 1 then minus second": [(first, sign, 1), (second, -sign, 0)],
+        "sum": [(total, sign, 0)],
+    }[order]
+    result = ModelSession(open_model(path)).ask("solve")
+    stages = [stage.optimum.value for stage in result.stages] or [result.objective.value]
+    assert stages == pytest.approx(ranked(expected))
+
+
+def test_a_further_objective_without_a_priority_is_only_computed(tmp_path: Path) -> None:
+    text = MPS.format(
+        sense="MAX", objectives=" N  OBJ\n N  second\n", sections=" L  extra\n", general="", x=2, y=1, z=0
+    )
+    text = text.replace(
+        "    RHS1      extra", "    RHS1      second    -4\n    RHS1      OBJ       -7\n    RHS1      extra"
+    )
+    text = text.replace("    y         cap       1\n", "    y         cap       1\n    y         second    2\n")
+    (tmp_path / "model.mps").write_text(text)
+    result = ModelSession(open_model(tmp_path / "model.mps")).ask("solve")
+    # By hand: x = y = 3.
+    assert result.objective.value == pytest.approx(9 + 7)
+    assert [part.value.value for part in result.objectives if part.name == "second"] == [pytest.approx(6 + 4)]
+
+
+@pytest.mark.parametrize(
+    "general",
+    [
+        "GENCONS\n EXP e\n    z\n    x\n",
+        "GENCONS\n ABS a\n    z\n    x\n    y\n",
+        "GENCONS\n    z\n",
+        "GENCONS\n MAX m\n    z\n    q\n",
+        "GENCONS\n PWL p\n    x  z\n    0  1\n",
+        "GENERALS\n",
+    ],
+)
+def test_other_sections_and_functions_are_refused_in_one_line(general: str, tmp_path: Path) -> None:
+    with pytest.raises(ModellingError) as raised:
+        open_model(write(tmp_path, general=general))
+    assert "\n" not in str(raised.value)
+
+
+def test_files_of_gurobi_have_gurobis_optimum(tmp_path: Path) -> None:
+    gp = pytest.importorskip("gurobipy")
+    with gp.Env(params={"OutputFlag": 0}) as env, gp.Model("all", env=env) as model:
+        x, y = (model.addVar(ub=5, vtype="I", name=name) for name in "xy")
+        z, w, v = (model.addVar(lb=-9, ub=9, name=name) for name in "zwv")
+        a, b, c = (model.addVar(vtype="B", name=name) for name in "abc")
+        model.addConstr(x + 2 * y <= 7, "cap").Lazy = 1
+        model.addGenConstrAbs(z, w, name="size")
+        model.addGenConstrMax(v, [x, y], 2.5, name="most")
+        model.addGenConstrAnd(c, [a, b], name="both")
+        model.addConstr(w >= x - 4.5)
+        model.setObjective(x + y - z - 0.3 * v + 2 * c - 0.5 * a, gp.GRB.MAXIMIZE)
+        for ending in ("mps", "lp"):
+            model.optimize()
+            model.write(str(tmp_path / f"one.{ending}"))
+            assert solve(tmp_path / f"one.{ending}") == pytest.approx(model.ObjVal, abs=1e-6)
+        model.ModelSense = gp.GRB.MAXIMIZE
+        model.setObjectiveN(x + y, 0, priority=2, name="plan")
+        model.setObjectiveN(z + v, 1, priority=1, weight=-1.0, name="waste")
+        model.optimize()
+        expected = []
+        for number in range(2):
+            model.params.ObjNumber = number
+            expected.append(model.ObjNVal)
+        for ending in ("mps", "lp"):
+            model.write(str(tmp_path / f"two.{ending}"))
+            stages = ModelSession(open_model(tmp_path / f"two.{ending}")).ask("solve").stages
+            assert [stage.optimum.value for stage in stages] == pytest.approx(expected, abs=1e-5)
