@@ -140,6 +140,33 @@ def test_a_further_objective_without_a_priority_is_only_computed(tmp_path: Path)
     assert [part.value.value for part in result.objectives if part.name == "second"] == [pytest.approx(6 + 4)]
 
 
+LP = """Maximize
+ profit: {x} x + {y} y
+Subject To
+ cap: x + y <= 20
+User Cuts
+ cut: x <= 5
+Bounds
+ -2 <= x <= {high}
+ -20 <= y <= 20
+Generals
+ x
+PWL
+ pw: y = x 0.5 (0,1) (2,5) (4,-1) -2
+End
+"""
+
+
+@pytest.mark.parametrize(("x", "y"), [(1, 1), (1, -1), (-1, 1), (-1, -1), (0.25, 2)])
+def test_functions_and_cuts_of_cplex_hold(x: float, y: float, tmp_path: Path) -> None:
+    (tmp_path / "model.lp").write_text(LP.format(x=x, y=y, high=6))
+    curve = {-2: 0, -1: 0.5, 0: 1, 1: 3, 2: 5, 3: 2, 4: -1, 5: -3}
+    assert solve(tmp_path / "model.lp") == pytest.approx(max(x * at + y * value for at, value in curve.items()))
+    (tmp_path / "model.lp").write_text(LP.format(x=x, y=y, high="infinity"))
+    with pytest.raises(ModellingError):
+        open_model(tmp_path / "model.lp")
+
+
 @pytest.mark.parametrize(
     "general",
     [

@@ -5,6 +5,7 @@ indicators, several objectives, and general constraints (MIN, MAX, ABS, AND, OR,
 and Gurobi define the format.
 """
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -38,8 +39,8 @@ TOKEN = re.compile(
 )
 SECTION = re.compile(
     r"^\s*(?P<word>maximi[sz]e|maximum|max|minimi[sz]e|minimum|min|subject\s+to|such\s+that|st|s\.t\.|st\.|"
-    r"lazy\s+constraints|bounds?|general\s+constraints?|gen(?:eral)?s?|int(?:eger)?s?|bin(?:ary|aries)?|"
-    r"semi-?continuous|semi-?integer|semis?|sos[12]?|pwlobj|end)(?P<multi>\s+multi-objectives)?\s*$",
+    r"(?:lazy\s+constraints|user\s+cuts)|bounds?|general\s+constraints?|gen(?:eral)?s?|int(?:eger)?s?|bin(?:ary|aries)?|"
+    r"semi-?continuous|semi-?integer|semis?|sos[12]?|pwl|pwlobj|end)(?P<multi>\s+multi-objectives)?\s*$",
     re.IGNORECASE,
 )
 INLINE = re.compile(
@@ -64,7 +65,8 @@ FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
 OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
 # Parts that HiGHS's reader rejects.
 OWN = re.compile(
-    r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|^\s*lazy\s+constraints",
+    r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|"
+    r"^\s*(?:lazy\s+constraints|user\s+cuts|pwl)\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -116,6 +118,8 @@ class _LpReader:
         self.sets: list[OrderedSet[str]] = []
         self.semi: list[str] = []
         self.piecewise: list[PiecewiseLinear[str]] = []
+        # Name, input, output, slopes before and after, and points of each function of CPLEX.
+        self.sloped: list[tuple[str, str, str, tuple[float, float], tuple[tuple[float, float], ...]]] = []
         self.absolutes: list[Absolute[str]] = []
         self.extremes: list[Extreme[str]] = []
         self.products: list[BinaryProduct[str]] = []
@@ -160,7 +164,7 @@ class _LpReader:
         if word == "pwlobj":
             raise ModellingError("a piecewise linear objective (PWLObj): expected a PWL constraint instead")
         self._tokenise(lines)
-        if word.startswith(("subject", "such", "st", "s.t", "lazy")):
+        if word.startswith(("subject", "such", "st", "s.t", "lazy", "user")):
             while self._more():
                 self._read_row()
         elif word.startswith("bound"):
@@ -172,6 +176,9 @@ class _LpReader:
         elif word.startswith("sos"):
             while self._more():
                 self._read_set(word)
+        elif word == "pwl":
+            while self._more():
+                self._read_slopes()
         else:
             self._read_names(word)
 
@@ -470,6 +477,27 @@ class _LpReader:
         else:
             raise ModellingError(f"general constraint {quoted(name)}: expected {word} of one variable")
 
+    def _read_slopes(self) -> None:
+        """Read a function of CPLEX: the slope before its points, the points, and the slope after them."""
+        name = self._label() or f"PWL{self.at}"
+        output = self._variable(self._take())
+        self._expect("=")
+        column, before = self._variable(self._take()), self._number()
+        points = tuple(self._points())
+        self.sloped.append((name, column, output, (before, self._number()), points))
+
+    def _list_sloped(self) -> Iterator[PiecewiseLinear[str]]:
+        """Return functions with slopes beyond their points, as far as the bounds of their inputs reach."""
+        for name, column, output, (before, after), points in self.sloped:
+            low, high = self.low[column], self.high[column]
+            if points and low < points[0][0]:
+                points = ((low, points[0][1] - before * (points[0][0] - low)), *points)
+            if points and high > points[-1][0]:
+                points = (*points, (high, points[-1][1] + after * (high - points[-1][0])))
+            if not all(map(math.isfinite, itertools.chain(*points))):
+                raise ModellingError(f"piecewise {quoted(name)}: {quoted(column)} needs bounds, or points up to them")
+            yield PiecewiseLinear(name, column, output, points)
+
     def _points(self) -> Iterator[tuple[float, float]]:
         while self._peek().text == "(":
             words = ""
@@ -504,7 +532,7 @@ class _LpReader:
             indicators=tuple(self.indicators),
             ordered_sets=tuple(self.sets),
             semi_continuous=tuple(SemiContinuous(name) for name in self.semi),
-            piecewise=tuple(self.piecewise),
+            piecewise=(*self.piecewise, *self._list_sloped()),
             absolutes=tuple(self.absolutes),
             extremes=tuple(self.extremes),
             products=tuple(self.products),
