@@ -231,7 +231,10 @@ def compare_strategies(
 
 
 def duel(
-    first: Annotated[str, typer.Argument(help="A file, a run's folder (its best), RUN#ID, discovered/TITLE, or seed.")],
+    first: Annotated[
+        str,
+        typer.Argument(help="A file, a run (its best), RUN#ID, discovered/TITLE, reference/NAME, or seed."),
+    ],
     second: Annotated[str, typer.Argument(help="The program against which the first one is held.")],
     settings: Settings = None,
     config: SettingsFile = None,
@@ -246,6 +249,10 @@ def duel(
     until: Annotated[str, typer.Option(help="End at this p-value, which holds at any time.")] = "p<0.01",
     gap: Annotated[str, typer.Option(help="End if the difference is within this, such as 0.1%.")] = "0",
     instances: Annotated[int, typer.Option(min=0, help="First N of each size and round, on practice.")] = 0,
+    work: Annotated[float, typer.Option(min=0.001, help="Factor on the work of each solve.")] = 1.0,
+    equal_time: Annotated[
+        bool, typer.Option("--equal-time", help="Give the faster program more work, for equal CPU time.")
+    ] = False,
     workers: Workers = None,
     cluster: Cluster = None,
     device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
@@ -271,6 +278,8 @@ def duel(
         level=read_share(until.replace(" ", "").removeprefix("p<"), "--until", 0.5),
         gap=read_share(gap, "--gap", 1.0),
         instances=instances,
+        work=work,
+        equal_time=equal_time,
         folder=outputs,
         outputs=base / "outputs",
     )

@@ -96,6 +96,7 @@ def describe_duel(duel: Duel) -> dict[str, object]:
         "better": verdict.fixed.better,
         "worse": verdict.fixed.worse,
         "scores": verdict.means,
+        "work": record.work,
         "cpu_ratio": verdict.cpu_ratio,
         "further": verdict.further,
         "wanted": verdict.wanted,

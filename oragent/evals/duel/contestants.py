@@ -1,4 +1,4 @@
-"""Programs of a duel: files, candidates of runs, discovered programs, and the seed heuristic."""
+"""Programs of a duel: files, candidates of runs, discovered programs, references, and the seed heuristic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from oragent.search.program_header import drop_head
 from oragent.search.store import Store
 
 SEED, BEST = "seed", "best"
-EXPECTED = f"a file, a run's folder, RUN#ID, {DISCOVERED}/TITLE, or {SEED}"
+REFERENCE = "reference"
+EXPECTED = f"a file, a run's folder, RUN#ID, {DISCOVERED}/TITLE, {REFERENCE}/NAME, or {SEED}"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def find_contestants(
 
     Args:
         words: Two of: a file, the folder of a run (its best program), ``RUN#ID`` (an id, ``best`` or ``seed``),
-            ``discovered/TITLE``, and ``seed``.
+            ``discovered/TITLE``, ``reference/NAME``, and ``seed``.
         problem: Name of the problem; None: the problem of the first run, else that of a file, by its folder.
         root: Project root.
 
@@ -80,6 +81,8 @@ def _read_source(word: str, problem: Problem) -> str:
         return problem.seed
     if path.parent.name == DISCOVERED:
         return read_program(find_discovered(problem, path.stem), problem.signature)
+    if path.parent.name == REFERENCE:
+        return problem.read_reference(path.name)[0]
     raise ConfigError(f"{one_line(word, 80)} names no program: expected {EXPECTED}")
 
 

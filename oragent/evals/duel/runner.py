@@ -26,6 +26,8 @@ from oragent.evaluation.capabilities import (
     FRESH_SEED,
     INSTANCES,
     PRACTICE,
+    WORK,
+    describe_missing,
     evaluator_arguments,
     help_job,
     mode_patience,
@@ -51,6 +53,9 @@ ROUNDS = 10
 FORMAT = 1
 MAX_BYTES = 64 << 20
 SEED_BYTES = 6
+SEED_BITS = 8 * SEED_BYTES
+# Digits of a factor on the work.
+WORK_DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,10 @@ class DuelPlan:
     gap: float = 0.0
     # Number of instances of each size and round, on practice instances; 0: all.
     instances: int = 0
+    # Factor on the work of each solve, where the evaluator counts it.
+    work: float = 1.0
+    # Whether the faster program gets as much more work as it takes to use the same CPU time.
+    equal_time: bool = False
     # Folder of the duel, or of all duels of the problem if it is None.
     folder: Path | None = None
     outputs: Path | None = None
@@ -109,6 +118,8 @@ class DuelRecord:
     gap: float
     # Seed of the first round; the others follow it.
     first_seed: int
+    # Factors on the work of both programs.
+    work: tuple[FiniteFloat, FiniteFloat] = (1.0, 1.0)
     rounds: list[StoredRound] = field(default_factory=list)
 
     @property
@@ -198,6 +209,8 @@ class _DuelRunner:
             raise ProblemError(f"{plan.problem.name} draws no {on} instances: name another set by --on, such as {TEST}")
         if plan.instances and (on != PRACTICE or INSTANCES not in offers):
             raise ConfigError(f"a number of instances goes with --on {PRACTICE} alone, and not with {on}")
+        if plan.equal_time and WORK not in offers:
+            raise ConfigError(f"equal CPU time is not possible: {describe_missing(WORK)}")
         self._plan, self._pool, self._offers, self._observe = plan, pool, offers, observe
         self._record = self._begin_record(on)
         self._limit = plan.rounds if self._record.is_drawn else 1
@@ -213,13 +226,15 @@ class _DuelRunner:
                 stored = read_record(folder)
                 if stored.conditions != record.conditions:
                     raise StoreError(f"{folder} has a duel of other programs or conditions: name a new --outputs")
-                self._record = replace(record, first_seed=stored.first_seed, rounds=stored.rounds)
+                self._record = replace(record, first_seed=stored.first_seed, work=stored.work, rounds=stored.rounds)
             for contestant, name in zip(self._plan.contestants, ("first", "second"), strict=True):
                 suffix = Path(self._plan.problem.about.candidate.names[0]).suffix
                 replace_file(folder / f"{name}{suffix}", contestant.source)
             return await self._play()
 
     async def _play(self) -> Duel:
+        if self._plan.equal_time and not self._record.rounds:
+            await self._equalise_time()
         width = max(1, self._plan.config.cores // 2)
         while (begun := len(self._record.rounds)) < self._limit and not (begun and self._record.is_decided):
             numbers = range(begun, min(self._limit, begun + width))
@@ -232,21 +247,28 @@ class _DuelRunner:
             replace_file(self._folder / FILE, json.dumps(asdict(self._record)))
         self._observe(self._record)
 
+    async def _equalise_time(self) -> None:
+        """Measure the CPU time of both programs at equal work, on instances of their own if the set is drawn."""
+        seconds = (await self._play_round(-1)).cpu_s
+        if min(seconds) > 0:
+            work, slowest = self._plan.work, max(seconds)
+            self._record.work = (work * slowest / seconds[0], work * slowest / seconds[1])
+
     async def _play_round(self, number: int) -> StoredRound:
-        seed = self._record.first_seed + number if self._record.is_drawn else None
-        ended = await wait_for_all([self._evaluate(contestant, seed) for contestant in self._plan.contestants])
+        seed = (self._record.first_seed + number) % 2**SEED_BITS if self._record.is_drawn else None
+        jobs = [self._make_job(place, seed) for place in (0, 1)]
+        ended = await wait_for_all([self._pool.evaluate(job) for job in jobs])
         values = [self._read_values(*pair) for pair in zip(self._plan.contestants, ended, strict=True)]
         if {size: len(of_size) for size, of_size in values[0].items()} != {
             size: len(of_size) for size, of_size in values[1].items()
         }:
             raise ProblemError(f"{self._plan.problem.name} measured the programs on different instances")
-        seconds = [_call_seconds(evaluation) for evaluation in ended]
+        # The work of a solver counts, too, where a program shapes it.
+        measure = _total_seconds if WORK in self._offers else _call_seconds
+        seconds = [measure(evaluation) for evaluation in ended]
         return StoredRound(seed, (values[0], values[1]), (seconds[0], seconds[1]))
 
-    async def _evaluate(self, contestant: Contestant, seed: int | None) -> Evaluation:
-        return await self._pool.evaluate(self._make_job(contestant.source, seed), what=contestant.name)
-
-    def _make_job(self, source: str, seed: int | None) -> Job:
+    def _make_job(self, place: int, seed: int | None) -> Job:
         plan, config, on = self._plan, self._plan.config, self._record.on
         patience = mode_patience(on)
         words = evaluator_arguments(
@@ -258,6 +280,7 @@ class _DuelRunner:
             protocol=config.protocol,
             mode=on,
             root=plan.root,
+            work=round(self._record.work[place], WORK_DIGITS),
         )
         if seed is not None:
             words += (f"{FRESH_SEED}={seed}",)
@@ -265,7 +288,9 @@ class _DuelRunner:
             words += (f"{INSTANCES}={plan.instances}",)
         limits = plan.problem.make_limits(config.limits, patience, on)
         size = None if on in plan.problem.about.named_sets else config.problem_size
-        return plan.problem.make_job(source, plan.root, limits, on, size, words)
+        if self._record.work[place] > 1:
+            limits = replace(limits, cpu_s=limits.cpu_s * self._record.work[place])
+        return plan.problem.make_job(plan.contestants[place].source, plan.root, limits, on, size, words)
 
     def _read_values(self, contestant: Contestant, evaluation: Evaluation) -> dict[str, list[float]]:
         if evaluation.score is None:
@@ -277,7 +302,16 @@ class _DuelRunner:
     def _begin_record(self, on: str) -> DuelRecord:
         plan = self._plan
         config, sources = plan.config, [contestant.source for contestant in plan.contestants]
-        settings = (on, plan.instances, config.problem_size, config.device, config.protocol, asdict(config.limits))
+        settings = (
+            on,
+            plan.instances,
+            plan.work,
+            plan.equal_time,
+            config.problem_size,
+            config.device,
+            config.protocol,
+            asdict(config.limits),
+        )
         data = plan.problem.find_data(on, plan.root)
         digest = "" if data is None else hash_data(data)
         conditions = json.dumps([hash_conditions(plan.problem, plan.root), digest, *settings, *sources])
@@ -290,6 +324,7 @@ class _DuelRunner:
             names=(plan.contestants[0].name, plan.contestants[1].name),
             level=plan.level,
             gap=plan.gap,
+            work=(plan.work, plan.work),
             first_seed=int.from_bytes(os.urandom(SEED_BYTES), "big") if plan.first_seed is None else plan.first_seed,
         )
 
@@ -298,6 +333,10 @@ class _DuelRunner:
             return self._plan.folder
         names = "-".join(file_stem(Path(name).stem, "program", limit=24) for name in self._record.names)
         return self._plan.outputs / "duels" / self._plan.problem.name / f"{names}-{self._record.conditions[:8]}"
+
+
+def _total_seconds(evaluation: Evaluation) -> float:
+    return evaluation.cpu_s
 
 
 def _call_seconds(evaluation: Evaluation) -> float:

@@ -18,16 +18,18 @@ class DicePool:
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
+        self.options = "--fresh_seed --instances practice"
 
     async def evaluate(self, job: Job, **words: object) -> Evaluation:
         if "--help" in job.arguments:
-            return ended(output="options: --fresh_seed --instances practice", score=None)
+            return ended(output=f"options: {self.options}", score=None)
         self.jobs.append(job)
         shift, spread = map(float, job.source.split())
         if shift < 0:
             return ended(status=Status.TIMEOUT, message="too slow", score=None)
         seed = next((int(word.partition("=")[2]) for word in job.arguments if word.startswith("--fresh_seed=")), 0)
         shared, own = np.random.default_rng(seed), np.random.default_rng([seed, int(1e6 * shift)])
+        work = next((float(word.partition("=")[2]) for word in job.arguments if word.startswith("--work=")), 1.0)
         values = {
             size: [
                 int(size) * (10 + x + shift + spread * e)
@@ -35,7 +37,7 @@ class DicePool:
             ]
             for size, count in SIZES.items()
         }
-        return ended(metrics={"by_instance": values, "heuristic_seconds": 1 + shift}, score=1.0)
+        return ended(metrics={"by_instance": values, "heuristic_seconds": 1 + shift}, score=1.0, cpu_s=3 * shift * work)
 
     def close(self) -> None:
         pass

@@ -44,6 +44,14 @@ def test_files_discovered_programs_and_the_seed_are_found(tmp_path: Path) -> Non
     assert found.strip() == discovered.strip()
 
 
+def test_a_reference_of_the_problem_is_found(toy: Path) -> None:
+    (toy / "other.py").write_text(WORSE)
+    (toy / "problem.yaml").write_text(f"{(toy / 'problem.yaml').read_text()}\nreferences: {{usual: other.py}}\n")
+    assert texts("reference/usual", "seed", problem=str(toy)) == [WORSE, SEED]
+    with pytest.raises(OragentError):
+        texts("reference/none", "seed", problem=str(toy))
+
+
 def test_the_problem_of_a_file_is_that_of_its_folder() -> None:
     problem, _ = find_contestants([str(ROOT / "problems" / "bpp_online" / "heuristic.py"), "seed"], None, ROOT)
     assert problem.name == "bpp_online"

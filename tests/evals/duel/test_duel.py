@@ -120,6 +120,31 @@ def test_a_fixed_set_is_scored_once_and_judged_by_the_exact_test(toy: Path, pool
     assert (duel.verdict.low, duel.verdict.high) == (duel.verdict.fixed.low, duel.verdict.fixed.high)
 
 
+def test_at_equal_time_the_faster_program_gets_more_work(toy: Path, pool: DicePool) -> None:
+    """A program takes 3 CPU seconds times its shift and its work here."""
+    pool.options += " --work"
+    duel = run_duel(plan(toy, "1 3", "2.5 3", rounds=2, work=2.0, equal_time=True))
+    assert duel.record.work == pytest.approx((5.0, 2.0))
+    assert duel.verdict.cpu_ratio == pytest.approx(1.0)
+    calibration, *played = pool.jobs[::2]
+    assert "--work=2" in calibration.arguments
+    assert all("--work=5" in job.arguments for job in played)
+    assert played[0].limits.cpu_s == 5 * 10 * 20
+    seeds = {word for job in pool.jobs for word in job.arguments if word.startswith("--fresh_seed")}
+    assert len(seeds) == 3
+    paid = len(pool.jobs)
+    again = run_duel(plan(toy, "1 3", "2.5 3", rounds=3, work=2.0, equal_time=True))
+    assert again.record.work == duel.record.work
+    assert len(pool.jobs) == paid + 2
+
+
+def test_equal_time_needs_an_evaluator_that_counts_work(toy: Path, pool: DicePool) -> None:
+    with pytest.raises(ConfigError):
+        run_duel(plan(toy, "1 3", "2.5 3", equal_time=True))
+    with pytest.raises(ProblemError):
+        run_duel(plan(toy, "1 3", "2.5 3", work=2.0))
+
+
 def test_instances_go_with_practice_alone(toy: Path, pool: DicePool) -> None:
     with pytest.raises(ConfigError):
         run_duel(plan(toy, "1 1", "2 1", instances=3))
