@@ -8,6 +8,7 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent._base.direction import Direction
 from oragent._base.text_format import format_count
 
 ALPHA = 0.05
@@ -177,6 +178,15 @@ def compare_paired(
         p=sign_flip_test((factors * sample).tolist(), alternative),
         spread=float(np.std(sample, ddof=1)) if len(sample) > 1 else None,
     )
+
+
+def relative_gain(direction: Direction, first: float, second: float) -> float:
+    """Return the relative difference of two values, above 0 if the first is better, from -2 to 2.
+
+    The difference is divided by the mean size of both values, so that exchanging the programs only changes the sign.
+    """
+    size = (abs(first) + abs(second)) / 2
+    return direction.sign * (first - second) / size if size else 0.0
 
 
 def weigh_sizes(counts: Sequence[int]) -> list[float]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, run_evaluation
+from oragent.evaluation.noise import ProblemNoise
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import Limits
 
@@ -46,6 +47,8 @@ class ContractFinding:
     title: str
     # Result and remedy. A failure may have several lines.
     detail: str
+    # Measured noise of the problem. None for other checks.
+    noise: ProblemNoise | None = None
 
 
 def make_finding(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:

@@ -21,7 +21,9 @@ from oragent.authoring.bench import (
     explain_failure,
     make_finding,
 )
+from oragent.authoring.noise_check import check_noise
 from oragent.authoring.seed_checks import (
+    breed_offspring,
     check_command_line,
     check_function,
     check_hooks,
@@ -33,7 +35,7 @@ from oragent.authoring.seed_checks import (
 )
 from oragent.authoring.wrong_answers import check_wrong_answers
 from oragent.evaluation import Evaluation, EvaluationRunner, Job, run_evaluation
-from oragent.evaluation.capabilities import list_unmet
+from oragent.evaluation.capabilities import find_options, list_unmet
 from oragent.evaluation.problem import Feature, Problem, evaluation_root, load_problem
 from oragent.programs.inspection import parse_expression
 from oragent.programs.multi_file import with_main
@@ -131,6 +133,9 @@ def _check_steps(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
     yield from check_misbehaviour(bench, seed)
     if bred:
         yield from check_wrong_answers(bench, seed)
+    if not quick:
+        offers = find_options(bench.problem, bench.root, bench.score)
+        yield check_noise(bench, seed, offers, breed_offspring(bench) if bred else ())
     yield check_variants(bench, seed, quick) if bred else ContractFinding(Level.OK, "variants of the seed", BY_MODELS)
 
 

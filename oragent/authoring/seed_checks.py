@@ -162,7 +162,7 @@ def check_variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFind
 def _score_offspring(bench: ScoringBench, seed: Seed, count: int) -> list[Evaluation]:
     """Score ``count`` offspring, and some more if all results so far are equal."""
     ended: list[Evaluation] = []
-    for source in islice(_breed_offspring(bench), MAX_COUNT):
+    for source in islice(breed_offspring(bench), MAX_COUNT):
         scored = [evaluation for evaluation in ended if evaluation.score is not None]
         one_cell = bool(bench.problem.about.features) and len(_distinct_cells(seed, scored)) == 1
         if len(ended) >= count and len(_distinct_scores(seed, scored)) > 1 and not one_cell:
@@ -179,7 +179,7 @@ def _distinct_cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[float
     return {evaluation.features for evaluation in (seed.train, *scored)}
 
 
-def _breed_offspring(bench: ScoringBench) -> Iterator[str]:
+def breed_offspring(bench: ScoringBench) -> Iterator[str]:
     """Yield different programs, each one change away from the seed."""
     signature, rng = bench.problem.signature, np.random.default_rng(0)
     seen = {inspect_program(bench.problem.seed, signature).fingerprint}

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +44,7 @@ from oragent.evaluation.capabilities import (
 from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
 from oragent.evaluation.discovered import Evidence, find_discovered, list_discovered
 from oragent.evaluation.job import DISCOVERED
+from oragent.evaluation.noise import write_noise
 from oragent.evaluation.problem import (
     LimitSettings,
     Problem,
@@ -349,6 +351,10 @@ def check(
     for finding in contract.check_problem(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         findings.append((finding.level.name, finding.title, finding.detail))
+        if finding.noise is not None:
+            # The folders of an installation may be read-only.
+            with suppress(OSError):
+                write_noise(folder, finding.noise)
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
             console.print(Padding(f"[dim]{escape(finding.detail)}[/]", (0, 0, 0, 5)), highlight=False)

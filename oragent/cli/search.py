@@ -38,6 +38,7 @@ from oragent.cli.options import (
 )
 from oragent.cli.spending import Yes, confirm_spending, keep_estimate
 from oragent.evals.requests import CompareRequest
+from oragent.evaluation.noise import read_noise
 from oragent.evaluation.problem import Problem, evaluation_root, find_problem, find_project_root
 from oragent.llm.estimates import SpendingEstimate
 from oragent.llm.model_settings import RuntimeWords
@@ -312,6 +313,9 @@ def _run_search(
         keep_estimate(estimate or SpendingEstimate(), opened[0].path)
         title = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
         console.print(title, highlight=False, soft_wrap=True)
+        noise = read_noise(opened[0].problem.folder)
+        if noise is not None and noise.shown is not None:
+            print_text(f"noise: val shows a difference of {100 * noise.shown:.2g} % with probability 80 %")
         # Workers of a cluster report their own isolation.
         here = "" if config.cluster else isolation_warning(isolation)
         for missing in filter(None, (here, opened[0].problem.unguarded_warning)):

@@ -49,8 +49,10 @@ USAGE = "usage:"
 # Folder with programs that ship with a problem; evaluations do not see it.
 DISCOVERED = "discovered"
 LEFT_OUT = frozenset(("outputs", "__pycache__", DISCOVERED))
+# File with the measured noise of a problem.
+NOISE_FILE = "noise.yaml"
 # Files on which scores do not depend; neither do they on texts for people and models.
-NO_PART = frozenset(("problem.yaml",))
+NO_PART = frozenset(("problem.yaml", NOISE_FILE))
 TEXTS = (".md", ".rst")
 MAX_FILES = 20_000
 # Maximum number of entries directly in the folder: each evaluation links every one.

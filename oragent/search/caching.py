@@ -19,6 +19,7 @@ from oragent._base.errors import StoreError
 from oragent._base.files import network_file_system
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.job import NOISE_FILE
 from oragent.evaluation.problem import Problem
 from oragent.ledger.database import Database
 
@@ -98,9 +99,8 @@ def hash_conditions(problem: Problem, root: Path) -> str:
 
 def _source_files(problem: Problem) -> Iterator[Path]:
     """List the problem's files, and the modules of this package that evaluators import."""
-    yield from (
-        file for file in sorted(problem.folder.rglob("*")) if file.is_file() and "__pycache__" not in file.parts
-    )
+    files = (file for file in sorted(problem.folder.rglob("*")) if file.is_file() and file.name != NOISE_FILE)
+    yield from (file for file in files if "__pycache__" not in file.parts)
     package = Path(oragent.__file__).parent
     for part in PARTS:
         yield from sorted((package / part).rglob("*.py"))

@@ -8,7 +8,7 @@ from enum import StrEnum
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.sequential import SEQUENTIAL_FACTOR, bet_on_differences, pairs_for
-from oragent._base.statistics import ALPHA, PairedTest, compare_paired, weigh_sizes
+from oragent._base.statistics import ALPHA, PairedTest, compare_paired, relative_gain, weigh_sizes
 from oragent._base.text_format import format_count
 
 # Values of the instances, by size.
@@ -135,15 +135,6 @@ def format_gain(gain: float, sign: str = "+") -> str:
     """Format a relative difference in percent."""
     # Ends of intervals found by bisection can differ from 0 by rounding; adding 0.0 turns -0.0 into 0.0.
     return f"{round(100 * gain, 9) + 0.0:{sign}.3g} %"
-
-
-def relative_gain(direction: Direction, first: float, second: float) -> float:
-    """Return the relative difference of two values, above 0 if the first is better, from -2 to 2.
-
-    The difference is divided by the mean size of both values, so that exchanging the programs only changes the sign.
-    """
-    size = (abs(first) + abs(second)) / 2
-    return direction.sign * (first - second) / size if size else 0.0
 
 
 def pool_gains(direction: Direction, rounds: Sequence[DuelRound]) -> PooledGains:

@@ -9,6 +9,7 @@ import pytest
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
+from oragent._base.statistics import relative_gain
 from oragent.evals.duel.command import describe_duel, write_page
 from oragent.evals.duel.contestants import Contestant
 from oragent.evals.duel.runner import Duel, DuelPlan, read_record, run_duel
@@ -19,7 +20,6 @@ from oragent.evals.duel.verdict import (
     format_gain,
     judge_duel,
     read_share,
-    relative_gain,
 )
 from oragent.evaluation.problem import load_problem
 from oragent.search.config import read_config
