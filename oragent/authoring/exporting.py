@@ -12,16 +12,20 @@ import yaml
 from oragent import __version__
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
-from oragent.evaluation.problem import Problem
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs import regions
+from oragent.programs.inspection import inspect_program
 
 # Score of a failed program in frameworks that need a number.
-WORST = "-1e12"
+WORST = -1e12
 MARKERS = ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
 # Folders of a problem with files that are not needed to score a program.
 SKIPPED = ("__pycache__", "*.nb[ci]", "outputs")
 DISTRIBUTION = "operations-research-agents"
-FRAMEWORKS = ("openevolve", "shinka", "harbor")
+FRAMEWORKS = ("openevolve", "shinka", "llm4ad", "cobench", "heurigym", "harbor")
+# Folder of the problem in a task of CO-Bench, which takes all files without this ending as cases.
+COBENCH_FOLDER = "problem.py"
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
 
     Args:
         problem: The problem. It must be self-contained, because its folder is copied.
-        framework: ``openevolve``, ``shinka`` or ``harbor``.
+        framework: One of ``FRAMEWORKS``.
         folder: New folder.
 
     Raises:
@@ -64,6 +68,41 @@ def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
     except (OSError, shutil.Error) as fault:
         raise ProblemError(f"{folder} cannot be created: {getattr(fault, 'strerror', None) or fault}") from None
     return ExportedTask(folder, (*contents.texts, contents.problem_folder), contents.command.format(folder=folder))
+
+
+@dataclass(frozen=True)
+class ExportedScore:
+    """Score of a program for the evaluator of an exported task."""
+
+    # Score of the problem; None for a program without one.
+    score: float | None
+    # The same such that higher is better, or a number below all scores.
+    higher_is_better: float
+    # Metrics that are numbers.
+    metrics: Mapping[str, float]
+    # Reason for a missing score; empty for a score.
+    message: str
+
+
+def score_exported(folder: Path, program: str | None, mode: str) -> ExportedScore:
+    """Score a program in the sandbox, for the evaluator of an exported task.
+
+    Args:
+        folder: Folder of the problem.
+        program: Text of the program; None means the seed.
+        mode: Set of instances.
+    """
+    problem = load_problem(folder)
+    source = problem.seed if program is None else program
+    if message := inspect_program(source, problem.signature).problem:
+        return ExportedScore(None, WORST, {}, message)
+    with EvaluationRunner() as run:
+        result = run(problem.make_job(source, folder, problem.make_limits(LimitSettings(), mode=mode), mode))
+    if result.score is None:
+        return ExportedScore(None, WORST, {}, f"{result.status}: {result.message}")
+    metrics = {name: value for name, value in result.metrics.items() if isinstance(value, int | float)}
+    sign = -1 if problem.about.direction is Direction.MINIMIZE else 1
+    return ExportedScore(result.score, sign * result.score, metrics, "")
 
 
 @dataclass(frozen=True)
@@ -99,6 +138,47 @@ def _export_shinka(problem: Problem) -> _Contents:
         "shinka.yaml": yaml.safe_dump(config, sort_keys=False, allow_unicode=True),
     }
     return _Contents(texts, "problem", "shinka_run --task-dir {folder} --config-fname {folder}/shinka.yaml")
+
+
+def _export_llm4ad(problem: Problem) -> _Contents:
+    texts = {
+        "evaluation.py": _fill("export_llm4ad.py.txt", problem),
+        "template.txt": problem.seed,
+        "description.txt": _describe(problem),
+    }
+    return _Contents(texts, "problem", "EoH(evaluation=OragentEvaluation(), ...), a class of {folder}/evaluation.py")
+
+
+def _export_cobench(problem: Problem) -> _Contents:
+    # The description ends at the first triple quotes.
+    description = _describe(problem).replace('"' * 3, "'" * 3)
+    modes = ("val", "test") if "test" in problem.about.sizes else ("val",)
+    texts = {
+        "config.py": _fill("export_cobench.py.txt", problem),
+        "description.py": f'r"""{description}"""\n',
+        **{mode: f"{mode}\n" for mode in modes},
+    }
+    return _Contents(texts, COBENCH_FOLDER, "get_data('NAME', src_dir='DATA'), with {folder} in the folder DATA")
+
+
+def _export_heurigym(problem: Problem) -> _Contents:
+    solver = (
+        "def solve(input_file: str, solution_file: str):\n"
+        f"    program = {problem.seed!r}\n"
+        '    with open(solution_file, "w", encoding="utf-8") as file:\n'
+        "        file.write(program)\n"
+    )
+    output = "# Output\n\nThe output file has the text of a Python program with the function. The input names a set."
+    texts = {
+        "README.md": f"# {problem.about.title}\n\n{_describe(problem)}\n\n{output}\n",
+        "program/evaluator.py": _fill("export_heurigym.py.txt", problem),
+        "program/verifier.py": 'from evaluator import verify\n\n__all__ = ["verify"]\n',
+        "program/solver.py": solver,
+        "dataset/demo/val.txt": "val\n",
+    }
+    if "test" in problem.about.sizes:
+        texts["dataset/eval/test.txt"] = "test\n"
+    return _Contents(texts, "problem", "python llm_solver_agent.py --problem NAME, with {folder} in its repository")
 
 
 def _export_harbor(problem: Problem) -> _Contents:
@@ -166,15 +246,20 @@ def _make_contents(problem: Problem, framework: str) -> _Contents:
             return _export_openevolve(problem)
         case "shinka":
             return _export_shinka(problem)
+        case "llm4ad":
+            return _export_llm4ad(problem)
+        case "cobench":
+            return _export_cobench(problem)
+        case "heurigym":
+            return _export_heurigym(problem)
         case _:
             return _export_harbor(problem)
 
 
 def _fill(template: str, problem: Problem) -> str:
     text = (files("oragent.authoring") / "template" / template).read_text(encoding="utf-8")
-    minimises = problem.about.direction is Direction.MINIMIZE
     mode = "test" if "test" in problem.about.sizes else "val"
-    values = {"SIGN": "-1" if minimises else "1", "WORST": WORST, "MODE": mode}
+    values = {"MODE": mode, "SEED": repr(problem.seed), "TIMEOUT": str(int(problem.about.timeout_s) * 2 + 60)}
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text

@@ -463,12 +463,9 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
     try:
         folder.mkdir(parents=True)
         copy = folder / TASK
-        if data == task:
-            # The cases of CO-Bench are next to its module.
-            copy.mkdir()
-            shutil.copy(task / layout.evaluator, copy)
-        else:
-            shutil.copytree(task, copy, symlinks=True, ignore=lambda base, names: _names_to_skip(base, names, task))
+        shutil.copytree(
+            task, copy, symlinks=True, ignore=lambda base, names: _names_to_skip(base, names, task, data == task)
+        )
         if data not in (None, task / place):
             ignore = shutil.ignore_patterns("__pycache__", ".*", "*.py")
             shutil.copytree(data, copy / place, dirs_exist_ok=True, ignore=ignore)
@@ -503,9 +500,15 @@ def _show_value(value: Any) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-def _names_to_skip(base: str, names: list[str], task: Path) -> set[str]:
+def _names_to_skip(base: str, names: list[str], task: Path, has_cases: bool) -> set[str]:
+    """Return the names in a folder that are not copied; with cases next to its modules, also those."""
+    if has_cases and Path(base) == task:
+        names = [name for name in names if name.endswith(".py")]
+        others = {path.name for path in task.iterdir()} - set(names)
+    else:
+        others = set()
     top = {*CONFIGS, *LEFT_BEHIND} if Path(base) == task else {"__pycache__"}
-    return {name for name in names if name in top or name.startswith(".") or Path(base, name).is_symlink()}
+    return others | {name for name in names if name in top or name.startswith(".") or Path(base, name).is_symlink()}
 
 
 def _get_section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -321,7 +321,7 @@ def import_suite(
 
 def export_task(
     problem: ProblemName,
-    to: Annotated[str, typer.Option("--to", help="openevolve, shinka or harbor.")],
+    to: Annotated[str, typer.Option("--to", help="openevolve, shinka, llm4ad, cobench, heurigym or harbor.")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="New folder (default: NAME-FRAMEWORK here).")] = None,
     root: Root = None,
 ) -> None:

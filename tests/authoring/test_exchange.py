@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from oragent._base.errors import ProblemError
 from oragent.authoring import importing, scaffold
 from oragent.authoring.exporting import FRAMEWORKS, export_task
 from oragent.evaluation.problem import load_problem
+from oragent.harness.framework_modules import Evaluation
 from oragent.programs import regions
 
 EOH = """import numpy as np
@@ -174,13 +176,17 @@ def test_an_export_has_the_files_of_its_framework(tmp_path: Path) -> None:
     expected = {
         "openevolve": {"initial_program.py", "evaluator.py", "config.yaml", "problem"},
         "shinka": {"initial.py", "evaluate.py", "shinka.yaml", "problem"},
+        "llm4ad": {"evaluation.py", "template.txt", "description.txt", "problem"},
+        "cobench": {"config.py", "description.py", "val", "test", "problem.py"},
+        "heurigym": {"README.md", "program", "dataset", "problem"},
         "harbor": {"task.toml", "instruction.md", "environment", "tests", "solution"},
     }
     assert set(expected) == set(FRAMEWORKS)
     for framework, names in expected.items():
         made = export_task(problem, framework, tmp_path / framework)
         assert {path.name for path in made.folder.iterdir()} == names
-        assert "@" not in "".join(path.read_text() for path in made.folder.glob("*.py")).replace("@property", "")
+        texts = [path.read_text() for path in made.folder.glob("*.py") if path.is_file()]
+        assert "@" not in "".join(texts).replace("@property", "")
         with pytest.raises(ProblemError):
             export_task(problem, framework, tmp_path / framework)
     task = tomllib.loads((tmp_path / "harbor" / "task.toml").read_text())
@@ -192,6 +198,37 @@ def test_an_export_has_the_files_of_its_framework(tmp_path: Path) -> None:
     assert "priority" in message
     with pytest.raises(ProblemError):
         export_task(problem, "paper", tmp_path / "paper")
+
+
+@pytest.mark.slow
+def test_tasks_for_llm4ad_cobench_and_heurigym_give_the_score_of_the_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = scaffold.new("sack", tmp_path / "problems")
+    problem = load_problem(folder)
+    score, test_score = oragent.evaluate(folder).score, oragent.evaluate(folder, mode="test").score
+    base = types.ModuleType("llm4ad.base")
+    base.Evaluation = Evaluation
+    monkeypatch.setitem(sys.modules, "llm4ad", types.ModuleType("llm4ad"))
+    monkeypatch.setitem(sys.modules, "llm4ad.base", base)
+    evaluation = load(export_task(problem, "llm4ad", tmp_path / "llm4ad").folder / "evaluation.py").OragentEvaluation()
+    assert evaluation.exec_code is False
+    assert evaluation.evaluate_program(evaluation.template_program, None) == score
+    assert evaluation.evaluate_program("x = 1", None) is None
+    config = load(export_task(problem, "cobench", tmp_path / "cobench").folder / "config.py")
+    assert "priority" in config.DESCRIPTION
+    cases = [*config.load_data(tmp_path / "cobench" / "val"), *config.load_data(tmp_path / "cobench" / "test")]
+    assert [config.eval_func(**case, **config.solve(**case)) for case in cases] == [score, test_score]
+    with pytest.raises(ValueError, match="priority"):
+        config.eval_func(mode="val", program="x = 1")
+    heurigym = load(export_task(problem, "heurigym", tmp_path / "heurigym").folder / "program" / "evaluator.py")
+    demo = tmp_path / "heurigym" / "dataset" / "demo" / "val.txt"
+    solver = load(tmp_path / "heurigym" / "program" / "solver.py")
+    solver.solve(str(demo), str(tmp_path / "output"))
+    assert heurigym.verify(str(demo), str(tmp_path / "output")) == (True, "")
+    assert heurigym.evaluate(str(demo), str(tmp_path / "output")) == -score
+    (tmp_path / "output").write_text("x = 1")
+    assert heurigym.verify(str(demo), str(tmp_path / "output"))[0] is False
 
 
 @pytest.mark.slow
