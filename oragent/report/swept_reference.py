@@ -31,6 +31,7 @@ class SweptReference:
         settings: Number of settings that were tried.
         cpu_s: CPU seconds of the sweep.
         scores: Scores on each set, by program.
+        text: Program of the swept reference.
         pairs: Test of the best program against the swept reference, by set; not on val, on which both were chosen.
     """
 
@@ -39,6 +40,7 @@ class SweptReference:
     settings: int
     cpu_s: float
     scores: Mapping[str, Mapping[str, MeasuredScore]]
+    text: str
     pairs: Mapping[str, Paired] = field(default_factory=dict)
 
     @property
@@ -126,5 +128,6 @@ def _parse(tree: Mapping[str, Any]) -> SweptReference:
             for mode, of_set in tree["scores"].items()
             if mode in ("val", "test")
         },
+        str(tree["text"]),
         {mode: pair for mode, of_set in tree["pairs"].items() if (pair := read_paired(of_set)) is not None},
     )

@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 import oragent
-from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError, ConfigError, ProblemError
 from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.seed_checks import check_references
+from oragent.evals.duel.contestants import find_contestants
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
 from oragent.report.held_out import HeldOutScorer
@@ -131,7 +132,13 @@ def test_a_run_is_compared_with_the_best_setting(levels: Path, tmp_path: Path) -
     data = load_run(run.folder)
     assert data.reference == compared
     assert {*compared.sentences} <= {*describe_trust(data)}
+    words = [f"{run.folder}#swept", "reference/share"]
+    swept, share = find_contestants(words, str(levels), levels)[1]
+    assert (swept.source, share.source) == (result.write_program(result.ranked[0]), REFERENCE)
     hold_against_damage(run.folder)
+    (run.folder / FILE).unlink()
+    with pytest.raises(ConfigError):
+        find_contestants(words, str(levels), levels)
 
 
 def hold_against_damage(folder: Path) -> None:

@@ -11,13 +11,14 @@ from oragent.evaluation.job import DISCOVERED
 from oragent.evaluation.problem import Problem, find_problem
 from oragent.programs.inspection import read_program
 from oragent.report.held_out import best_text
+from oragent.report.swept_reference import read_swept
 from oragent.search.folder import problem_of_program, reopen
 from oragent.search.program_header import drop_head
 from oragent.search.store import Store
 
-SEED, BEST = "seed", "best"
+SEED, BEST, SWEPT = "seed", "best", "swept"
 REFERENCE = "reference"
-EXPECTED = f"a file, a run's folder, RUN#ID, {DISCOVERED}/TITLE, {REFERENCE}/NAME, or {SEED}"
+EXPECTED = f"a file, a run's folder, RUN#ID, RUN#{SWEPT}, {DISCOVERED}/TITLE, {REFERENCE}/NAME, or {SEED}"
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ def find_contestants(
     """Return the programs that two words name, and their problem.
 
     Args:
-        words: Two of: a file, the folder of a run (its best program), ``RUN#ID`` (an id, ``best`` or ``seed``),
-            ``discovered/TITLE``, ``reference/NAME``, and ``seed``.
+        words: Two of: a file, the folder of a run (its best program), ``RUN#ID`` (an id, ``best``, ``seed``, or
+            ``swept`` for its swept reference), ``discovered/TITLE``, ``reference/NAME``, and ``seed``.
         problem: Name of the problem; None: the problem of the first run, else that of a file, by its folder.
         root: Project root.
 
@@ -89,6 +90,11 @@ def _read_source(word: str, problem: Problem) -> str:
 def _read_candidate(run: Path, name: str) -> str:
     if name == BEST:
         return drop_head(best_text(run))
+    if name == SWEPT:
+        swept = read_swept(run)
+        if swept is None:
+            raise ConfigError(f"{run} has no swept reference of its best: 'oragent sweep --reference --run RUN'")
+        return swept.text
     with Store(run / "run.db", readonly=True) as store:
         record = next((entry for entry in store.records() if name in (entry.id, SEED)), None)
         if record is None:
