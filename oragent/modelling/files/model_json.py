@@ -230,16 +230,15 @@ def _check_texts(model: IndexedModel) -> None:
 
 def _check_figures(model: IndexedModel) -> None:
     """Raise an error for bounds that exclude each other, and for figures that solvers do not accept."""
-    arrays, costs = model.to_arrays(), [goal.cost.evaluate(model.cells) for goal in model.objectives]
+    arrays = model.to_arrays()
+    parts = [arrays.matrix.values, model.rhs_values, np.array([goal.constant for goal in model.objectives])]
+    parts += [goal.cost.evaluate(model.cells) for goal in model.objectives]
     wrong = np.flatnonzero((arrays.low > arrays.high) | (arrays.low == np.inf) | (arrays.high == -np.inf))
     if len(wrong):
         name = model.flat_variable_names[int(wrong[0])]
         raise ModellingError(f"variable {quoted(name)}: its least value is above its largest value: swap the bounds")
-    for figures in (arrays.matrix.values, model.rhs_values, [goal.constant for goal in model.objectives], *costs):
-        if np.abs(figures).max(initial=0.0) > MAX_FIGURE:
-            raise ModellingError(
-                f"a figure is beyond {MAX_FIGURE:g} in size; expected coefficients that solvers accept"
-            )
+    if np.abs(np.concatenate(parts)).max(initial=0.0) > MAX_FIGURE:
+        raise ModellingError(f"a figure is beyond {MAX_FIGURE:g} in size; expected coefficients that solvers accept")
 
 
 def _set_dict(index_set: IndexSet) -> dict[str, Any]:
