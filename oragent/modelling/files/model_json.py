@@ -221,7 +221,8 @@ def _check_texts(model: IndexedModel) -> None:
     require_text((model.name, model.meaning), "the model")
     for index_set in model.sets:
         require_text((index_set.name, index_set.meaning, *index_set.labels), f"set {quoted(index_set.name)}")
-    for part in (*model.families(), *model.objectives):
+    parts: list[Family | IndexedObjective] = [*model.families(), *model.objectives]
+    for part in parts:
         require_name(part.name, "a family or an objective")
         require_text((part.unit, part.meaning), quoted(part.name))
     for name in (*model.flat_columns, *model.flat_rows):

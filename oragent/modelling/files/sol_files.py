@@ -1,13 +1,12 @@
-"""Solution files: readers for HiGHS, Gurobi, CPLEX, SCIP, CBC and MIPLIB, and writers for the first four.
+"""Solution files: readers for HiGHS, Gurobi, CPLEX, SCIP, CBC and MIPLIB, and a writer for the last.
 
 Files are untrusted. They are read line by line with a limit on their size, without an XML parser.
 """
 
 import html
 import json
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oragent._base.errors import ModellingError
@@ -29,7 +28,6 @@ STATUSES = (
     ("unbounded", SolveStatus.UNBOUNDED),
     ("optimal", SolveStatus.OPTIMAL),
 )
-DIALECTS = ("highs", "gurobi", "cplex", "scip", "miplib")
 
 
 @dataclass(frozen=True)
@@ -65,39 +63,19 @@ def read_sol(text: str) -> SolutionFile:
     return SolutionFile(named, float(match["value"]) if match else None, status, is_sparse)
 
 
-def write_sol(
-    values: Mapping[str, float],
-    objective: float | None,
-    dialect: str = "miplib",
-    stand_ins: Mapping[str, str] | None = None,
-) -> str:
-    """Write a solution file.
+def write_sol(values: Mapping[str, float], objective: float | None, stand_ins: Mapping[str, str]) -> str:
+    """Write a solution file in the form of MIPLIB.
 
     Args:
         values: Values by variable.
         objective: Value of the objective. None omits it.
-        dialect: One of ``DIALECTS``.
         stand_ins: Name in the file by original name, for names that the format does not allow. Comments contain the
             original names.
-
-    Raises:
-        ModellingError: The dialect is unknown.
     """
-    writers: dict[str, Callable[[Mapping[str, float], float | None], str]] = {
-        "highs": _write_highs,
-        "gurobi": _write_gurobi,
-        "cplex": _write_cplex,
-        "scip": _write_scip,
-        "miplib": _write_miplib,
-    }
-    if dialect not in writers:
-        raise ModellingError(f"solution format {quoted(dialect)}: expected one of {', '.join(DIALECTS)}")
-    names = stand_ins or {}
-    body = writers[dialect]({names.get(name, name): value for name, value in values.items()}, objective)
-    if dialect == "cplex":
-        return body
-    notes = "".join(f"# oragent variable {stand_in} {json.dumps(name)}\n" for name, stand_in in names.items())
-    return notes + body
+    notes = "".join(f"# oragent variable {stand_in} {json.dumps(name)}\n" for name, stand_in in stand_ins.items())
+    head = "" if objective is None else f"=obj= {objective:.10g}"
+    lines = (f"{stand_ins.get(name, name)} {value!r}" for name, value in values.items())
+    return notes + "\n".join([head, *lines]) + "\n"
 
 
 def _json_name(text: str) -> object:
@@ -181,37 +159,3 @@ def _read_cplex(text: str) -> dict[str, float]:
     if text.count("<variable ") != len(values) or "</CPLEXSolution" not in text:
         raise ModellingError("the solution file is damaged: it ends early or has a variable twice")
     return values
-
-
-def _write_highs(values: Mapping[str, float], objective: float | None) -> str:
-    lines = ["Model status", "Unknown", "", "# Primal solution values", "Feasible"]
-    lines.append(f"Objective {0.0 if objective is None else objective!r}")
-    lines.append(f"# Columns {len(values)}")
-    lines += [f"{name} {value!r}" for name, value in values.items()]
-    return "\n".join([*lines, "# Rows 0", "", "# Dual solution values", "None", ""])
-
-
-def _write_gurobi(values: Mapping[str, float], objective: float | None) -> str:
-    head = [] if objective is None else [f"# Objective value = {objective!r}"]
-    return "\n".join([*head, *(f"{name} {value!r}" for name, value in values.items())]) + "\n"
-
-
-def _write_scip(values: Mapping[str, float], objective: float | None) -> str:
-    head = ["solution status: unknown"]
-    head += [] if objective is None else [f"objective value: {objective!r}"]
-    used = [f"{name} {value!r} \t(obj:0)" for name, value in values.items() if value]
-    return "\n".join([*head, *used]) + "\n"
-
-
-def _write_miplib(values: Mapping[str, float], objective: float | None) -> str:
-    head = "" if objective is None else f"=obj= {objective:.10g}"
-    return "\n".join([head, *(f"{name} {value!r}" for name, value in values.items())]) + "\n"
-
-
-def _write_cplex(values: Mapping[str, float], objective: float | None) -> str:
-    lines = ['<?xml version = "1.0" encoding="UTF-8" standalone="yes"?>', '<CPLEXSolution version="1.2">']
-    stated = "" if objective is None or not math.isfinite(objective) else f' objectiveValue="{objective!r}"'
-    lines += [f' <header problemName="" solutionName="incumbent"{stated}/>', " <variables>"]
-    for index, (name, value) in enumerate(values.items()):
-        lines.append(f'  <variable name="{html.escape(name)}" index="{index}" value="{value!r}"/>')
-    return "\n".join([*lines, " </variables>", "</CPLEXSolution>", ""])
