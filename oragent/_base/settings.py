@@ -120,10 +120,7 @@ def _set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     *sections, last = key.split(".")
     for section in sections:
         inner = tree.get(section)
-        if isinstance(inner, dict):
-            tree[section] = dict(inner)
-        else:
-            tree[section] = {}
+        tree[section] = dict(inner) if isinstance(inner, dict) else {}
         tree = tree[section]
     tree[last] = value
 

@@ -285,10 +285,7 @@ class Display:
         if live is None:
             live = console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
         self._live = Live(console=console, get_renderable=self.make_scene, transient=True, refresh_per_second=REFRESHES)
-        if live:
-            self._lines = None
-        else:
-            self._lines = _LinePrinter(self, line_s)
+        self._lines = None if live else _LinePrinter(self, line_s)
 
     def __enter__(self) -> Self:
         if self._lines:

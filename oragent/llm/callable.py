@@ -61,10 +61,7 @@ class _FunctionModel:
     def __init__(self, function: Function, name: str, concurrency: int) -> None:
         self._function, self._name = function, name
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-        if self._is_async:
-            self._threads = None
-        else:
-            self._threads = ThreadPoolExecutor(concurrency, f"model {name}")
+        self._threads = None if self._is_async else ThreadPoolExecutor(concurrency, f"model {name}")
 
     async def __call__(self, request: Request, /) -> Reply:
         messages, begin = wire.write_calls_as_text(request), time.monotonic()

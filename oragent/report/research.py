@@ -25,8 +25,14 @@ from oragent.search.strategies.or_agent.tree import (
 
 # Maximum number of rounds whose trees are shown.
 LATEST = 10
-MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
-MARKS |= {UNTRIED: "not tried"}
+MARKS = {
+    "open": "better",
+    "grown": "better",
+    "closed": "better",
+    "worse": "not better",
+    "failed": "failed",
+    UNTRIED: "not tried",
+}
 
 
 @dataclass(frozen=True)

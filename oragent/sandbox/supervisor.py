@@ -80,10 +80,7 @@ class _WatchedChild:
         self._streams[self._error_pipe] = StreamBuffer(ERROR_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
-        if hasattr(os, "pidfd_open"):
-            self._handle = os.pidfd_open(self._pid)
-        else:
-            self._handle = -1
+        self._handle = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
         self._watches_memory = self._meter.watches_memory or (
             self._limits.counts_used_memory and self._meter.can_watch_memory
         )
@@ -220,10 +217,7 @@ class _WatchedChild:
         # Before Python 3.13, macOS cannot check for the end without reaping the process.
         if self._reaped is None:
             ended_pid, status, usage = os.wait4(self._pid, os.WNOHANG)
-            if ended_pid:
-                self._reaped = (status, usage)
-            else:
-                self._reaped = None
+            self._reaped = (status, usage) if ended_pid else None
         return self._reaped is not None
 
     def _read_pipe(self, descriptor: int) -> bool:

@@ -51,10 +51,7 @@ class AgentEpisodes(SubmissionQueue):
         assert isinstance(settings, CodingAgentSettings)
         check_command(settings)
         self._settings, self._config, self._tell = settings, config, tell
-        if config.model is not None:
-            self._model = config.model.name
-        else:
-            self._model = ""
+        self._model = config.model.name if config.model is not None else ""
         self._program = find_program(settings, self._model)
         self._run: SubmissionRun | None = None
         self._engine: Engine | None = None

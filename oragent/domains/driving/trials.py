@@ -93,10 +93,7 @@ def _watch_record(
     had = {state.vehicle: state.speed for state in former_states}
     vehicles = control.vehicles_info(road, now.states, departures)
     for vehicle in vehicles:
-        if vehicle["veh_id"] in had:
-            vehicle["acceleration"] = vehicle["speed"] - had[vehicle["veh_id"]]
-        else:
-            vehicle["acceleration"] = None
+        vehicle["acceleration"] = vehicle["speed"] - had[vehicle["veh_id"]] if vehicle["veh_id"] in had else None
     pairs = [list(pair) for pair in now.collisions]
     return {"vehicles": vehicles, "departed": now.departed, "arrived": now.arrived, "collisions": pairs}
 

@@ -165,10 +165,7 @@ class BatchJobs:
             with suppress(SandboxError), self._lock:
                 for number in self._find_ended_jobs():
                     age_s = time.monotonic() - self._jobs.pop(number)
-                    if age_s < max(HASTY_S, 2 * self._look_s):
-                        self._hasty = self._hasty + 1
-                    else:
-                        self._hasty = 0
+                    self._hasty = self._hasty + 1 if age_s < max(HASTY_S, 2 * self._look_s) else 0
                     again = self._hasty <= HASTY and not self._closed.is_set()
                     self._event(
                         f"job {number} ended after {age_s:.0f} s"

@@ -77,10 +77,7 @@ class ClusterBridge:
         self._content = Content(manifest.pieces, manifest.evaluator, places)
         self._engine = read_handshake(order["handshake"])
         floor = order.get("floor")
-        if floor is None:
-            self._floor = None
-        else:
-            self._floor = frozenset(floor)
+        self._floor = None if floor is None else frozenset(floor)
         self._gate = asyncio.Semaphore(SIDE_BY_SIDE)
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._heard = self._served = time.monotonic()

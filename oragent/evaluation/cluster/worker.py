@@ -97,10 +97,7 @@ class LocalWorkers:
                     if worker.process.poll() is None or self._closed.is_set():
                         continue
                     lived_s = time.monotonic() - worker.since
-                    if lived_s < HASTY_S:
-                        self._hasty = self._hasty + 1
-                    else:
-                        self._hasty = 0
+                    self._hasty = self._hasty + 1 if lived_s < HASTY_S else 0
                     if self._hasty < HASTY:
                         self._event(f"a worker of this machine ended ({worker.process.returncode}) and is replaced")
                         self._clean_up(worker)

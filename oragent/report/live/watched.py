@@ -88,10 +88,7 @@ def list_folders(root: Path) -> list[ListedFolder]:
 def _walk(root: Path) -> Iterator[tuple[Path, set[str]]]:
     for count, (folder, folders, names) in enumerate(os.walk(root, followlinks=False)):
         depth, entries = len(Path(folder).relative_to(root).parts), {*folders, *names}
-        if depth >= MAX_DEPTH or count >= MAX_FOLDERS:
-            folders[:] = []
-        else:
-            folders[:] = sorted(set(folders) - SKIPPED)
+        folders[:] = [] if depth >= MAX_DEPTH or count >= MAX_FOLDERS else sorted(set(folders) - SKIPPED)
         yield Path(folder), entries
 
 

@@ -15,9 +15,11 @@ MODULES = frozenset(["np", "numpy", "math", "torch"])
 
 _CONTAINER_METHODS = frozenset(["add", "append", "discard", "get", "items", "keys", "pop", "remove", "union", "values"])
 _SIZED = frozenset(["arange", "eye", "full", "ones", "range", "zeros", "reshape"])
-ELEMENTWISE = frozenset(
-    ["abs", "absolute", "add", "arctan", "cbrt", "ceil", "clamp", "clip", "cos", "divide", "exp", "expm1", "floor"]
-) | {"fmax", "fmin", "hypot", "log", "log10", "log1p", "log2", "maximum", "minimum", "multiply", "nan_to_num"}
+_ELEMENTWISE_NAMES = """
+    abs absolute add arctan cbrt ceil clamp clip cos divide exp expm1 floor fmax fmin hypot log log10 log1p log2 maximum
+    minimum multiply nan_to_num negative power reciprocal relu sigmoid sign sin sqrt square subtract tan tanh where
+"""
+ELEMENTWISE = frozenset(_ELEMENTWISE_NAMES.split())
 REDUCTIONS = frozenset(
     ["amax", "amin", "average", "max", "mean", "median", "min", "percentile", "prod", "quantile", "std", "sum", "var"]
 )
@@ -25,7 +27,8 @@ INDICES = frozenset(["argmax", "argmin", "argpartition", "argsort", "arange", "f
 _REARRANGEMENTS = frozenset(
     ["array", "asarray", "concatenate", "cumsum", "diag", "diff", "repeat", "roll", "sort", "tile", "transpose"]
 )
-_ARRAYS = _REARRANGEMENTS | {"dot", "eye", "full", "full_like", "matmul", "ones", "ones_like", "outer", "zeros"}
+_CONSTRUCTORS = frozenset(["eye", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
+_ARRAYS = _REARRANGEMENTS | _CONSTRUCTORS | {"dot", "matmul", "outer"}
 # Builtin functions that return a number.
 PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])
 # Methods of arrays and tensors.
@@ -127,11 +130,6 @@ def operand_names(parts: Iterable[ast.AST]) -> Iterator[str]:
             yield from (child.id for child in child_nodes(node) if isinstance(child, ast.Name))
 
 
-ELEMENTWISE |= {"negative", "power", "reciprocal", "relu", "sigmoid", "sign", "sin", "sqrt", "square", "subtract"}
-ELEMENTWISE |= {"tan", "tanh", "where"}
-_ARRAYS |= {"zeros_like"}
-
-
 class ExpressionKind(IntEnum):
     """Kind of the value of an expression."""
 
@@ -164,10 +162,7 @@ class NameFacts:
                 self._kinds[name] = self._kind_of_name(
                     name, ExpressionKind.NUMBER if name in operands else ExpressionKind.OTHER
                 )
-                if name in self._counts:
-                    self._shapes[name] = 0
-                else:
-                    self._shapes[name] = None
+                self._shapes[name] = 0 if name in self._counts else None
             else:
                 self._bind_name(name, value, item)
         # Kinds inferred before all names were known may be wrong.
@@ -286,10 +281,7 @@ class NameFacts:
         else:
             kind, shape = ExpressionKind.OTHER if hint else ExpressionKind.NUMBER, 1 if evolved else None
         self._kinds[arg.arg] = self._kind_of_name(arg.arg, kind)
-        if self._kinds[arg.arg] is ExpressionKind.COUNT:
-            self._shapes[arg.arg] = 0
-        else:
-            self._shapes[arg.arg] = shape
+        self._shapes[arg.arg] = 0 if self._kinds[arg.arg] is ExpressionKind.COUNT else shape
         self._nonnegative[arg.arg] = evolved
 
     def _bind_name(self, name: str, value: ast.expr, item: bool) -> None:

@@ -175,10 +175,7 @@ def _play_event(
         arms[event.operator].plays += 1
         arms[event.operator].reward += earned
     island.members = best_records([*island.members, *scored], run.fitness, size)
-    if earned > 0:
-        island.since = 0
-    else:
-        island.since = island.since + 1
+    island.since = 0 if earned > 0 else island.since + 1
     island.moved += 1
 
 
