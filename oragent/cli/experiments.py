@@ -228,8 +228,11 @@ def _show_probe(result: ProbeResult, problem: Problem, mode: str) -> None:
 
 def _show_sweep(result: SweepResult, write: Path | None) -> None:
     names = list(result.rows[0].values)
-    rows = (_sweep_cells(row, names, is_present=row is result.rows[0]) for row in result.ranked[:SHOWN])
-    console.print(text_table((*names, "score", "seconds", "CPU s", ""), rows, "r" * (len(names) + 3)))
+    compared = ["difference (95 %)"] * any(row.difference is not None for row in result.rows)
+    rows = (_sweep_cells(row, names, result, bool(compared)) for row in result.ranked[:SHOWN])
+    console.print(
+        text_table((*names, "score", *compared, "seconds", "CPU s", ""), rows, "r" * (len(names) + 3 + len(compared)))
+    )
     if len(result.rows) > SHOWN:
         console.print(f"{len(result.rows) - SHOWN} more settings are not shown: --json has all", highlight=False)
     console.print(
@@ -245,8 +248,9 @@ def _show_sweep(result: SweepResult, write: Path | None) -> None:
         console.print(f"wrote {escape(str(write))}", highlight=False, soft_wrap=True)
 
 
-def _sweep_cells(row: SweepRow, names: list[str], *, is_present: bool) -> list[str]:
+def _sweep_cells(row: SweepRow, names: list[str], result: SweepResult, is_compared: bool) -> list[str]:
     score = "-" if row.score is None else f"{row.score:.6g}"
     seconds = "-" if row.seconds is None else f"{row.seconds:.3g}"
-    remark = " ".join(["present"] * is_present + ["failed"] * bool(row.message))
-    return [*(f"{row.values[name]:g}" for name in names), score, seconds, f"{row.cpu_s:.2f}", remark]
+    remark = " ".join(["present"] * (row is result.rows[0]) + ["failed"] * bool(row.message))
+    difference = ["-" if row.difference is None else str(row.difference)] * is_compared
+    return [*(f"{row.values[name]:g}" for name in names), score, *difference, seconds, f"{row.cpu_s:.2f}", remark]

@@ -185,6 +185,11 @@ class PairedDifference:
     # Number of instances.
     instances: int
 
+    def __str__(self) -> str:
+        """Describe the difference and its interval, such as ``-0.27 (-0.61 to -0.01)``."""
+        ends = "" if self.interval is None else f" ({self.interval[0]:+.3g} to {self.interval[1]:+.3g})"
+        return f"{self.mean:+.4g}{ends}"
+
     def is_better(self, direction: Direction) -> bool:
         """Return True if the interval shows that the setting is better than the present one."""
         return self.interval is not None and min(direction.sign * end for end in self.interval) > 0

@@ -82,6 +82,33 @@ def test_a_sweep_ranks_settings_and_writes_the_best(command, program: Path, tmp_
     assert python.subset == Subset((50,), "4")
 
 
+def test_settings_on_practice_instances_have_their_paired_difference_to_the_present_values(
+    command, program: Path
+) -> None:
+    words = [
+        "sweep",
+        "tsp_constructive",
+        str(program),
+        "WEIGHT=0,0.8",
+        "--practice",
+        "--instances",
+        "6",
+        "--size",
+        "20",
+    ]
+    code, text = command(*words, "--json")
+    present, *others = json.loads(text)["result"]["rows"]
+    assert code == 0
+    assert present["difference"] is None
+    for row in others:
+        values, base = row["by_instance"]["20"], present["by_instance"]["20"]
+        difference = sum(value - other for value, other in zip(values, base, strict=True)) / 6
+        assert row["difference"]["mean"] == pytest.approx(difference)
+        low, high = row["difference"]["interval"]
+        assert low <= difference <= high
+        assert f"{difference:+.4g}" in command(*words)[1]
+
+
 @pytest.mark.slow
 def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> None:
     words = ["--instances", "2", "--settings", "6", "--json"]

@@ -238,9 +238,7 @@ def sweep_line(row: SweepRow, expected_s: float | None = None) -> str:
     value = f"{row.score:.6g}"
     if row.difference is not None:
         # Scores on other instances than those of the present values cannot be compared.
-        interval = row.difference.interval
-        ends = "" if interval is None else f" ({interval[0]:+.3g} to {interval[1]:+.3g})"
-        value = f"{row.difference.mean:+.4g}{ends} on {row.difference.instances} instances"
+        value = f"{row.difference} on {row.difference.instances} instances"
     return f"- {setting_words(row)}: {value}{time}"
 
 
