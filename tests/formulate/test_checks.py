@@ -47,6 +47,8 @@ def judged(
         # A relative millionth is no violation: 1 of a million, and a smaller one of 7.
         (1_000_000.9, "<=", 1_000_000.0, True), (1_000_002.0, "<=", 1_000_000.0, False), (7.00001, "<=", 7.0, False),
         (-1_000_000.9, ">=", -1_000_000.0, True), (-1_000_002.0, ">=", -1_000_000.0, False),
+        # Small figures have the tolerance of 1.
+        (0.5000009, "<=", 0.5, True), (0.5000015, "<=", 0.5, False), (0.4999985, ">=", 0.5, False), (-0.5000015, "=", -0.5, False),
         (float("nan"), "<=", 7.0, False), (float("inf"), "<=", 7.0, False), (float("-inf"), "<=", 7.0, True),
         (3.0, "integer", 0.0, True), (3.4, "integer", 0.0, False), (2.999999, "integer", 0.0, True),
         (float("inf"), "integer", 0.0, False),

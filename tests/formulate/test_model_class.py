@@ -8,10 +8,10 @@ from oragent.formulate.model_class import describe_class, solve_model
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner
-from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.features import Indicator, ModelFeatures, QuadraticRow, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
-from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from tests.formulate.stories import STORIES
 
@@ -99,3 +99,29 @@ def test_a_checker_with_cases_or_several_objectives_disagrees_if_it_differs(
     assert right in checker
     assert check(runner, program, checker, data)[1].state is CheckStatus.PASSED
     assert check(runner, program, checker.replace(right, wrong), data)[1].state is CheckStatus.FAILED
+
+
+WHOLE = VariableKind.INTEGER
+PRODUCT = (QuadraticTerm("x", "y", 1.0),)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "high", "features", "name"),
+    [
+        ((None, None), 9, ModelFeatures(), "linear"), ((WHOLE, None), 9, ModelFeatures(), "mixed-integer linear"),
+        ((WHOLE, WHOLE), 9, ModelFeatures(), "integer linear"), ((WHOLE, WHOLE), 1, ModelFeatures(), "binary linear"),
+        ((None, None), 9, ModelFeatures(quadratic=PRODUCT), "quadratic"),
+        ((None, WHOLE), 9, ModelFeatures(quadratic_rows=(QuadraticRow("q", {}, PRODUCT, Relation.AT_MOST, 4.0),)),
+         "mixed-integer quadratically constrained"),
+        ((WHOLE, WHOLE), 1, ModelFeatures(indicators=(Indicator("i", "x", True, {"y": 1.0}, Relation.AT_MOST, 0.0),)), "binary logical"),
+    ],
+)  # fmt: skip
+def test_the_class_of_a_model_is_that_of_its_variables_and_rows(
+    kinds: tuple, high: float, features: ModelFeatures, name: str
+) -> None:
+    variables = tuple(
+        Variable(name, 0, high, kind or VariableKind.CONTINUOUS) for name, kind in zip("xy", kinds, strict=True)
+    )
+    milp = IndexedModel.from_records(variables, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=features)
+    assert describe_class(milp) == name
+    assert describe_class(milp, is_schedule=True).startswith("scheduling")

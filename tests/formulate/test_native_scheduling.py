@@ -159,6 +159,11 @@ def test_tasks_of_a_machine_need_the_sum_of_their_times(tasks: list[tuple[int, s
     solution = solve_with_cp_sat(milp, (), 20.0, intervals=intervals)
     assert solution is not None
     assert solution.objective == max(sum(size for size, lane in tasks if lane == each) for each in "ab")
+    # A task that may overlap before the others changes nothing for these.
+    first = replace(task("t0", 0.0), is_exclusive=False)
+    again = solve_with_cp_sat(milp, (), 20.0, intervals=[first, *intervals])
+    assert again is not None
+    assert again.objective == solution.objective
     loose = [replace(interval, is_exclusive=False) for interval in intervals]
     solution = solve_with_cp_sat(milp, (), 20.0, intervals=loose)
     assert solution is not None

@@ -283,6 +283,9 @@ def test_cells_that_were_all_empty_may_become_anything() -> None:
     reading = FormerTable([{"a": "x", "b": None}, {"a": "y", "b": None}], {})
     rows = [{"a": "z", "b": 3}, {"a": "w", "b": "t"}]
     assert fit_table("f.json", "t", reading, rows, None) == (rows, [])
+    # An empty cell stays what it was.
+    reading = FormerTable([{"a": "x", "b": ""}, {"a": "y", "b": 2}], {})
+    assert fit_table("f.json", "t", reading, [{"a": "z", "b": None}], None) == ([{"a": "z", "b": ""}], [])
     # A column that some earlier rows lack may be missing, and a further one of remarks is left out.
     reading = FormerTable([{"a": "x"}, {"a": "y", "b": 2}], {})
     fitted, notes = fit_table("f.json", "t", reading, [{"a": "z", "c": "remark"}, {"a": "w", "b": 1, "c": ""}], None)

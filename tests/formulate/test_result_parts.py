@@ -24,7 +24,7 @@ from oragent.formulate.breakdown import TimeChart, split_objective
 from oragent.formulate.charts import HEIGHT, TOP, draw_chart
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.effects import Shortage, measure_effects
-from oragent.formulate.explain import data_labels, group_decisions
+from oragent.formulate.explain import _variable_facts, data_labels, group_decisions
 from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.metamorphic_tests import Property, PropertyResult
@@ -551,3 +551,28 @@ def test_small_parts_of_the_objective_are_one() -> None:
     parts = split_objective(milp, Solution(SolveStatus.OPTIMAL, values=dict.fromkeys(names, 1.0)))
     assert [part.name for part in parts] == [*names[:11], "others"]
     assert parts[-1].value == sum(100.0 - at for at in (11, 12, 13))
+
+
+@pytest.mark.parametrize(
+    ("listed", "facts"),
+    [
+        (["make_i: loaves made, kg, continuous, >= 0"], {"make": ("kg", "continuous")}),
+        (["open: whether it is open, -, binary"], {"open": ("", "binary")}),
+        # Without a unit there is no kind at the third place.
+        (["make: loaves, continuous"], {}), (["make: integer"], {}), (["start t: when, hours, time"], {"start": ("hours", "time")}),
+        ("make: a, b, integer", {}), ([5, "x"], {}),
+    ],
+)  # fmt: skip
+def test_unit_and_kind_of_variables_are_read_from_the_formalization(listed: object, facts: dict) -> None:
+    pool = [PoolEntry("formalization", "", {"VARIABLES": listed}), PoolEntry("program", "text")]
+    assert _variable_facts(pool) == facts
+
+
+def test_another_plan_is_one_of_returned_decisions() -> None:
+    """Two products are worth the same; the columns that the program returns are its decisions."""
+    row = Row("sum", {"x": 1.0, "y": 1.0}, Relation.AT_MOST, 4.0)
+    milp = BAKERY.with_records(rows=(row,), objective=Objective({"x": 1.0, "y": 1.0}))
+    assert set(price_result(result_of(milp)).alternative) == {"x", "y"}
+    assert set(price_result(result_of(milp, columns={"made": "y"})).alternative) == {"y"}
+    # A single best plan has no other one.
+    assert price_result(result_of(BAKERY)).alternative == {}

@@ -312,10 +312,12 @@ def test_rules_about_a_largest_value_or_a_function_are_compared(
 
 
 def test_a_rule_without_time_or_with_columns_of_the_program_alone_is_not_compared() -> None:
-    own = (*ROWS, Row("link", {"x": 1, "open": -9}, Relation.AT_MOST, 0))
+    own = (*ROWS, Row("link", {"x": 1, "open": -9}, Relation.AT_MOST, 0, "only if it is open"))
     milp = model(ROWS).with_records(variables=(*VARIABLES, Variable("open", 0, 1, INTEGER)), rows=own)
     found = {rule.name: rule.outcome for rule in compare_rules(milp, CHECKS, {"x", "y"}, 20.0)}
     assert found["link"] is RuleOutcome.NOT_COMPARED
+    (link,) = (rule for rule in compare_rules(milp, CHECKS, {"x", "y"}, 20.0) if rule.name == "link")
+    assert link.sentence == "only if it is open"
     # A column with the coefficient 0 is none.
     unused = (*ROWS, Row("free", {"x": 1, "open": 0}, Relation.AT_MOST, 2))
     milp = milp.with_records(rows=unused)
