@@ -255,7 +255,8 @@ def test_options_beyond_their_bounds_are_refused(changes: dict[str, object]) -> 
 def test_options_of_checks_depend_on_the_form_of_the_published_checker() -> None:
     paper = choose_options("paper")
     assert paper.for_form(Form.HEAD) is paper
-    assert (paper.for_form(Form.SCAFFOLD).published, paper.for_form(Form.SCAFFOLD).absolute) == (False, 0.0)
+    scaffold = paper.for_form(Form.SCAFFOLD)
+    assert (scaffold.published, scaffold.absolute, scaffold.relative) == (False, 0.0, 0.0)
     default = choose_options("default")
     assert default.for_form(Form.SCAFFOLD) is default
     assert choose_options("paper", without=frozenset({"formalization"}), extra=("reviewer",)).label.split() == [

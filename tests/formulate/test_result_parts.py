@@ -102,6 +102,10 @@ def test_bars_have_the_sizes_of_their_values_within_the_chart(series: dict[str, 
         middle = float(re.search(rf'<text x="([\d.]+)"[^>]*>{period}<', svg)[1])  # type: ignore[index]
         assert float(x) + float(width) / 2 == pytest.approx(middle, abs=0.11)
     assert max(scales) - min(scales) <= 1
+    columns = list(zip(*series.values(), strict=True))
+    top, bottom = (pick(sum(pick(0.0, value) for value in column) for column in columns) for pick in (max, min))
+    # The highest and the lowest bars fill the chart.
+    assert max(scales) == pytest.approx(HEIGHT / (top - bottom), abs=1)
 
 
 @pytest.mark.parametrize(

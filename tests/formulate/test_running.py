@@ -1,13 +1,17 @@
 """Programs run in a guest, their models are solved again outside of it, and hostile ones get their verdicts."""
 
+import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from oragent._base.errors import SandboxError
 from oragent.formulate.model_comparison import Ruling
 from oragent.formulate.problem import DEFAULT, ProgramInterface
-from oragent.formulate.running import Bounds, FormulationRunner
+from oragent.formulate.running import Bounds, FormulationRunner, _explain_key, _fill_values, _limit_numbers
 from oragent.modelling.data.solution import SolveStatus, SolveVerdict
+from oragent.sandbox.messages import Command
 from tests.formulate.pharmacy import CHECKER, PROGRAM, RIGHT, WRONG
 
 HEAD = "import pulp\ndef solve(data):\n"
@@ -253,3 +257,79 @@ def test_the_last_model_with_the_returned_variables_is_taken(runner, returned: s
 """
     ran = runner.run_program(source, DEFAULT, {})
     assert (ran.objective, list(ran.values), ran.held) == (objective, [returned], {})
+
+
+class FixedSandbox:
+    """Ends each command as given, and records it."""
+
+    def __init__(self, **end: object) -> None:
+        self.end = {"code": 0, "end": "exited", "stdout": "", "stderr": "", **end}
+        self.commands: list[Command] = []
+
+    def __call__(self, command: Command, warm_up: object) -> SimpleNamespace:
+        self.commands.append(command)
+        return SimpleNamespace(**self.end)
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict", "words"),
+    [
+        ({"end": "deadline", "code": -9}, SolveVerdict.TIMEOUT, ""), ({"end": "signalled", "code": -9}, SolveVerdict.MEMORY, ""),
+        ({"end": "lost", "code": 1}, SolveVerdict.MEMORY, ""), ({"code": 1, "stderr": "x\nMemoryError\n"}, SolveVerdict.MEMORY, ""),
+        ({"code": 1, "stderr": "first\nlast line\n"}, SolveVerdict.RUNTIME_ERROR, "last line"), ({"code": 1}, SolveVerdict.RUNTIME_ERROR, ""),
+        ({"stdout": "no JSON"}, SolveVerdict.RUNTIME_ERROR, "64 MiB"),
+        ({"stdout": '{"status": "unsolved", "message": "m", "returned": 5, "log": "l"}'}, SolveVerdict.UNSOLVED, "m"),
+        ({"stdout": '{"status": "unsupported", "message": "m"}'}, SolveVerdict.UNSUPPORTED, "m"),
+        ({"stdout": '{"status": "rejected", "message": "m"}'}, SolveVerdict.COMPILE_ERROR, "m"),
+        ({"stdout": '{"status": "error", "message": "NotImplementedError: nonlinear: x y z"}'}, SolveVerdict.UNSUPPORTED, "nonlinear: x y z"),
+        ({"stdout": '{"status": "error", "message": "ValueError: v", "traceback": "line 3"}'}, SolveVerdict.RUNTIME_ERROR, "ValueError: v"),
+        ({"stdout": '{"status": "ok", "milp": 5}'}, SolveVerdict.RUNTIME_ERROR, "cannot be used"),
+    ],
+)  # fmt: skip
+def test_each_end_of_a_process_has_its_verdict(end: dict[str, object], verdict: SolveVerdict, words: str) -> None:
+    sandbox = FixedSandbox(**end)
+    runner = FormulationRunner(sandbox, Bounds(7.0, memory_mb=300, gap=0.25, solver="highs", threads=3))  # type: ignore[arg-type]
+    ran = runner.run_program("text", DEFAULT, {"a": 1})
+    assert (ran.verdict, ran.milp) == (verdict, None)
+    assert words in ran.message
+    assert (ran.traceback, ran.log) == ("line 3" if "line 3" in str(end) else "", "l" if '"log"' in str(end) else "")
+    (command,) = sandbox.commands
+    assert command.limits is not None
+    # Three times the seconds of the program: it runs, its model is solved again, and compared.
+    assert (command.limits.cpu_s, command.limits.memory_mb, command.limits.file_mb) == (31.0, 300, 64)
+    assert command.limits.output_kb == 64 << 10
+    request = json.loads(command.files["request.json"])
+    assert (request["kind"], request["function"], request["arguments"]) == ("solve", "solve", [{"a": 1}])
+    assert (request["limit_s"], request["gap"], request["solver"], request["threads"]) == (7.0, 0.25, "highs", 3)
+    assert command.files["program.py"] == "text"
+
+
+@pytest.mark.parametrize("error", ["ImportError: x", "ModuleNotFoundError: x", "SyntaxError: x"])
+def test_an_error_of_the_evaluator_itself_is_no_verdict_on_a_program(error: str) -> None:
+    runner = FormulationRunner(FixedSandbox(code=1, stderr=f"trace\n{error}\n"))  # type: ignore[arg-type]
+    with pytest.raises(SandboxError):
+        runner.run_program("text", DEFAULT, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "limited"),
+    [({"a": [10**301, 5, -(10**301)]}, {"a": [None, 5, None]}), (10**299, 10**299), ("x", "x"), (1.5, 1.5)],
+)
+def test_integers_that_no_float_holds_become_nothing(value: object, limited: object) -> None:
+    assert _limit_numbers(value) == limited
+
+
+def test_values_of_a_solution_take_the_places_of_columns() -> None:
+    columns = {"a": "x", "b": [None, "y"], "c": {"d": "gone"}, "e": None}
+    values = {"a": 1, "b": [7, 8], "c": {"d": 9}, "e": "text"}
+    assert _fill_values(values, columns, {"x": 2.0, "y": 3.0}) == {
+        "a": 2.0,
+        "b": [7, 3.0],
+        "c": {"d": None},
+        "e": "text",
+    }
+    names = _explain_key("KeyError: 'z'", {"p": 1}, {f"n{at}": 1 for at in range(12)})
+    assert "'p'" in names
+    assert "'n9'" in names
+    assert "'n10'" not in names
+    assert _explain_key("ValueError: z", {}, {}) == "ValueError: z"
