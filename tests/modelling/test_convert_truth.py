@@ -167,3 +167,54 @@ def test_without_the_sign_of_one_figure_the_best_value_is_another() -> None:
     for case in CASES:
         changed = [replace(case, cost=-case.cost), replace(case, bonus=-case.bonus)]
         assert all(enumerate_best(other) != enumerate_best(case) for other in changed)
+
+
+def with_offsets(sign: float) -> IndexedModel:
+    """Rows, bounds, coefficients and costs that are data plus numbers, and data that no figure uses."""
+    builder = IndexedModelBuilder("offsets")
+    builder.add_set("product", ["a", "b", "c"])
+    for name, values in (("price", PRICE), ("use", USE), ("top", TOP), ("demand", [1.0, 0.5, 2.0]), ("dead", USE)):
+        builder.add_parameter(name, ["product"], values)
+    x = builder.add_variables("x", ["product"], high=builder.cells("top"))
+    rows = np.arange(3)
+    builder.add_rows("need", ["product"], ">=", rows=rows, columns=x, values=np.ones(3), rhs=builder.cells("demand"))
+    builder.add_rows("room", relation="<=", columns=x, values=builder.cells("use"), rhs=12.0)
+    builder.set_objective("total", "minimize" if sign > 0 else "maximize", x, builder.cells("price"))
+    model = builder.build()
+
+    def plus(vector, offset):
+        return replace(vector, base=vector.base + offset)
+
+    goal = replace(model.objective, cost=plus(model.objective.cost, np.array([0.25, -0.5, 0.25])))
+    return replace(
+        model,
+        rhs=plus(model.rhs, np.array([-0.25, 0.75, -1.5, 0.0])),
+        high=plus(model.high, 1.5),
+        entries=plus(model.entries, np.array([0, 0, 0, 0.5, 0.5, -0.5])),
+        objectives=(goal,),
+    )
+
+
+@pytest.mark.parametrize("form", SOURCES)
+def test_data_plus_numbers_stay_data_and_tables_without_use_are_left_out(form: str) -> None:
+    pytest.importorskip(PACKAGES[form])
+    sources = [write_source(with_offsets(sign), form) for sign in (1, -1)]
+    for source in sources:
+        assert "dead" not in source
+        for name in ("demand", "top", "use", "price"):
+            assert source.count(name) >= 2
+    truths = []
+    for sign in (1, -1):
+        result = scipy.optimize.linprog(
+            sign * np.array([3.25, 4.5, 4.25]),
+            A_ub=[[2.5, 3.5, 0.5]],
+            b_ub=[12.0],
+            bounds=[(0.75, 4.0), (1.25, 4.5), (0.5, 2.5)],
+        )
+        truths.append(sign * result.fun)
+    ended = subprocess.run(
+        [sys.executable, "-c", DRIVER], input=json.dumps(sources), capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0, ended.stderr
+    values = [float(line) for line in ended.stdout.splitlines() if line.startswith(" ")]
+    assert values == pytest.approx(truths)

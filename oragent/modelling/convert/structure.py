@@ -6,7 +6,7 @@ rows and a family of variables. Other entries are written as a table.
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,15 @@ MAX_OFFSETS = 3
 
 @dataclass(frozen=True)
 class WrittenFigure:
-    """A number, or a factor times a cell of a data table."""
+    """A number, or a factor times a cell of a data table, plus another figure."""
 
     value: float
     # Name of a parameter or table; empty for a number.
     table: str = ""
     # Loop variables of the key.
     key: tuple[str, ...] = ()
+    # Figure that is added to a cell. None for none.
+    offset: "WrittenFigure | None" = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,21 @@ class ModelStructure:
     parameter_sets: dict[str, tuple[str, ...]]
 
 
+def _used_tables(variables: Sequence[LoopVariables], rows: Sequence[LoopRows]) -> set[str]:
+    """Return the names of the tables to which figures refer."""
+    figures: list[WrittenFigure | None] = [figure for family in variables for figure in (family.low, family.high)]
+    figures += [family.cost for family in variables]
+    figures += [part.rhs for part in rows]
+    figures += [term.figure for part in rows for term in part.terms if isinstance(term, Term)]
+    names = set()
+    while figures:
+        figure = figures.pop()
+        if figure is not None:
+            names.add(figure.table)
+            figures.append(figure.offset)
+    return names
+
+
 class StructureReader:
     """Reads the structure of one model."""
 
@@ -148,6 +165,8 @@ class StructureReader:
             parameters[parameter.name] = dict(zip(keys, values, strict=True))
         variables = [self._read_variables(family) for family in model.variables]
         rows = [part for family in model.rows for part in self._read_rows(family)]
+        used = _used_tables(variables, rows)
+        parameters = {name: cells for name, cells in parameters.items() if name in used}
         goal = model.objective
         return ModelStructure(
             model.name,
@@ -160,7 +179,7 @@ class StructureReader:
             goal.name,
             goal.sense.sign < 0,
             goal.constant,
-            {parameter.name: parameter.sets for parameter in model.parameters},
+            {parameter.name: parameter.sets for parameter in model.parameters if parameter.name in used},
         )
 
     def _dims(self, sets: Sequence[str]) -> tuple[LoopDim, ...]:
@@ -221,6 +240,9 @@ class StructureReader:
     ) -> WrittenFigure:
         """Return one number, a parameter's cell, or a table with as few loop variables as possible."""
         linked = self._parameter_figure(vector, places, parts)
+        if linked is not None and vector.base[places].any():
+            offset = self._figure(f"{name}_offset", LinkedVector.of_numbers(vector.base), places, parts)
+            return replace(linked, offset=offset)
         if linked is not None:
             return linked
         values = vector.evaluate(self._model.cells)[places]
@@ -250,9 +272,9 @@ class StructureReader:
     def _parameter_figure(
         self, vector: LinkedVector, places: Positions, parts: Mapping[str, tuple[str, Positions]]
     ) -> WrittenFigure | None:
-        """Return the parameter cell to which all figures refer, with one factor and without an added number."""
+        """Return the parameter cell to which all figures refer, with one factor, without an added number."""
         links = vector.links
-        if not len(links) or vector.base[places].any():
+        if not len(links) or not np.isfinite(vector.base[places]).all():
             return None
         order = np.argsort(links.places, kind="stable")
         sorted_places = links.places[order]

@@ -162,9 +162,9 @@ class SourceWriter(ABC):
         cell = self.data(figure.table)
         if figure.key:
             cell += f"[{self.loop_key(figure.key)}]"
-        if figure.value == 1.0:
-            return cell
-        return f"-{cell}" if figure.value == -1.0 else f"{number(figure.value)} * {cell}"
+        if figure.value != 1.0:
+            cell = f"-{cell}" if figure.value == -1.0 else f"{number(figure.value)} * {cell}"
+        return cell if figure.offset is None else f"({cell} + {self.figure(figure.offset)})".replace("+ -", "- ")
 
     def loop_key(self, variables: Sequence[str]) -> str:
         """Return loop variables separated by commas."""
