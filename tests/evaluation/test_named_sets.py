@@ -199,6 +199,21 @@ def test_a_loss_is_a_difference_that_chance_does_not_explain() -> None:
     assert not find_loss(maximize, {"score": 1.0}, {"score": 1.0})
 
 
+def test_sizes_count_alike_in_a_loss() -> None:
+    """Worse on the one size, better on the other, which has a third of the instances and thrice the gain or less."""
+    many, few = [1.0] * 18, [1.0] * 6
+    seed = {"score": 1.0, "by_instance": {"3": many, "4": few}}
+    for gain, is_lost in ((0.2, True), (1.0, False), (2.0, False)):
+        program = {"score": 0.5 + 0.5 * gain, "by_instance": {"3": [0.0] * 18, "4": [1.0 + gain] * 6}}
+        assert bool(find_loss(Direction.MAXIMIZE, seed, program)) is is_lost
+
+
+def test_several_sets_can_be_protected(crates: Path) -> None:
+    sets = {"x": "data/x", "y": None}
+    assert describe(crates, sets=sets, protect=["y", "x"]).about.protect == ("y", "x")
+    assert describe(crates, sets=sets, protect="y").about.protect == ("y",)
+
+
 def test_no_leader_of_a_run_loses_on_a_protected_set(crates: Path, tmp_path: Path) -> None:
     """On set x only descending order is good: every leader on val, where ascending order is best, loses there."""
     (crates / "eval.py").write_text(

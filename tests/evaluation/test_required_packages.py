@@ -57,6 +57,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         ("routing", True),
         ("routing>0.14", True),
         ("pyvrp>=0.15; python_version < '3'", True),
+        ("routing.search", True),
+        ("json.decoder", True),
         ("pyvrp>=0.14.2", False),
         ("pyvrp<0.14", False),
         ("pyvrp==0.12.0", False),
@@ -72,6 +74,12 @@ def test_a_requirement_is_met_within_its_bounds(installed: dict[str, str], requi
         # A shell would otherwise write into a file that is named like the version.
         command = shlex.split(reason.rpartition(": ")[2])
         assert not any(set(word) & set("<>") and f"'{word}'" not in reason for word in command)
+
+
+def test_a_module_without_a_distribution_has_no_version_to_compare(installed: dict[str, str]) -> None:
+    assert describe_missing_package("json") == ""
+    assert describe_missing_package("json>=1")
+    assert package_versions(["json"]) == {}
 
 
 def test_a_prerelease_is_no_release(installed: dict[str, str]) -> None:
