@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
+from oragent._base.files import file_stem
 from oragent.cli.app import app
 from oragent.formulate import command
 from oragent.formulate.api import formulate
@@ -480,6 +481,15 @@ def test_options_of_the_command_line_are_those_of_the_run(
     assert request.problem.text == STORY
     # What is written is what is read again.
     assert read_request(ended.folder) == request
+
+
+def test_a_folder_is_named_after_the_file_of_the_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    (tmp_path / "My plan: 1.md").write_text(STORY)
+    wanted = FormulateCommand(tmp_path / "My plan: 1.md", tmp_path / "out")
+    said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
+    assert ended.requests[0].problem.name == file_stem("My plan: 1", "problem")
+    assert ended.requests[0].problem.name in ended.folder.parts
 
 
 def test_an_edit_is_the_output_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from oragent._base.errors import ProblemError
 from oragent.formulate import command as command_module
 from oragent.formulate.command import formulate_file, rerun_files
 from oragent.formulate.data import read_data
+from oragent.formulate.folder import read_request
 from oragent.formulate.options import FormulateCommand
 from oragent.formulate.rerun import rerun_formulation
 from oragent.formulate.table_fitting import FormerTable, fit_table, fit_value
@@ -149,6 +150,9 @@ def test_the_plan_of_a_changed_table_is_the_best_one(dairy: Path, tmp_path: Path
     assert rerun.outcome.result is not None
     assert rerun.outcome.result.judgement.verdict is Verdict.CHECKED
     assert rerun.outcome.result.objective == pytest.approx(best_cost(rows))
+    # What was left out of the new table is said, and kept in the new folder.
+    assert bool(rerun.request.problem.notes) is (name not in ("new rows", "reordered"))
+    assert read_request(rerun.folder).problem.notes == rerun.request.problem.notes
 
 
 REFUSED: dict[str, tuple[str, Callable[[], bytes], int | None, str]] = {

@@ -57,7 +57,16 @@ from tests.formulate.results import BAKERY, FINDING, ROWS, STORY, checks_of, res
 
 def test_the_files_of_a_result_hold_its_model_and_its_plan(tmp_path: Path) -> None:
     folder = create_folder(tmp_path, FormulationRequest(ProblemText("bakery", STORY), choose_options("default")))
-    outcome = finalize(folder, result_of(BAKERY))
+    sentences = {"dough": "One bag of dough", "oven": "not used"}
+    outcome = finalize(folder, result_of(BAKERY, checks=checks_of(CheckStatus.PASSED, sentences=sentences)))
+    stored = read(folder / "milp.json")
+    # A row keeps its own sentence, and gets that of the checker without one; the model has the text of the problem.
+    assert [row.meaning for row in stored.row_records] == [
+        "The oven has 12 hours",
+        "There are 21 kg of flour",
+        "One bag of dough",
+    ]
+    assert stored.meaning == STORY
     for form in ("json", "mps", "lp"):
         assert solve(read(folder / f"milp.{form}")).objective == pytest.approx(39)
     header, *rows = (folder / "plan.csv").read_text().splitlines()

@@ -205,6 +205,14 @@ def test_rules_with_products_are_compared_where_the_solver_proves_them() -> None
         assert found["area"].outcome is (RuleOutcome.MISSING if outcome == "missing" else RuleOutcome.HOLDS)
         assert found["area"].amount == (None if amount is None else pytest.approx(amount, rel=1e-4))
         assert "area row" not in found
+    least = CheckRow("least area", {}, ">=", 2.0, "2 square metres", products={("x", "y"): 1.0})
+    milp = IndexedModel.from_records(sides, (), Objective({"x": 1.0}), Sense.MAXIMIZE)
+    found = {rule.name: rule for rule in compare_rules(milp, [least], {"x", "y"}, 30.0)}
+    # The smallest area of the model is 0.
+    assert (found["least area"].outcome, found["least area"].amount) == (
+        RuleOutcome.MISSING,
+        pytest.approx(2.0, rel=1e-4),
+    )
     tight = QuadraticRow("area row", {}, product, Relation.AT_MOST, 9.0)
     milp = IndexedModel.from_records(
         sides, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(quadratic_rows=(tight,))
