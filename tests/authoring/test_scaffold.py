@@ -203,5 +203,5 @@ def test_every_template_is_shipped() -> None:
     root = PACKAGE.parent.parent
     setup = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["oragent"]
     templates = [str(path.relative_to(PACKAGE.parent)) for path in (PACKAGE / "template").iterdir()]
-    assert len(templates) == 11
+    assert len(templates) == 13
     assert all(any(fnmatch.fnmatch(path, pattern) for pattern in setup) for path in templates)

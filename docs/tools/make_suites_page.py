@@ -1,0 +1,123 @@
+"""Make ``docs/suites.md``: import the tasks of other frameworks' repositories, and list what was isolated.
+
+    .venv/bin/python docs/tools/make_suites_page.py LLM4AD=DIR EoH=DIR OpenEvolve=DIR ShinkaEvolve=DIR
+
+Each suite is imported into a temporary folder. The outcome is kept in ``docs/tools/suites.json``, so that a command for
+one suite leaves the others as they are; without a suite, only the page is written.
+"""
+
+import json
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+from oragent.authoring.importing import import_suite
+
+DOCS = Path(__file__).resolve().parents[1]
+ROWS, PAGE = DOCS / "tools" / "suites.json", DOCS / "suites.md"
+VERSIONS = {
+    "LLM4AD": "LLM4AD 1.11, folder `llm4ad/task` of its package",
+    "EoH": "EoH, folder `examples` of its repository",
+    "OpenEvolve": "OpenEvolve, folder `examples` of its repository",
+    "ShinkaEvolve": "ShinkaEvolve, folder `examples` of its repository",
+}
+HEAD = """# Task suites of other frameworks
+
+This page shows which tasks of other frameworks oragent runs, and what their isolation costs.
+[Import a task](how-to/coming-from.md#import-a-task) describes the commands. The page is written by
+`docs/tools/make_suites_page.py`, which imports all tasks of a repository:
+
+```
+oragent import-suite examples --parent problems
+```
+
+The evaluator of a task runs unchanged. A task is *isolated* if the candidate runs in its own process, so that it cannot forge its
+score, and *forgeable* if it needs the evaluator's process. Tasks are refused if a package or data are missing, if the program is not
+a function in Python, or if the seed has no score. The numbers of tasks are those in the repositories in November 2026, on a machine
+without a GPU and without packages that only single tasks need.
+
+{summary}
+
+The cost of a call is the median over the isolated tasks of the suite with 100 calls or more: the CPU time that an evaluation takes
+more than in the evaluator's process, divided by the number of calls. It contains the copies of arguments and answers and the start
+of the candidate's process. Seeds that draw from the global random generators have other scores with a stand-in, because these
+generators are not shared. Tasks without CPU times were measured once, on a busy machine.
+
+Programs written for the tasks have the scores of the frameworks too: `tests/authoring/test_framework_scores.py` compares five
+programs each of two tasks of LLM4AD and of one task of ShinkaEvolve with the evaluation by the installed packages, to the last
+digit.
+"""
+TABLE = """
+## {name}
+
+{version}.
+
+| task | outcome | score of the seed | in the evaluator's process | calls | CPU s, isolated | CPU s, in process |
+|---|---|---|---|---|---|---|
+{rows}
+"""
+
+
+def measure(name: str, folder: Path) -> list[dict]:
+    """Import a suite, and return the outcome of each task."""
+    with tempfile.TemporaryDirectory() as parent:
+        rows = []
+        for row in import_suite(folder, Path(parent)):
+            print(name, row.name, row.trial, flush=True)
+            rows.append({"name": row.name, **asdict(row.trial), "call_us": row.trial.call_us})
+    return rows
+
+
+def write_page(suites: dict[str, list[dict]]) -> str:
+    """Return the text of the page."""
+    summary = [
+        "| suite | tasks | imported | isolated | forgeable | equal scores of the seed | cost of a call |",
+        "|---|---|---|---|---|---|---|",
+        *(summarise(name, rows) for name, rows in suites.items()),
+    ]
+    tables = [
+        TABLE.format(name=name, version=VERSIONS.get(name, name), rows="\n".join(map(show_row, rows)))
+        for name, rows in suites.items()
+    ]
+    return HEAD.format(summary="\n".join(summary)) + "".join(tables)
+
+
+def summarise(name: str, rows: list[dict]) -> str:
+    """Return the line of a suite."""
+    isolated = [row for row in rows if row["status"] == "isolated"]
+    forgeable = sum(row["status"] == "forgeable" for row in rows)
+    equal = sum(row["score"] == row["shared_score"] for row in isolated)
+    # Few calls tell the start of a process from a call only roughly.
+    costs = [row["call_us"] for row in isolated if row["calls"] >= 100 and row["call_us"] is not None]
+    cost = f"{median(costs):.0f} µs" if costs else ""
+    imported = len(isolated) + forgeable
+    cells = [name, len(rows), imported, len(isolated), forgeable, f"{equal} of {len(isolated)}", cost]
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def show_row(row: dict) -> str:
+    """Return the line of a task."""
+    reason = " ".join(row["reason"].replace("|", "/").split())
+    if row["status"] == "refused":
+        return f"| {row['name']} | refused: {reason.removeprefix(row['name'] + ': ')} | | | | | |"
+    outcome = f"{row['status']}{': ' if reason else ''}{reason}"
+    figures = [f"{row['score']!r}", f"{row['shared_score']!r}", f"{row['calls']:,}"]
+    times = ["" if row[key] is None else f"{row[key]:.2f}" for key in ("seconds", "shared_seconds")]
+    return f"| {row['name']} | {outcome} | {' | '.join([*figures, *times])} |"
+
+
+def main() -> None:
+    """Measure the named suites, and write the page."""
+    for word in sys.argv[1:]:
+        name, _, folder = word.partition("=")
+        rows = measure(name, Path(folder))
+        suites = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.is_file() else {}
+        ROWS.write_text(f"{json.dumps(suites | {name: rows}, indent=1)}\n", encoding="utf-8")
+    suites = json.loads(ROWS.read_text(encoding="utf-8"))
+    PAGE.write_text(write_page({name: suites[name] for name in sorted(suites)}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
