@@ -444,3 +444,10 @@ def test_a_table_of_the_library_keeps_its_sets(monkeypatch: pytest.MonkeyPatch) 
     assert families(assembled(made).model)["data"] == {}
     monkeypatch.setattr(matching_module, "MAX_FAMILIES", 0)
     assert not assembled(snapshot(table("cost", COST))).model.parameters
+
+
+def test_the_family_with_most_labels_makes_the_set_that_smaller_ones_take() -> None:
+    small = ("small", [("k",), ("l",)])
+    large = ("large", [("k",), ("l",), ("m",)])
+    assert pool_of({}, small, large)[0] == {"small": ("large_index",), "large": ("large_index",)}
+    assert pool_of({}, large, small)[0] == {"small": ("large_index",), "large": ("large_index",)}

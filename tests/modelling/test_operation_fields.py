@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.indexed import SourceCell
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import write
-from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.operations import ModelSession, SolveLimits, parse_line
 from oragent.modelling.operations.command import read_scenarios, write_scenarios
 from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.matching import _agreement
@@ -615,3 +616,42 @@ def test_a_file_with_a_part_of_the_values_says_how_many_are_missing(tmp_path: Pa
     assert (result.source, result.same_structure, len(result.trials)) == ("model", True, 3)
     assert result.limits == SolveLimits()
     assert result.warnings == ()
+
+
+def test_a_session_of_a_file_finds_other_files_beside_it(tmp_path: Path) -> None:
+    for name, line in (("model", ""), ("other", "need += 1")):
+        session = fixed_shop(1).session()
+        session.run([line] if line else [])
+        write(session.model, tmp_path / f"{name}.json")
+    entries = ModelSession.open(tmp_path / "model.json").ask('diff "other.json"').entries
+    assert [(entry.of, entry.name, entry.largest) for entry in entries] == [
+        ("right-hand sides", "need", (("need", 1.0, 2.0),))
+    ]
+
+
+def test_data_show_the_cell_from_which_they_were_read() -> None:
+    model = fixed_shop(1).model()
+    stock = replace(model.parameters[0], source=SourceCell("shop.csv", "rooms", 7, 3))
+    session = ModelSession(replace(model, parameters=(stock, *model.parameters[1:])))
+    sources = [member.source for member in session.ask("data stock").members]
+    assert all({"shop.csv", "rooms", "7", "3"} <= set(source.split()) for source in sources)
+    assert [member.source for member in session.ask("data margin").members] == ["", ""]
+
+
+@pytest.mark.parametrize("goal", ["", "objective waste then profit"])
+def test_costs_of_the_first_of_several_objectives_are_said_to_be_its_own(goal: str, tmp_path: Path) -> None:
+    session = fixed_shop(1).session()
+    session.run([goal] if goal else [])
+    point = session.study.point(session.study.present)
+    (tmp_path / "point.sol").write_text(
+        "".join(f"{name} {value}\n" for name, value in zip(COLUMNS, point, strict=True))
+    )
+    result = session.ask(f'inverse "{tmp_path}/point.sol"')
+    assert result.change.value == pytest.approx(0, abs=1e-6)
+    assert bool(result.warnings) == bool(goal)
+
+
+def test_trials_of_a_comparison_end_at_their_limit() -> None:
+    assert parse_line('verify "model.json" 1000').trials == 1000
+    with pytest.raises(ModellingError):
+        parse_line('verify "model.json" 1001')
