@@ -5,7 +5,6 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.modelling.sol_writers import write_cplex, write_gurobi, write_highs, write_scip
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.model_values import Sense
@@ -16,6 +15,7 @@ from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy, steel
+from tests.modelling.sol_writers import write_cplex, write_gurobi, write_highs, write_scip
 
 
 @pytest.fixture
