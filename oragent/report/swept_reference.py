@@ -50,7 +50,7 @@ class SweptReference:
         head = f"the reference {self.name}, swept on val to {values} ({self.settings} settings, {self.cpu_s:.3g} CPU s)"
         sentences = []
         for mode, scores in self.scores.items():
-            figures = ", ".join(f"{program} {scores[program]}" for program in PROGRAMS if program in scores)
+            figures = ", ".join(f"{program} {scores[program]}" for program in PROGRAMS)
             pair = self.pairs.get(mode)
             verdict = "" if pair is None else f"; best against swept: {pair.counts}: {_describe_pair(pair)}"
             sentences.append(f"{head}, on {mode}: {figures}{verdict}")

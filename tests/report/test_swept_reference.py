@@ -124,6 +124,8 @@ def test_a_run_is_compared_with_the_best_setting(levels: Path, tmp_path: Path) -
         assert scores["seed"] == pytest.approx(goal)
         assert scores["reference"] == pytest.approx(0.9 * goal)
         assert scores["swept"] == pytest.approx(0.4 * goal)
+    for sentence, scores in zip(compared.sentences, compared.scores.values(), strict=True):
+        assert all(f"{program} {measured}" in sentence for program, measured in scores.items())
     # Both were chosen on val.
     assert list(compared.pairs) == ["test"]
     gain = compared.scores["test"]["swept"].score - compared.scores["test"]["best"].score
