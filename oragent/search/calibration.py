@@ -21,7 +21,9 @@ SHARE = 0.9
 # No further value is measured if the share is in this range.
 CLOSE = (0.86, 0.94)
 # Settings of a sweep count as equal in time if their shares are in this range.
-FILLED = (0.8, 0.95)
+FILLED = (0.8, 0.9)
+# Target share of a setting of a sweep, whose time is measured on few instances.
+FILLED_SHARE = 0.87
 # Maximum number of measured values, and maximum factor from one to the next.
 MAX_VALUES, MAX_STEP = 5, 8.0
 # Minimum factor between two values whose times give a line, and noise of a time as a share of it.
@@ -118,7 +120,7 @@ def lower_work(source: str, seconds: float, places: Mapping[str, float], finishe
 
 
 def fill_limit(source: str, limit_s: float, planned: int) -> Refit | None:
-    """Return the function that sets the work of each setting of a sweep to `SHARE` of the time limit.
+    """Return the function that sets the work of each setting of a sweep to `FILLED_SHARE` of the time limit.
 
     The arguments are those of `calibrate`. The result is None if the program declares no work.
     """
@@ -132,7 +134,7 @@ def fill_limit(source: str, limit_s: float, planned: int) -> Refit | None:
         seconds = scale_seconds(row.seconds, row.places, row.instances, planned)
         if row.score is None or not seconds or FILLED[0] * limit_s <= seconds <= FILLED[1] * limit_s:
             return None
-        return _fit(parameter, present * min(max(SHARE * limit_s / seconds, 1 / MAX_STEP), MAX_STEP))
+        return _fit(parameter, present * min(max(FILLED_SHARE * limit_s / seconds, 1 / MAX_STEP), MAX_STEP))
 
     return refit
 

@@ -25,13 +25,14 @@ from oragent.evaluation import Evaluation, Job
 from oragent.ledger.case import wait_for_all
 from oragent.programs.parameters import read_value
 from oragent.search import running_work
-from oragent.search.calibration import fill_limit
+from oragent.search.calibration import fill_limit, work_parameter
 from oragent.search.experiments import (
     PairedDifference,
     ProbeResult,
     Refit,
     Subset,
     SweepResult,
+    SweepRow,
     compare_pairs,
     read_axes,
     run_probe,
@@ -43,6 +44,7 @@ from oragent.search.round_context import RoundContext
 from oragent.search.round_experiments import EXPERIMENT_S
 from oragent.search.running_work import read_running
 from oragent.search.store import Store
+from oragent.search.strategies.or_agent.sweeps import fill_again
 from tests.search.test_engine import history, scored, search
 
 SOURCE = """A = 4  # param: A = 4, 0..10
@@ -166,8 +168,8 @@ def halved(runs: TimedRuns, words: Sequence[str], cpu_s: float = 1000.0, refit: 
 
 
 def test_settings_are_compared_at_equal_time_if_the_program_declares_its_work() -> None:
-    # 20 instances take 4 s of 4.4 s with the present values; a setting with A times the quality takes A times as long
-    refit = fill_limit(WORKING, 4.4, 20)
+    # 20 instances take 4 s of 4.6 s with the present values; a setting with A times the quality takes A times as long
+    refit = fill_limit(WORKING, 4.6, 20)
     result = halved(TimedRuns(), ["A=0.5,2,4,8"], refit=refit)
     works = {row.values["A"]: row.values.get("W", 2000) for row in result.rows}
     assert works[1] == 2000
@@ -178,6 +180,15 @@ def test_settings_are_compared_at_equal_time_if_the_program_declares_its_work() 
     assert f"W = {works[2]:g}" in result.write_program(result.best)
     named = halved(TimedRuns(), ["A=0.5,2", "W=2000"], refit=refit)
     assert {row.values["W"] for row in named.rows} == {2000}
+
+
+@pytest.mark.parametrize(("seconds", "work"), [(4.5, 1778), (4.0, None), (2.0, None)])
+def test_a_setting_that_took_more_time_than_intended_is_scored_with_less_work(seconds: float, work: int | None) -> None:
+    refit = fill_limit(WORKING, 4.6, 20)
+    row = SweepRow({"A": 2.0}, 1.0, seconds, seconds, instances=20)
+    # 87 % of 4.6 s are 4.002 s; too little time is left as it is
+    assert fill_again(row, work_parameter(WORKING), refit).values.get("W") == work
+    assert fill_again(row, None, None) is row
 
 
 def test_the_better_half_is_compared_on_twice_as_many_other_instances() -> None:

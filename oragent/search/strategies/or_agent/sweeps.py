@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from oragent._base.errors import CandidateError, ConfigError
-from oragent.programs.parameters import read_parameters
+from oragent.programs.parameters import ProgramParameter, read_parameters
 from oragent.search.calibration import calibrate, fill_limit, work_parameter
 from oragent.search.candidate import Elite
 from oragent.search.coarse_times import describe_seconds, round_down
@@ -19,6 +19,7 @@ from oragent.search.experiments import (
     MIN_S,
     PRACTICE,
     ProbeResult,
+    Refit,
     Subset,
     SweepResult,
     SweepRow,
@@ -89,8 +90,19 @@ async def sweep_numbers(
         result = await run.experiments.sweep(source, axes, subset, seconds, least=least, refit=refit)
     except (ConfigError, CandidateError) as problem:
         return PreparedProgram(source, f"{report}\nThe sweep failed: {problem}".strip())
-    chosen = _choose_setting(run, source, scored, result, is_scored)
+    chosen = _choose_setting(run, source, scored, result, refit)
     return replace(chosen, report=f"{report}\n{chosen.report}".strip())
+
+
+def fill_again(row: SweepRow, work: ProgramParameter | None, refit: Refit | None) -> SweepRow:
+    """Return a setting with less work if its last run took more of the time limit than intended."""
+    if work is None or refit is None:
+        return row
+    present = row.values.get(work.name, work.value)
+    filled = refit(present, row)
+    if filled is None or filled >= present:
+        return row
+    return replace(row, values={**row.values, work.name: filled})
 
 
 def _sweep_limit(run: RoundContext) -> float:
@@ -119,8 +131,9 @@ def split_instances(words: Sequence[str], subset: Subset) -> tuple[tuple[str, ..
 
 
 def _choose_setting(
-    run: RoundContext, source: str, scored: Elite | None, result: SweepResult, is_scored: bool
+    run: RoundContext, source: str, scored: Elite | None, result: SweepResult, refit: Refit | None
 ) -> PreparedProgram:
+    is_scored = scored is not None and source == scored.source
     ranked = [(row, expected_seconds(run, source, scored, result, row)) for row in result.ranked]
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
     fitting = [(row, seconds) for row, seconds in scorable if has_time(run, seconds)]
@@ -132,7 +145,7 @@ def _choose_setting(
         shown += [pair for pair in chosen if pair not in shown]
     lines = [*_describe_rules(result), *(sweep_line(row, seconds) for row, seconds in shown)]
     if chosen:
-        row, _ = chosen[0]
+        row = fill_again(chosen[0][0], work_parameter(source), refit)
         lines += [f"Of these, {setting_words(row)} is scored."] if is_practice else []
         return PreparedProgram(result.write_program(row), "\n".join(lines))
     if is_scored:
