@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
 
-from annotated_types import MinLen
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
@@ -86,23 +84,6 @@ class DuelPlan:
     first_seed: int | None = None
 
 
-StoredValues = dict[str, Annotated[list[FiniteFloat], MinLen(1)]]
-
-
-@checked(frozen=True, config=STRICT)
-class StoredRound:
-    """Round in the file of a duel."""
-
-    seed: int | None
-    values: tuple[StoredValues, StoredValues]
-    cpu_s: tuple[FiniteFloat, FiniteFloat]
-
-    def __post_init__(self) -> None:
-        first, second = ({size: len(values) for size, values in side.items()} for side in self.values)
-        if first != second or not first:
-            raise ValueError("both programs need values of the same instances")
-
-
 @checked(config=STRICT)
 class DuelRecord:
     """Content of the file of a duel."""
@@ -120,7 +101,7 @@ class DuelRecord:
     first_seed: int
     # Factors on the work of both programs.
     work: tuple[FiniteFloat, FiniteFloat] = (1.0, 1.0)
-    rounds: list[StoredRound] = field(default_factory=list)
+    rounds: list[DuelRound] = field(default_factory=list)
 
     @property
     def is_drawn(self) -> bool:
@@ -140,7 +121,7 @@ class DuelRecord:
     @property
     def judged(self) -> list[DuelRound]:
         """Rounds up to the one that decides the duel; all of them if none does."""
-        rounds = [DuelRound(played.values, played.cpu_s, played.seed) for played in self.rounds]
+        rounds = self.rounds
         for count in range(1, len(rounds)):
             if decide(pool_gains(self.direction, rounds[:count]), self.rule).decision is not Decision.OPEN:
                 return rounds[:count]
@@ -254,7 +235,7 @@ class _DuelRunner:
             work, slowest = self._plan.work, max(seconds)
             self._record.work = (work * slowest / seconds[0], work * slowest / seconds[1])
 
-    async def _play_round(self, number: int) -> StoredRound:
+    async def _play_round(self, number: int) -> DuelRound:
         seed = (self._record.first_seed + number) % 2**SEED_BITS if self._record.is_drawn else None
         jobs = [self._make_job(place, seed) for place in (0, 1)]
         ended = await wait_for_all([self._pool.evaluate(job) for job in jobs])
@@ -266,7 +247,7 @@ class _DuelRunner:
         # The work of a solver counts, too, where a program shapes it.
         measure = _total_seconds if WORK in self._offers else _call_seconds
         seconds = [measure(evaluation) for evaluation in ended]
-        return StoredRound(seed, (values[0], values[1]), (seconds[0], seconds[1]))
+        return DuelRound((values[0], values[1]), (seconds[0], seconds[1]), seed)
 
     def _make_job(self, place: int, seed: int | None) -> Job:
         plan, config, on = self._plan, self._plan.config, self._record.on

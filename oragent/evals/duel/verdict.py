@@ -4,15 +4,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from annotated_types import MinLen
+from pydantic import FiniteFloat
+from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.sequential import SEQUENTIAL_FACTOR, bet_on_differences, pairs_for
+from oragent._base.settings import STRICT
 from oragent._base.statistics import ALPHA, PairedTest, compare_paired, relative_gain, weigh_sizes
 from oragent._base.text_format import format_count
 
 # Values of the instances, by size.
-Values = Mapping[str, Sequence[float]]
+Values = dict[str, Annotated[list[FiniteFloat], MinLen(1)]]
 
 
 @dataclass(frozen=True)
@@ -27,15 +33,20 @@ class StoppingRule:
     is_sequential: bool = True
 
 
-@dataclass(frozen=True)
+@checked(frozen=True, config=STRICT)
 class DuelRound:
     """Values and CPU seconds of both programs on the same instances."""
 
     values: tuple[Values, Values]
     # CPU seconds of the calls of each program, or of the evaluation where the evaluator does not measure them.
-    cpu_s: tuple[float, float]
+    cpu_s: tuple[FiniteFloat, FiniteFloat]
     # Seed of the instances; None for a fixed set.
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        first, second = ({size: len(values) for size, values in side.items()} for side in self.values)
+        if first != second or not first:
+            raise ValueError("both programs need values of the same instances")
 
 
 @dataclass(frozen=True)
