@@ -5,7 +5,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
@@ -16,6 +18,7 @@ from oragent.evals.duel.runner import Duel, DuelPlan, read_record, run_duel
 from oragent.evals.duel.verdict import (
     Decision,
     DuelRound,
+    DuelVerdict,
     StoppingRule,
     format_gain,
     judge_duel,
@@ -202,3 +205,41 @@ def test_a_duel_runs_in_an_event_loop(toy: Path, pool: DicePool) -> None:
         return run_duel(plan(toy, "1 0.2", "2 0.2", rounds=1))
 
     assert asyncio.run(call()).verdict.fixed.pairs == 12
+
+
+def judge(*gains: float, rule: StoppingRule | None = None) -> DuelVerdict:
+    """Judge one round at a single size, with values of the second program of 1."""
+    values = [(2 - gain) / (2 + gain) for gain in gains]
+    return judge_duel(
+        DIRECTION,
+        ("x", "y"),
+        [DuelRound(({"a": values}, {"a": [1.0] * len(gains)}), (1.0, 1.0))],
+        rule or StoppingRule(),
+    )
+
+
+def test_the_test_of_signed_ranks_is_that_of_scipy_and_leaves_out_equal_instances() -> None:
+    gains = [0.1, 0.2, -0.05, 0.0, 0.3, 0.15, 0.0, 0.4]
+    assert judge(*gains).p_ranks == pytest.approx(stats.wilcoxon([gain for gain in gains if gain]).pvalue)
+    assert judge(0.0, 0.0).p_ranks is None
+
+
+def test_a_single_size_has_no_table_by_size() -> None:
+    assert judge(0.1, 0.2).by_size == {}
+
+
+def test_too_few_instances_have_no_interval_and_many_have_one_in_words() -> None:
+    few, many = judge(0.1, 0.2), judge(*[0.1, 0.12] * 20)
+    assert few.low == -np.inf
+    assert "inf" not in few.sentence
+    assert format_gain(many.low) in many.sentence
+    assert format_gain(many.high) in many.sentence
+
+
+@pytest.mark.parametrize("count", [20, 59])
+def test_equal_programs_are_said_to_differ_on_few_instances_by_the_binomial_bound(count: int) -> None:
+    """If they differed on a larger share of instances, ``count`` equal ones would have a chance below the level."""
+    verdict = judge(*[0.0] * count)
+    assert verdict.decision is Decision.EQUAL
+    share = stats.binomtest(0, count, alternative="less").proportion_ci(0.95).high
+    assert f"{100 * share:.2g} %" in verdict.sentence
