@@ -7,9 +7,10 @@ import zipfile
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.cells import change_cells, read_change
+from oragent.workspace.cells import change_cells, read_change, undo_edits
 from oragent.workspace.data_changes import PlannedEdit
 from oragent.workspace.data_edits import replace_cells
+from oragent.workspace.formulas import CellFormula, Position, have_same_formula
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import decode_text
 from oragent.workspace.tables import read_table
@@ -273,3 +274,43 @@ def test_a_row_or_sheet_that_does_not_exist_is_refused() -> None:
     for values, sheet in (({(9, 0): "1"}, ""), ({(1, 0): "1"}, "None")):
         with pytest.raises(WorkspaceError):
             replace_workbook_cells(content, "t.xlsx", values, sheet)
+
+
+@pytest.mark.parametrize(
+    ("places", "column", "is_refused"),
+    [
+        ((0, 0), "price (EUR)", False),
+        ((0, None), "price (EUR)", True),
+        ((0, 1), "none", True),
+        ((None, None), "none", True),
+    ],
+)
+def test_only_a_cell_that_is_there_gets_its_former_text(
+    places: tuple[int | None, int | None], column: str, is_refused: bool
+) -> None:
+    edit = CellEdit(path="t.csv", row="rye", column=column, before="9", after="4", places=places)
+    if is_refused:
+        with pytest.raises(WorkspaceError):
+            undo_edits(PLAIN.encode(), "t.csv", [edit])
+    else:
+        assert undo_edits(PLAIN.encode(), "t.csv", [edit]).decode() == PLAIN.replace("rye,4", "rye,9")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        (("B2", "=A2*2"), ("B2", "=A2*2"), True), (("B2", "=A2*2"), ("B3", "=A3*2"), True), (("B2", "=A2*2"), ("B3", "=A2*2"), False),
+        (("B2", "=$A$2"), ("C9", "=$A$2"), True), (("B2", "{=A2"), ("B2", "=A2"), False), (("B2", "=A2*2"), None, False),
+        (("B2", "=A1#"), ("B2", "=A1#"), True),
+    ],
+)  # fmt: skip
+def test_formulas_are_the_same_relative_to_their_places(
+    first: tuple[str, str], second: tuple[str, str] | None, is_same: bool
+) -> None:
+    pytest.importorskip("openpyxl")
+
+    def formula(cell: tuple[str, str] | None) -> CellFormula | None:
+        return None if cell is None else CellFormula(Position("S", int(cell[0][1:]), ord(cell[0][0]) - 64), cell[1])
+
+    assert have_same_formula(formula(first), formula(second)) is is_same
+    assert have_same_formula(formula(second), formula(first)) is is_same
