@@ -109,7 +109,9 @@ TASK = "$description $better $signature $language $limits"
 
 def test_the_command_lists_prints_and_copies(tmp_path: Path) -> None:
     listed = command("prompts", cwd=tmp_path).stdout.splitlines()
-    assert [line.split()[0] for line in listed] == PROMPTS.list_names()
+    # A line that continues the fields of a prompt is indented.
+    assert [line.split()[0] for line in listed if not line.startswith(" ")] == PROMPTS.list_names()
+    assert max(map(len, listed)) <= 80
     assert command("prompts", "hill_climb.strong", cwd=tmp_path).stdout.strip() == PROMPTS.fill("hill_climb", "strong")
     assert command("prompts", "--out", "mine", cwd=tmp_path).returncode == 0
     assert set(PROMPTS.read_own(tmp_path / "mine")) == set(PROMPTS.list_names())
