@@ -42,7 +42,11 @@ COMMANDS = (
         "show", SEARCH, "runs", "show_run", "Show a run: best program, its difference from the seed, archive, failures."
     ),
     CommandEntry(
-        "report", SEARCH, "runs", "report", "Write the report of a run, one HTML file; exit code 1 if the check fails."
+        "report",
+        SEARCH,
+        "runs",
+        "report",
+        "Write the report of a run, one HTML file; exit code 1 if the check fails or a protected set is lost.",
     ),
     CommandEntry("watch", SEARCH, "runs", "watch", "Show searches on a live page."),
     CommandEntry("steer", SEARCH, "runs", "steer", "Act on a running search."),
@@ -110,7 +114,7 @@ COMMANDS = (
         SEARCH,
         "experiments",
         "sweep",
-        "Run a program with several values of its parameters on training or practice instances.",
+        "Run a program, or a reference, with several values of its parameters on training or practice instances.",
     ),
     CommandEntry(
         "rescore",

@@ -169,6 +169,7 @@ def show_run(data: RunData, console: Console) -> None:
     _show_best(data, console)
     _show_heading(console, "Archive")
     console.print(_tabulate_islands(data))
+    console.print()
     console.print(_tabulate_elites(data))
     if data.research:
         _show_research(data.research, console)
@@ -228,6 +229,7 @@ def _show_research(research: Research, console: Console) -> None:
             rows.append((row.action, rounds, programs, tokens, gain, row.gain_per_token, index))
         heads = ("action", "rounds", "programs", "tokens", "gain", "per 1000", "index")
         console.print(text_table(heads, rows, "lrrrrrr"))
+        console.print()
     memory, left_out = clip_text(research.memory, MAX_MEMORY)
     if memory:
         console.print(Text(memory, style="dim"))
@@ -238,6 +240,7 @@ def _show_trust(data: RunData, console: Console) -> None:
     _show_heading(console, "What the score is worth")
     if data.sets:
         console.print(tabulate_sets(data.sets))
+        console.print()
     for sentence in describe_trust(data):
         console.print(Text(one_line(sentence, MAX_SENTENCE)))
 

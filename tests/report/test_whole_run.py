@@ -282,7 +282,7 @@ def test_figures_of_a_table_stand_right_and_words_left(data: RunData) -> None:
     for name in ("score", "vs seed", "size"):
         end = head.index(name) + len(name)
         assert all(row[:end].rstrip() == row[:end] and row[end : end + 1] in ("", " ") for row in rows), name
-    assert head.index("elite") == 1
+    assert head.startswith("elite")
     for name in ("elite", "islands", "made by"):
         begin = head.index(name)
         assert all((row[begin] != " " and row[:begin].endswith(" ")) or begin == 0 for row in rows), name
