@@ -42,7 +42,7 @@ def test_a_stem_is_one_part_of_a_path_without_dots_at_its_ends(text: str, limit:
     [
         ("T-P-P aware, qwen:7b", {"each": True}, "T-P-P-aware--qwen-7b"),  # folders of benchmarks are found again by it
         ("T-P-P aware, qwen:7b", {}, "T-P-P-aware-qwen-7b"),
-        ("Plan A (new)", {"allowed": "A-Za-z0-9_-", "filler": "_"}, "Plan_A_new"),
+        ("Plan A (new)", {"allowed": "A-Za-z0-9_-"}, "Plan-A-new"),
         ("v1.2", {"allowed": r"\w-"}, "v1-2"),
         ("../..", {"default": "problem"}, "problem"),
     ],

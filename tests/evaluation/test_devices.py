@@ -11,7 +11,7 @@ import yaml
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.cli.machine import _describe_devices
-from oragent.evaluation import EvaluationRunner, capabilities, devices
+from oragent.evaluation import EvaluationRunner, devices, required_packages
 from oragent.evaluation.capabilities import DEVICE, evaluator_arguments
 from oragent.evaluation.devices import Card, DeviceReport, PinnedDevice, find_devices, pin_device, require_device
 from oragent.evaluation.problem import LimitSettings, load_problem
@@ -34,7 +34,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[DeviceReport]:
     """What the machine has; tests replace the one entry."""
     now = [NONE]
     monkeypatch.setattr(devices, "find_devices", lambda: now[0])
-    monkeypatch.setattr(capabilities, "find_spec", lambda name: ModuleSpec(name, None))  # PyTorch is not imported here
+    monkeypatch.setattr(
+        required_packages, "find_spec", lambda name: ModuleSpec(name, None)
+    )  # PyTorch is not imported here
     return now
 
 

@@ -483,7 +483,7 @@ def test_a_turned_objective_has_the_same_order_of_plans(
     for goal, old in zip(directed.named_features.goals, milp.named_features.goals, strict=True):
         same = [each for each in milp.named_features.goals if each.weight and each.priority == old.priority]
         single = bool(old.weight) and old.priority != 0 and len(same) == 1
-        negative = old.terms["x"] < 0 and old.constant <= 0 and not is_negative
+        negative = old.terms.get("x", 0.0) < 0 and old.constant <= 0 and not is_negative
         assert (goal.sense is not old.sense) is (single and negative)
     solution = Solution(
         SolveStatus.FEASIBLE, objective=cost * 2.0 + constant, bound=5.0, values={"x": 2.0}, goals={"g0": 1.0}
@@ -492,14 +492,14 @@ def test_a_turned_objective_has_the_same_order_of_plans(
     assert turned.objective == staged_value(directed, 2.0)
     assert turned.bound == (-5.0 if turns else 5.0)
     assert dict(turned.goals) == {
-        goal.name: goal.terms["x"] * 2.0 + goal.constant for goal in directed.named_features.goals
+        goal.name: goal.terms.get("x", 0.0) * 2.0 + goal.constant for goal in directed.named_features.goals
     }
     none = direct_solution(milp, directed, Solution(SolveStatus.UNKNOWN))
     assert (none.objective, none.bound, dict(none.goals)) == (None, None, {})
 
 
 def staged_value(milp: IndexedModel, x: float) -> float:
-    return milp.objective_record.terms["x"] * x + milp.objective_record.constant
+    return milp.objective_record.terms.get("x", 0.0) * x + milp.objective_record.constant
 
 
 @pytest.mark.parametrize("senses", list(itertools.product([None, *Sense], repeat=2)))

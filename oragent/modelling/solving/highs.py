@@ -145,8 +145,10 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
         solver.setOptionValue(JUMP, True)
         solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
         solver.run()
-    if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
-        # With presolve, HiGHS can report "optimal" for a point that violates the model.
+    status = solver.getModelStatus()
+    is_violated = status == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT
+    if is_violated or status == _STATUS.kSolveError:
+        # With presolve, HiGHS can return a point that violates the model, as "optimal" or as an error.
         solver.setOptionValue("presolve", "off")
         solver.run()
     if start is not None and _contradicts_bound(solver, arrays, options.gap):

@@ -104,6 +104,6 @@ def test_no_call_breaks_the_base_model(calls) -> None:
     tools = toolbox()
     for name, arguments in calls:
         assert isinstance(call(tools, name, **arguments), str)
-    kept = build_model(PROBLEM, tools.state)
-    assert kept.rows[: len(PROBLEM.base.rows)] == PROBLEM.base.rows
-    assert kept.variables == PROBLEM.base.variables
+    kept, base = build_model(PROBLEM, tools.state), PROBLEM.base
+    assert kept.row_records[: len(base.row_records)] == base.row_records
+    assert kept.variable_records == base.variable_records
