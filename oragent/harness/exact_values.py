@@ -5,7 +5,7 @@ with attributes, which arrive as `Record`. Functions and random generators stay 
 stand-in whose calls come back while the sender waits for its answer (a callback).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -45,11 +45,13 @@ class NamedRecord(tuple[Any, ...]):
 
     _fields: tuple[str, ...]
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the value of a field."""
-        if name in self._fields:
-            return self[self._fields.index(name)]
-        raise AttributeError(name)
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> "NamedRecord":
+        """Return the copy of a named tuple with these fields."""
+        record = cls(fields.values())
+        record.__dict__.update(fields)
+        record._fields = tuple(fields)
+        return record
 
 
 class DistantGenerator:
@@ -101,7 +103,8 @@ class ExactArrays(FrameArrays):
         if callable(value):
             return {"function": self._keep_function(value)}
         if isinstance(attributes := getattr(value, "__dict__", None), dict):
-            return {"record": [kind.__name__, {str(name): to_tree(item, self) for name, item in attributes.items()}]}
+            names = [name for name in map(str, attributes) if not name.startswith("__")]
+            return {"record": [kind.__name__, {name: to_tree(attributes[name], self) for name in names}]}
         return None
 
     def from_tag(self, tag: str, content: Any) -> Any:
@@ -125,12 +128,11 @@ class ExactArrays(FrameArrays):
             case "items":
                 return self._make_items(*content)
             case "named":
-                named = NamedRecord(from_tree(item, self) for item in content[1])
-                named._fields = tuple(map(str, content[0]))
-                return named
+                values = [from_tree(item, self) for item in content[1]]
+                return NamedRecord.from_fields(dict(zip(_check_names(content[0]), values, strict=True)))
             case "record":
                 kind, attributes = content
-                return Record(str(kind), {name: from_tree(attributes[name], self) for name in attributes})
+                return Record(str(kind), {name: from_tree(attributes[name], self) for name in _check_names(attributes)})
             case "function" | "generator" if self._call_back is not None:
                 number = int(content)
                 if tag == "generator":
@@ -169,6 +171,13 @@ class ExactArrays(FrameArrays):
             raise FrameError(f"a {type(function).__name__}; functions cannot be returned")
         self.functions.append(function)
         return len(self.functions) - 1
+
+
+def _check_names(names: Collection[Any]) -> Collection[str]:
+    """Refuse attributes such as ``__array_interface__``, an address whose memory NumPy would read and change."""
+    if not all(isinstance(name, str) and not name.startswith("__") for name in names):
+        raise FrameError("an object with an attribute of a special name")
+    return names
 
 
 def _call_function(call_back: CallBack, number: int, *args: Any, **kwargs: Any) -> Any:

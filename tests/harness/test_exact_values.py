@@ -174,6 +174,25 @@ def test_a_malformed_tag_is_refused(tree: Any) -> None:
         wire_format.decode(header, b"", ExactArrays())
 
 
+@pytest.mark.parametrize("kind", ["record", "named"])
+def test_no_attribute_of_an_answer_names_memory_of_the_scorer(kind: str) -> None:
+    """NumPy reads and writes at the address in this attribute, also of an instance."""
+    memory = np.arange(4.0)
+    interface = wire_format.to_tree(
+        {"data": (memory.ctypes.data, False), "shape": (4,), "typestr": "<f8", "version": 3}, ExactArrays()
+    )
+    name = "__array_interface__"
+    tree = {"record": ["x", {name: interface}]} if kind == "record" else {"named": [[name], [interface]]}
+    with pytest.raises(FrameError):
+        wire_format.decode(json.dumps([tree, []]).encode(), b"", ExactArrays())
+
+
+def test_fields_of_a_named_tuple_come_before_methods_of_tuples(call: Any) -> None:
+    kind = namedtuple("Item", "index count")
+    answer = call("same", kind(3, 4))
+    assert (answer.index, answer.count, answer == (3, 4)) == (3, 4, True)
+
+
 def test_a_frame_of_usual_values_has_no_further_tags() -> None:
     """Other evaluators send NumPy scalars as numbers."""
     assert type(wire_format.decode_frame(wire_format.encode(np.float64(0.5)))) is float
