@@ -5,17 +5,21 @@ with attributes, which arrive as `Record`. Functions and random generators stay 
 stand-in whose calls come back while the sender waits for its answer (a callback).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from oragent.harness import wire_format
-from oragent.harness.wire_format import PLAIN, FrameArrays, FrameError, from_tree, to_tree
+from oragent.harness.wire_format import PLAIN, FrameArrays, FrameError, from_tree, is_tensor, to_tree
 
 # Types that `wire_format` sends itself, the frequent ones.
 USUAL = frozenset((list, dict, tuple, set, frozenset))
+# Types whose subclasses `wire_format` sends as these types.
+COLLECTIONS = (list, dict, tuple, set, frozenset, np.ndarray)
+# Types whose subclasses, such as enumerations, are sent as these types, whatever the methods of the subclass.
+CONVERSIONS: Mapping[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, float: float.__float__}
 DRAWING = (np.random.Generator, np.random.RandomState)
 # Methods of generators that set their state or give access to it.
 CLOSED = frozenset(("bit_generator", "spawn", "seed", "set_state", "get_state"))
@@ -100,6 +104,11 @@ class ExactArrays(FrameArrays):
             return {"plain": list(value)}
         if isinstance(value, DRAWING):
             return {"generator": self._keep_function(value)}
+        for plain, convert in CONVERSIONS.items():
+            if isinstance(value, plain):
+                return {"plain": convert(value)}
+        if isinstance(value, COLLECTIONS) or is_tensor(value):
+            return None
         if callable(value):
             return {"function": self._keep_function(value)}
         if isinstance(attributes := getattr(value, "__dict__", None), dict):

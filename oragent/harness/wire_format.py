@@ -152,7 +152,7 @@ def to_tree(value: Any, arrays: FrameArrays) -> Any:
             raise FrameError(f"an array of dtype {value.dtype}; only numbers can be sent")
         arrays.append(np.ascontiguousarray(value).reshape(value.shape))
         return {"array": len(arrays) - 1}
-    if _is_tensor(value):
+    if is_tensor(value):
         arrays.append(_from_tensor(value))
         return {"tensor": len(arrays) - 1}
     if type(value) in (list, dict) and _is_plain(value):
@@ -193,7 +193,8 @@ def _all_plain(values: Collection[Any]) -> bool:
     return PLAIN.issuperset(map(type, values))
 
 
-def _is_tensor(value: Any) -> bool:
+def is_tensor(value: Any) -> bool:
+    """Return True for a tensor of PyTorch."""
     # A process with a tensor has imported torch. Other processes need not import it.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)

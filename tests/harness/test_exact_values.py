@@ -1,9 +1,10 @@
 """Values that evaluators of other frameworks exchange with a candidate keep their types, and functions stay at home."""
 
 import json
-from collections import namedtuple
+from collections import Counter, OrderedDict, namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,38 @@ def test_an_object_arrives_with_its_attributes(call: Any) -> None:
     assert (named.x, named[1], named == (1, 2), type(named.y)) == (1, 2, True, np.float32)
     with pytest.raises(AttributeError):
         _ = named.z
+
+
+class Colour(IntEnum):
+    RED = 2
+
+
+class Name(str):
+    pass
+
+
+class Table(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Counter("aab"), {"a": 2, "b": 1}), (OrderedDict(b=1, a=np.int8(2)), {"b": 1, "a": 2}), (Colour.RED, 2),
+        (Name("x"), "x"), ([Colour.RED], [2]),
+    ],
+)  # fmt: skip
+def test_a_value_of_a_subclass_keeps_its_content(call: Any, value: Any, expected: Any) -> None:
+    answer = call("same", value)
+    assert answer == expected
+    assert type(answer) is type(expected)
+
+
+def test_kinds_of_arrays_and_tensors_keep_their_numbers(call: Any) -> None:
+    assert call("same", np.array([[1, 2]]).view(Table)).tolist() == [[1, 2]]
+    torch = pytest.importorskip("torch")
+    answer = wire_format.decode_frame(wire_format.encode([torch.tensor([1.0, 2.0])], ExactArrays()), ExactArrays())
+    assert answer[0].tolist() == [1, 2]
 
 
 def test_a_function_of_the_evaluator_is_called_in_its_process(call: Any) -> None:
