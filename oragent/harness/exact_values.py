@@ -5,6 +5,7 @@ with attributes, which arrive as `Record`. Functions and random generators stay 
 stand-in whose calls come back while the sender waits for its answer (a callback).
 """
 
+import random
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
@@ -20,9 +21,10 @@ USUAL = frozenset((list, dict, tuple, set, frozenset))
 COLLECTIONS = (list, dict, tuple, set, frozenset, np.ndarray)
 # Types whose subclasses, such as enumerations, are sent as these types, whatever the methods of the subclass.
 CONVERSIONS: Mapping[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, float: float.__float__}
-DRAWING = (np.random.Generator, np.random.RandomState)
 # Methods of generators that set their state or give access to it.
-CLOSED = frozenset(("bit_generator", "spawn", "seed", "set_state", "get_state"))
+CLOSED = frozenset(("bit_generator", "spawn", "seed", "set_state", "get_state", "setstate", "getstate"))
+# Method that changes its first argument.
+SHUFFLE = "shuffle"
 # Kinds of NumPy scalars: bool, signed, unsigned, float, text.
 SCALARS = "biufU"
 MAX_CALLBACK_ERROR = 500
@@ -69,6 +71,13 @@ class DistantGenerator:
         if name.startswith("_") or name in CLOSED:
             raise AttributeError(f"the generator belongs to the evaluator: {name} is not available")
         return lambda *args, **kwargs: self._call_back(self._number, name, args, kwargs)
+
+    def shuffle(self, x: Any, *args: Any, **kwargs: Any) -> None:
+        """Shuffle a list or an array in place."""
+        x[:] = self._call_back(self._number, SHUFFLE, (x, *args), kwargs)
+
+
+DRAWING = (np.random.Generator, np.random.RandomState, random.Random, DistantGenerator)
 
 
 class ExactArrays(FrameArrays):
@@ -216,7 +225,10 @@ def serve_callback(content: Any, functions: list[Any]) -> bytes:
             if method.startswith("_") or method in CLOSED:
                 raise AttributeError(method)
             function = getattr(function, method)
-        return wire_format.encode({"value": function(*args, **kwargs)}, ExactArrays(functions))
+        value = function(*args, **kwargs)
+        # The copy of an argument is shuffled here, so it goes back.
+        value = args[0] if isinstance(functions[number], DRAWING) and method == SHUFFLE else value
+        return wire_format.encode({"value": value}, ExactArrays(functions))
     except Exception as problem:
         return wire_format.encode({"problem": f"{type(problem).__name__}: {problem}"[:MAX_CALLBACK_ERROR]})
 

@@ -1,6 +1,7 @@
 """Values that evaluators of other frameworks exchange with a candidate keep their types, and functions stay at home."""
 
 import json
+import random
 from collections import Counter, OrderedDict, namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,13 +38,20 @@ def draw(generator, count):
 def steal(generator):
     return generator.bit_generator.state
 
+def mix(generator, items):
+    generator.shuffle(items)
+    return items
+
+def pick(generator, items):
+    return generator.sample(items, 3)
+
 def chance():
     return [random.random(), np.random.random()]
 
 def give():
     return lambda: 1
 """
-FUNCTIONS = ("same", "describe", "read", "apply", "draw", "steal", "chance", "give")
+FUNCTIONS = ("same", "describe", "read", "apply", "draw", "steal", "chance", "give", "mix", "pick")
 Point = namedtuple("Point", "x y")
 
 
@@ -168,13 +176,27 @@ def test_draws_of_a_passed_generator_advance_it(call: Any) -> None:
     assert ours.integers(1000) == alone.integers(1000)
 
 
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState, random.Random])
+def test_a_passed_generator_shuffles_in_place(call: Any, make: Any) -> None:
+    ours, alone, items = make(7), make(7), list(range(20))
+    answer = call("mix", ours, items)
+    alone.shuffle(items)
+    assert answer == items
+    assert ours.random() == alone.random()
+
+
+def test_a_generator_of_the_standard_library_is_passed(call: Any) -> None:
+    assert call("pick", random.Random(3), list(range(50))) == random.Random(3).sample(range(50), 3)
+
+
 def test_the_state_of_a_passed_generator_stays_closed(call: Any) -> None:
     with pytest.raises(CandidateError, match="bit_generator"):
         call("steal", np.random.default_rng(7))
     frame = serve_callback([0, "__init__", (), {}], [np.random.default_rng(7)])
     assert "problem" in wire_format.decode_frame(frame)
-    frame = serve_callback([0, "set_state", (), {}], [np.random.RandomState(7)])
-    assert "problem" in wire_format.decode_frame(frame)
+    for name, kind in (("set_state", np.random.RandomState), ("getstate", random.Random), ("setstate", random.Random)):
+        frame = serve_callback([0, name, (), {}], [kind(7)])
+        assert "problem" in wire_format.decode_frame(frame)
 
 
 def test_global_generators_go_on_between_calls(call: Any) -> None:

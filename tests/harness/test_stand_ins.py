@@ -48,6 +48,8 @@ def g(x):
 def loop():
     while True:
         pass
+def draw(generator):
+    return generator.random()
 """
 
 
@@ -55,7 +57,7 @@ def loop():
 def server(tmp_path: Path) -> Iterator[CallServer]:
     path = tmp_path / "heuristic.py"
     path.write_text(PROGRAM)
-    with Guest(path, "f", functions=("g", "loop")) as guest, CallServer(guest) as server:
+    with Guest(path, "f", functions=("g", "loop", "draw")) as guest, CallServer(guest) as server:
         yield server
 
 
@@ -126,6 +128,23 @@ def test_processes_of_a_pool_reach_the_candidate(server: CallServer) -> None:
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
     assert reader.recv() == [1, 2, 3]
+    process.join()
+
+
+def test_a_process_of_the_evaluator_passes_its_generator(server: CallServer) -> None:
+    space = execute(make_stand_in("def draw(generator):\n    return 0\n", ("draw",), server.address))
+    reader, writer = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def work() -> None:
+        generator = np.random.default_rng(5)
+        try:
+            writer.send([space["draw"](generator), space["draw"](generator)])
+        except RuntimeError as problem:
+            writer.send(str(problem))
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    assert reader.recv() == np.random.default_rng(5).random(2).tolist()
     process.join()
 
 
