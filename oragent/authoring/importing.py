@@ -7,6 +7,7 @@ scored with the stand-in and in the evaluator's own process. If only the latter 
 limits and run in the sandbox.
 """
 
+import ast
 import json
 import math
 import re
@@ -28,7 +29,7 @@ from oragent.authoring.scaffold import NAME
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs import regions
-from oragent.programs.inspection import documentation, inspect_program, signature_of
+from oragent.programs.inspection import documentation, inspect_program, parse_tree, signature_of
 
 CONFIGS = ("config.yaml", "config.yml")
 LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
@@ -159,7 +160,8 @@ def import_task(
     if seed is not None:
         layout = replace(layout, seed=read_source(seed))
     config = _read_config(task)
-    program = layout.program or f"template_program of {layout.entry}"
+    part_of_evaluator = f"template_program of {layout.entry}" if layout.entry else f"solve of {layout.evaluator}"
+    program = layout.program or part_of_evaluator
     function, others, blocks = _find_functions(layout, program)
     axes, lost = _read_axes(config)
     about = _make_description(task, name, function, layout, config, axes)
@@ -285,7 +287,9 @@ def try_seed(folder: Path) -> Trial:
         isolated.cpu_s,
         shared.cpu_s,
     )
-    if isolated.status is Status.OK and not reason.startswith(DIFFERS):
+    if isolated.status is Status.OK and not trial.calls:
+        reason = "with a stand-in the evaluator calls no function of the program"
+    elif isolated.status is Status.OK and not reason.startswith(DIFFERS):
         return trial
     if shared.status is Status.OK:
         reason = reason or f"with a stand-in: {_describe_failure(isolated)}"
@@ -293,17 +297,27 @@ def try_seed(folder: Path) -> Trial:
     return replace(trial, status="refused", reason=_describe_failure(shared))
 
 
-# Modules and functions that draw from generators of the process.
-RANDOM = re.compile(r"\brandom\b")
 DIFFERS = "with a stand-in its score is"
 
 
 def _explain_difference(problem: Problem, isolated: Evaluation, shared: Evaluation, again: Evaluation) -> str:
     if again.score != shared.score:
         return f"the score of the seed varies: {isolated.score}, {shared.score}, {again.score}"
-    if RANDOM.search(problem.seed):
+    if _draws_numbers(problem.seed):
         return f"the seed draws random numbers: {isolated.score}, and {shared.score} in the evaluator's process"
     return f"{DIFFERS} {isolated.score}, and {shared.score} in the evaluator's process"
+
+
+def _draws_numbers(source: str) -> bool:
+    """Return True if a program names a module ``random``, which has generators of the process."""
+    names: list[str] = []
+    for node in ast.walk(parse_tree(source)):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                names.append(name)
+            case ast.ImportFrom(module=str(name)):
+                names.append(name)
+    return any("random" in name.split(".") for name in names)
 
 
 def _describe_failure(evaluation: Evaluation) -> str:

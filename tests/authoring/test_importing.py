@@ -189,3 +189,39 @@ def test_a_suite_is_a_row_for_each_task(task: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "problems").iterdir()) == ["area_eoh", "llm4ad"]
     with pytest.raises(ProblemError):
         list(import_suite(suite / ".git", tmp_path / "problems"))
+
+
+PROGRAM = '''"""Without random numbers."""
+
+
+def f(x):
+    # No random choice.
+    return x
+'''
+LOADER = """
+import importlib.util
+
+def evaluate(program_path):
+    spec = importlib.util.spec_from_file_location("program", program_path)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'return {"combined_score": 3.0}  # program.f(x) is never called',
+        'return {"combined_score": program.f(1.0) + len(open(program_path).read())}',
+    ],
+)
+def test_a_task_whose_score_is_not_that_of_its_calls_is_forgeable(body: str, tmp_path: Path) -> None:
+    """The score of a stand-in would be that of the seed for all programs."""
+    task = tmp_path / "task"
+    task.mkdir()
+    (task / "initial_program.py").write_text(PROGRAM)
+    (task / "evaluator.py").write_text(LOADER.format(body=body))
+    made = import_task(task, tmp_path / "problems")
+    assert made.trial.status == "forgeable"
+    assert made.trial.reason
