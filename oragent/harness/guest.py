@@ -187,6 +187,8 @@ class Guest:
         if confinement.rules >= 0:
             os.close(confinement.rules)
         self._log = self._main.log
+        # True while `call_exactly` waits for an answer.
+        self._is_calling = False
         # CPU seconds of ended processes of the check.
         self.check_s = 0.0
         # CPU seconds of ended guests.
@@ -264,7 +266,7 @@ class Guest:
                 answer is the contents of the latter.
 
         Raises:
-            FrameError: An argument cannot be sent.
+            FrameError: An argument cannot be sent, or the call comes from a callback of another one.
             CandidateError: As for a call.
         """
         functions: list[Any] = []
@@ -274,8 +276,14 @@ class Guest:
         request = wire_format.encode(content, ExactArrays(functions))
         with self._lock:
             self._check_may_call()
+            if self._is_calling:
+                raise wire_format.FrameError("its arguments while the candidate calls a function of the task")
             self.call_count += 1
-            answer = self.last_answer = self._ask_process(self._living_process(), request, functions=functions)
+            self._is_calling = True
+            try:
+                answer = self.last_answer = self._ask_process(self._living_process(), request, functions=functions)
+            finally:
+                self._is_calling = False
             return answer
 
     def _check_may_call(self) -> None:

@@ -50,6 +50,8 @@ def loop():
         pass
 def draw(generator):
     return generator.random()
+def apply(function, x):
+    return function(x)
 """
 
 
@@ -57,7 +59,7 @@ def draw(generator):
 def server(tmp_path: Path) -> Iterator[CallServer]:
     path = tmp_path / "heuristic.py"
     path.write_text(PROGRAM)
-    with Guest(path, "f", functions=("g", "loop", "draw")) as guest, CallServer(guest) as server:
+    with Guest(path, "f", functions=("g", "loop", "draw", "apply")) as guest, CallServer(guest) as server:
         yield server
 
 
@@ -160,6 +162,19 @@ def test_an_argument_that_cannot_be_sent_is_a_fault_of_the_task(server: CallServ
         space["g"](number for number in range(3))
     with pytest.raises(CandidateError):
         space["g"]("text")
+
+
+def test_a_callback_that_calls_the_candidate_is_a_fault_of_the_task(
+    server: CallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "def g(x):\n    return x\ndef apply(function, x):\n    return x\n"
+    space = execute(make_stand_in(text, ("g", "apply"), server.address))
+    causes: list[Exception] = []
+    monkeypatch.setattr(server._guest, "settle", causes.append)
+    with pytest.raises(CandidateError):
+        space["apply"](space["g"], 1)
+    assert [type(cause) for cause in causes] == [ProblemError]
+    assert space["apply"](abs, -1) == 1
 
 
 def test_an_interrupted_call_ends_the_evaluation(server: CallServer, monkeypatch: pytest.MonkeyPatch) -> None:
