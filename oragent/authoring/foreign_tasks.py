@@ -106,7 +106,10 @@ def read_task(task: Path) -> ForeignTask:
 def is_task(folder: Path) -> bool:
     """Return True if a folder has an evaluator of a known layout, also if a part of the task is missing."""
     if (folder / "config.py").is_file():
-        return "def eval_func" in read_source(folder / "config.py")
+        try:
+            return "def eval_func" in read_source(folder / "config.py")
+        except ProblemError:
+            return False
     # The frameworks' own packages have modules of these names.
     names = () if (folder / "__init__.py").is_file() else EVALUATORS
     return any((folder / name).is_file() for name in ("prob.py", "evaluation.py", HEURIGYM, *names))

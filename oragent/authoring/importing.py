@@ -38,7 +38,7 @@ CALLED = re.compile(
     r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
 )
 MAX_BYTES, MAX_CONFIG = 500 << 20, 1 << 20
-DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
+DEFAULT_BINS, DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 10, 300.0, 1e6
 MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
 OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve", "eoh", "alpha-evolve", "llm4ad"))
 HINTS = {
@@ -396,7 +396,7 @@ def _make_description(
         "function": function,
         "direction": layout.direction,
         "timeout_s": float(timeout)
-        if isinstance(timeout, int | float) and timeout > 0
+        if isinstance(timeout, int | float) and 0 < timeout <= MAX_TIMEOUT_S
         else layout.timeout_s or DEFAULT_TIMEOUT_S,
     }
     if axes:

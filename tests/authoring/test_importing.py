@@ -178,6 +178,8 @@ def test_a_suite_is_a_row_for_each_task(task: Path, tmp_path: Path) -> None:
     write_task("openevolve", suite / "twin" / "eoh")
     (suite / "twin" / "eoh" / "initial_program.py").unlink()
     (suite / ".git" / "x").mkdir(parents=True)
+    (suite / "other").mkdir()
+    (suite / "other" / "config.py").write_bytes(b"\xff\xfe")
     assert [path.relative_to(suite).as_posix() for path in find_tasks(suite)] == ["area/eoh", "area/llm4ad", "twin/eoh"]
     rows = list(import_suite(suite, tmp_path / "problems"))
     assert [(row.name, row.framework, row.trial.status) for row in rows] == [
@@ -189,6 +191,12 @@ def test_a_suite_is_a_row_for_each_task(task: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "problems").iterdir()) == ["area_eoh", "llm4ad"]
     with pytest.raises(ProblemError):
         list(import_suite(suite / ".git", tmp_path / "problems"))
+
+
+def test_a_task_without_a_limit_of_time_gets_a_finite_one(tmp_path: Path) -> None:
+    task = write_task("openevolve", tmp_path / "task")
+    (task / "config.yaml").write_text("evaluator: {timeout: .inf}\n")
+    assert load_problem(import_task(task, tmp_path / "problems").folder).about.timeout_s < 1e6
 
 
 PROGRAM = '''"""Without random numbers."""
