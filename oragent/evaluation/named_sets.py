@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from annotated_types import Gt
+from annotated_types import Gt, Le
 from pydantic import BeforeValidator
 from pydantic.dataclasses import dataclass as checked
 
@@ -15,6 +15,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
 SEARCHED_MODES = ("train", "val", "practice")
 # Other modes of the contract, for which only limits may be stated.
 UNSEARCHED_MODES = ("test", "fresh", "final")
+# Limit of CPU time, at most some years: the kernel takes no infinite ones.
+Seconds = Annotated[float, Gt(0), Le(1e8)]
 
 
 @checked(frozen=True, config=STRICT)
@@ -32,8 +34,8 @@ class InstanceSet:
 
     data: str = ""
     kind: Literal["held_out", "ood"] = "held_out"
-    timeout_s: Annotated[float, Gt(0)] | None = None
-    heuristic_s: Annotated[float, Gt(0)] | None = None
+    timeout_s: Seconds | None = None
+    heuristic_s: Seconds | None = None
     meaning: str = ""
 
 

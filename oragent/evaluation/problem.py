@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from annotated_types import Ge, Gt
-from pydantic import BeforeValidator, PlainValidator, TypeAdapter, ValidationError
+from annotated_types import Ge
+from pydantic import BeforeValidator, FiniteFloat, PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import package_data
@@ -19,7 +19,7 @@ from oragent._base.files import read_bounded
 from oragent._base.safe_load import parse_yaml
 from oragent._base.settings import STRICT, explain_validation_error
 from oragent.evaluation.job import Companions, Job, find_companions, is_guarded
-from oragent.evaluation.named_sets import UNSEARCHED_MODES, InstanceSet, NamedSet, SetNames, check_sets
+from oragent.evaluation.named_sets import UNSEARCHED_MODES, InstanceSet, NamedSet, Seconds, SetNames, check_sets
 from oragent.evaluation.required_packages import check_requirements, package_versions
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, read_program, signature_of
@@ -181,7 +181,7 @@ class WorkSettings:
     """
 
     unit: str = "units"
-    lead: Annotated[float, Ge(1)] = 1.0
+    lead: Annotated[FiniteFloat, Ge(1)] = 1.0
 
 
 @checked(frozen=True, config=STRICT)
@@ -220,9 +220,9 @@ class Description:
     candidate: CandidateSettings = field(default_factory=CandidateSettings)
     direction: Direction = Direction.MAXIMIZE
     evaluator: str = "eval.py"
-    timeout_s: Annotated[float, Gt(0)] = 60.0
+    timeout_s: Seconds = 60.0
     memory_mb: Annotated[int, Ge(64)] = 2048
-    heuristic_s: Annotated[float, Gt(0)] | None = None
+    heuristic_s: Seconds | None = None
     sizes: dict[str, list[int]] = field(default_factory=dict)
     sets: dict[str, NamedSet] = field(default_factory=dict)
     protect: SetNames = ()
@@ -258,9 +258,9 @@ class LimitSettings:
             ``timeout_s`` applies.
     """
 
-    timeout_s: Annotated[float, Gt(0)] | None = None
+    timeout_s: Seconds | None = None
     memory_mb: Annotated[int, Ge(64)] | None = None
-    heuristic_s: Annotated[float, Gt(0)] | Literal["problem"] | None = "problem"
+    heuristic_s: Seconds | Literal["problem"] | None = "problem"
 
 
 @dataclass(frozen=True)

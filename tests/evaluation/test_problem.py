@@ -67,6 +67,9 @@ def test_a_missing_file_is_named(toy: Path, name: str) -> None:
         ("direction: down", "key 'direction': input should be 'maximize' or 'minimize', not 'down'"),
         ("directoin: minimize", "unknown key 'directoin': did you mean 'direction'?"),
         ("timeout_s: -1", "key 'timeout_s'"),
+        ("timeout_s: .inf", "key 'timeout_s'"),
+        ("heuristic_s: .nan", "key 'heuristic_s'"),
+        ("sets: {far: {timeout_s: 1.0e+30}}", "key 'sets.far.timeout_s'"),
         ("features: [{name: a, bins: 1}]", "key 'features.0.bins'"),
         ("features: [{name: a, bin: 4}]", "unknown key 'features.0.bin': did you mean 'bins'?"),
         (
