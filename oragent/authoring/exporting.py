@@ -13,9 +13,11 @@ from oragent import __version__
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.capabilities import mode_patience
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs import regions
 from oragent.programs.inspection import inspect_program
+from oragent.sandbox.messages import Limits
 
 # Score of a failed program in frameworks that need a number.
 WORST = -1e12
@@ -52,6 +54,8 @@ def export_task(problem: Problem, framework: str, folder: Path) -> ExportedTask:
         raise ProblemError(f"--to {framework[:40]}: expected one of {', '.join(FRAMEWORKS)}")
     if problem.signature.language != "python":
         raise ProblemError(f"candidates of {problem.name} are not in Python: this task cannot be exported")
+    if folder.resolve().is_relative_to(problem.folder):
+        raise ProblemError(f"{folder} is in the folder of the problem, which is copied: choose another folder")
     contents = _make_contents(problem, framework)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -97,12 +101,16 @@ def score_exported(folder: Path, program: str | None, mode: str) -> ExportedScor
     if message := inspect_program(source, problem.signature).problem:
         return ExportedScore(None, WORST, {}, message)
     with EvaluationRunner() as run:
-        result = run(problem.make_job(source, folder, problem.make_limits(LimitSettings(), mode=mode), mode))
+        result = run(problem.make_job(source, folder, _make_limits(problem, mode), mode))
     if result.score is None:
         return ExportedScore(None, WORST, {}, f"{result.status}: {result.message}")
     metrics = {name: value for name, value in result.metrics.items() if isinstance(value, int | float)}
     sign = -1 if problem.about.direction is Direction.MINIMIZE else 1
     return ExportedScore(result.score, sign * result.score, metrics, "")
+
+
+def _make_limits(problem: Problem, mode: str) -> Limits:
+    return problem.make_limits(LimitSettings(), mode_patience(mode), mode)
 
 
 @dataclass(frozen=True)
@@ -182,7 +190,8 @@ def _export_heurigym(problem: Problem) -> _Contents:
 
 
 def _export_harbor(problem: Problem) -> _Contents:
-    seconds = int(problem.about.timeout_s) * 2 + 120
+    # The program and the seed are scored.
+    seconds = int(_make_limits(problem, _choose_held_out(problem)).cpu_s) * 2 + 120
     name = problem.name.replace("_", "-")
     task = "\n".join(
         [
@@ -258,11 +267,18 @@ def _make_contents(problem: Problem, framework: str) -> _Contents:
 
 def _fill(template: str, problem: Problem) -> str:
     text = (files("oragent.authoring") / "template" / template).read_text(encoding="utf-8")
-    mode = "test" if "test" in problem.about.sizes else "val"
-    values = {"MODE": mode, "SEED": repr(problem.seed), "TIMEOUT": str(int(problem.about.timeout_s) * 2 + 60)}
+    values = {
+        "MODE": _choose_held_out(problem),
+        "SEED": repr(problem.seed),
+        "TIMEOUT": str(int(problem.about.timeout_s) * 2 + 60),
+    }
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text
+
+
+def _choose_held_out(problem: Problem) -> str:
+    return "test" if "test" in problem.about.sizes else "val"
 
 
 def _mark(seed: str) -> str:

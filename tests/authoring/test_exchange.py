@@ -13,7 +13,7 @@ import yaml
 import oragent
 from oragent._base.errors import ProblemError
 from oragent.authoring import importing, scaffold
-from oragent.authoring.exporting import FRAMEWORKS, export_task
+from oragent.authoring.exporting import FRAMEWORKS, export_task, score_exported
 from oragent.evaluation.problem import load_problem
 from oragent.harness.framework_modules import Evaluation
 from oragent.programs import regions
@@ -198,6 +198,28 @@ def test_an_export_has_the_files_of_its_framework(tmp_path: Path) -> None:
     assert "priority" in message
     with pytest.raises(ProblemError):
         export_task(problem, "paper", tmp_path / "paper")
+
+
+def test_exported_tasks_have_the_limits_of_oragent_on_the_test_set(tmp_path: Path) -> None:
+    folder = scaffold.new("sack", tmp_path / "problems")
+    script = (folder / "eval.py").read_text()
+    script = script.replace(
+        "Result(metrics |", "Result({'limit': float(__import__('os').environ['ORAGENT_TIME_LIMIT_S'])} | metrics |"
+    )
+    (folder / "eval.py").write_text(script)
+    problem = load_problem(folder)
+    limits = {mode: score_exported(folder, None, mode).metrics["limit"] for mode in ("val", "test")}
+    assert limits["test"] == 10 * limits["val"]
+    harbor = export_task(problem, "harbor", tmp_path / "harbor").folder
+    verifier = tomllib.loads((harbor / "task.toml").read_text())["verifier"]
+    assert verifier["timeout_sec"] >= 2 * limits["test"]
+
+
+def test_a_problem_is_not_exported_into_its_own_folder(tmp_path: Path) -> None:
+    problem = load_problem(scaffold.new("sack", tmp_path))
+    with pytest.raises(ProblemError):
+        export_task(problem, "openevolve", problem.folder / "task")
+    assert not (problem.folder / "task").exists()
 
 
 @pytest.mark.slow
