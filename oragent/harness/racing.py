@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,9 @@ def _update_digest(digest: Any, answer: Any) -> None:
     if isinstance(answer, bool | int | float):
         answer = np.asarray(answer)
     elif isinstance(answer, list | tuple) and all(type(item) in (int, float) for item in answer):
-        answer = np.asarray(answer, dtype=float)
+        # Integers beyond all floats are compared exactly, as items of a list.
+        with suppress(OverflowError):
+            answer = np.asarray(answer, dtype=float)
     elif type(answer).__module__ == "torch":
         answer = np.asarray(answer)
     if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
@@ -130,5 +133,6 @@ def _update_digest(digest: Any, answer: Any) -> None:
         for value in answer:
             _update_digest(digest, value)
     else:
-        data = answer.tobytes() if isinstance(answer, np.ndarray) else repr(answer).encode(errors="replace")
+        is_exact = isinstance(answer, np.ndarray) and not answer.dtype.hasobject
+        data = answer.tobytes() if is_exact else repr(answer).encode(errors="replace")
         digest.update(f"{type(answer).__name__} {len(data)}".encode() + data)

@@ -109,8 +109,11 @@ def test_equal_answers_are_alike_up_to_rounding_and_others_are_not() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ("1", 1), ({1, 2}, {1, 3}), ([[1], [2]], [[1, 2]]), (None, False)],
-)
+    [
+        ([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ("1", 1), ({1, 2}, {1, 3}), ([[1], [2]], [[1, 2]]), (None, False),
+        ([10**400, 1], [10**400 + 1, 1]), (10**400, 10**400 + 1),
+    ],
+)  # fmt: skip
 def test_what_differs_is_not_alike(first: object, second: object) -> None:
     found = []
     for answer in (first, second, first):
