@@ -8,6 +8,7 @@ stand-in whose calls come back while the sender waits for its answer (a callback
 import random
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,8 @@ class ExactArrays(FrameArrays):
         for plain, convert in CONVERSIONS.items():
             if isinstance(value, plain):
                 return {"plain": convert(value)}
-        if isinstance(value, COLLECTIONS) or is_tensor(value):
+        if isinstance(value, COLLECTIONS) or is_tensor(value) or isinstance(value, ModuleType):
+            # A module cannot be sent: its functions would be callable with any arguments in the sender's process.
             return None
         if callable(value):
             return {"function": self._keep_function(value)}

@@ -211,6 +211,8 @@ def test_a_function_cannot_be_returned(call: Any) -> None:
 
 
 def test_what_cannot_be_sent_is_named() -> None:
+    with pytest.raises(FrameError, match="module"):
+        wire_format.encode(Item("a", np), ExactArrays([]))
     with pytest.raises(FrameError, match="generator"):
         wire_format.encode((number for number in range(3)), ExactArrays([]))
 
