@@ -13,6 +13,7 @@ import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -183,11 +184,11 @@ def import_task(
     }
     folder = parent / name
     _write_folder(folder, task, layout, data)
-    _write_settings(folder, layout, about, settings)
-    trial = try_seed(folder) if is_tried else Trial("untried")
-    if trial.status == "refused":
-        shutil.rmtree(folder)
-        raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
+    with _discard_on_failure(folder):
+        _write_settings(folder, layout, about, settings)
+        trial = try_seed(folder) if is_tried else Trial("untried")
+        if trial.status == "refused":
+            raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
     if trial.status == "forgeable":
         _write_settings(folder, layout, about | {"forgeable": True}, settings | {"is_isolated": False})
     limit = _adjust_limit(about["timeout_s"], trial)
@@ -474,8 +475,15 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
         raise ProblemError(
             f"{task} has {size >> 20} MiB, at most {MAX_BYTES >> 20} are copied: move large data elsewhere"
         )
+    if any(folder.resolve().is_relative_to(base.resolve()) for base in folders):
+        raise ProblemError(f"{folder} is in a folder that is copied: choose another place with --parent")
     try:
         folder.mkdir(parents=True)
+    except FileExistsError:
+        raise ProblemError(f"{folder} already exists: choose another name with --name") from None
+    except OSError as problem:
+        raise ProblemError(f"{folder} cannot be created: {problem}") from None
+    with _discard_on_failure(folder):
         copy = folder / TASK
         shutil.copytree(
             task, copy, symlinks=True, ignore=lambda base, names: _names_to_skip(base, names, task, data == task)
@@ -485,10 +493,18 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
             shutil.copytree(data, copy / place, dirs_exist_ok=True, ignore=ignore)
         (copy / (layout.program or SEED)).write_text(layout.seed, encoding="utf-8")
         (folder / "heuristic.py").write_text(layout.seed, encoding="utf-8")
-    except FileExistsError:
-        raise ProblemError(f"{folder} already exists: choose another name with --name") from None
-    except (OSError, shutil.Error) as problem:
-        raise ProblemError(f"{folder} cannot be created: {problem}") from None
+
+
+@contextmanager
+def _discard_on_failure(folder: Path) -> Iterator[None]:
+    """Remove a new folder if it cannot be completed, also by an interrupt, so that the import can be repeated."""
+    try:
+        yield
+    except BaseException as problem:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(problem, OSError | shutil.Error):
+            raise ProblemError(f"{folder} cannot be created: {problem}") from None
+        raise
 
 
 def _write_settings(folder: Path, layout: ForeignTask, about: Mapping[str, Any], settings: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import yaml
 
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
-from oragent.authoring import Level, check_problem
+from oragent.authoring import Level, check_problem, importing
 from oragent.authoring.importing import find_tasks, import_suite, import_task
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load_problem
@@ -197,6 +197,26 @@ def test_a_task_without_a_limit_of_time_gets_a_finite_one(tmp_path: Path) -> Non
     task = write_task("openevolve", tmp_path / "task")
     (task / "config.yaml").write_text("evaluator: {timeout: .inf}\n")
     assert load_problem(import_task(task, tmp_path / "problems").folder).about.timeout_s < 1e6
+
+
+def test_an_interrupted_import_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = write_task("openevolve", tmp_path / "task")
+
+    def interrupt(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "try_seed", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            import_task(task, tmp_path / "problems")
+    assert import_task(task, tmp_path / "problems", is_tried=False).folder.is_dir()
+
+
+def test_a_task_is_not_imported_into_its_own_folder(tmp_path: Path) -> None:
+    task = write_task("openevolve", tmp_path / "task")
+    with pytest.raises(ProblemError):
+        import_task(task, task)
+    assert not (task / "task").exists()
 
 
 PROGRAM = '''"""Without random numbers."""
