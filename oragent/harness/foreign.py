@@ -133,6 +133,8 @@ def score_task(**settings: Any) -> NoReturn:
         )
     except SystemExit as ending:
         # Threads of the evaluator that still run must not delay the end.
+        if isinstance(ending.code, str):
+            print(ending.code, file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(ending.code if isinstance(ending.code, int) else 1)
@@ -153,7 +155,10 @@ def _evaluate(task: Task, folder: Path, arguments: Arguments, guest: Guest) -> R
             text = make_stand_in(seed, (task.function, *task.functions), server.address)
         path = Path(work, Path(task.program).name)
         path.write_text(text, encoding="utf-8")
-        metrics = _compute_metrics(task, folder, _Program(text, path, arguments.mode, folder, call))
+        try:
+            metrics = _compute_metrics(task, folder, _Program(text, path, arguments.mode, folder, call))
+        except SystemExit as ending:
+            raise ProblemError(f"the task's evaluator ended its process, with exit code {ending.code}") from None
     return _make_result(task, metrics, candidate)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import oragent
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.authoring import Level, check_problem, importing
@@ -253,3 +254,14 @@ def test_a_task_whose_score_is_not_that_of_its_calls_is_forgeable(body: str, tmp
     made = import_task(task, tmp_path / "problems")
     assert made.trial.status == "forgeable"
     assert made.trial.reason
+
+
+def test_an_evaluator_that_ends_its_process_is_named(tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    task.mkdir()
+    (task / "initial_program.py").write_text(PROGRAM)
+    (task / "evaluator.py").write_text("import sys\n\ndef evaluate(program_path):\n    sys.exit(0)\n")
+    folder = import_task(task, tmp_path / "problems", is_tried=False).folder
+    ended = oragent.evaluate(folder)
+    assert (ended.score, ended.status) == (None, Status.CRASHED)
+    assert "exit code 0" in ended.message
