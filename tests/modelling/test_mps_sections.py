@@ -212,3 +212,23 @@ def test_files_of_gurobi_have_gurobis_optimum(tmp_path: Path) -> None:
             model.write(str(tmp_path / f"two.{ending}"))
             stages = ModelSession(open_model(tmp_path / f"two.{ending}")).ask("solve").stages
             assert [stage.optimum.value for stage in stages] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("", " 2 -1 0 0"), (" 2 -1 0 0", ""), (" 2 1 0 0", " 1 1 0 0\n N  third")]
+)
+def test_objectives_with_and_without_priorities_are_refused(first: str, second: str, tmp_path: Path) -> None:
+    rows = f" N  cost{first}\n N  waste{second}\n L  cap\n"
+    path = tmp_path / "model.mps"
+    path.write_text(f"NAME\nROWS\n{rows}COLUMNS\n    x  cost  1  waste  2\n    x  cap  1\nRHS\n    R  cap  4\nENDATA\n")
+    with pytest.raises(ModellingError) as refusal:
+        open_model(path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_weights_of_objectives_may_have_exponents_of_fortran(tmp_path: Path) -> None:
+    path = tmp_path / "model.mps"
+    rows = " N  gain  1 -1D0 0 0\n N  waste  0 1D0 0 0\n L  cap\n"
+    path.write_text(f"NAME\nROWS\n{rows}COLUMNS\n    x  gain  3  waste  2\n    x  cap  1\nRHS\n    R  cap  4\nENDATA\n")
+    # The first objective is maximised, as its weight is negative.
+    assert ModelSession(open_model(path)).ask("solve").objective.value == pytest.approx(12)

@@ -53,7 +53,7 @@ ROW_SECTIONS = ("LAZYCONS", "USERCUTS")
 GENERAL = ("MIN", "MAX", "ABS", "AND", "OR", "PWL")
 NOT_READ = ("NORM", "POLY", "EXP", "EXPA", "LOG", "LOGA", "LOGISTIC", "POW", "SIN", "COS", "TAN", "NL")
 # Objective of a file: an N row with priority, weight, and the amount and share of its optimum that it may give up.
-RANKED = re.compile(r"^(?P<row>[ \t]+[Nn][ \t]+\S+)(?:[ \t]+[-+.\deE]+){4}[ \t]*$", re.MULTILINE)
+RANKED = re.compile(r"^(?P<row>[ \t]+[Nn][ \t]+\S+)(?:[ \t]+[-+.\deEdD]+){4}[ \t]*$", re.MULTILINE)
 GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
 GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack", "slack_amount"}
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?")

@@ -413,6 +413,12 @@ def check_mps(text: str) -> CheckedMps:
     for section in ("ROWS", "COLUMNS"):
         if section not in check.sections:
             raise ModellingError(f"not a model in MPS form: the section {section} is missing")
+    unranked = [name for name in (check.first, *check.further) if name not in {*check.ranks, *IDLE}]
+    if check.ranks and unranked:
+        raise ModellingError(
+            f"objective {quoted(unranked[0])} lacks a priority, a weight and two tolerances, which another one has: "
+            "expected these four numbers after each N row, or after none"
+        )
     goals = tuple(
         FurtherObjective(name, terms, constant=-check.sides.get(name, 0.0), weight=0.0)
         for name, terms in check.further.items()
@@ -480,8 +486,9 @@ class _MpsCheck:
         return complaint
 
     def _row(self, words: list[str]) -> str:
-        if len(words) == 2 + len(RANKS) and all(map(MPS_NUMBER.fullmatch, words[2:])):
-            self.ranks[words[1]] = dict(zip(RANKS, map(float, words[2:]), strict=True))
+        is_ranked = len(words) == 2 + len(RANKS) and all(map(MPS_NUMBER.fullmatch, words[2:]))
+        if is_ranked and words[0].upper() == "N":
+            self.ranks[words[1]] = dict(zip(RANKS, map(_float, words[2:]), strict=True))
             words = words[:2]
         if len(words) != 2 or words[0].upper() not in ("N", "L", "G", "E"):
             return "expected N, L, G or E and the name of a row"
