@@ -154,12 +154,14 @@ def make_answer(
 
 def _unnamed_members(members: Iterable[str], text: str) -> list[str]:
     """Return the members whose labels a text does not contain outside of references."""
-    plain_text = fold("".join(piece for is_reference, piece in split_references(text) if not is_reference))
-    return [
-        name
-        for name in members
-        if not all(fold(label.strip(' "')) in plain_text for label in name.partition("[")[2].rstrip("]").split(","))
-    ]
+    plain_text = fold(" ".join(piece for is_reference, piece in split_references(text) if not is_reference))
+
+    def is_named(label: str) -> bool:
+        # "job12" does not name "job1".
+        word = re.escape(fold(label.strip(' "')))
+        return not word or re.search(rf"(?<!\w){word}(?!\w)", plain_text) is not None
+
+    return [name for name in members if not all(map(is_named, name.partition("[")[2].rstrip("]").split(",")))]
 
 
 def _sentences(parts: Iterable[AnswerPart]) -> Iterator[list[AnswerPart]]:

@@ -172,3 +172,13 @@ def test_each_kind_of_lie_has_its_mark(bench: Workbench) -> None:
 def test_without_a_last_message_all_results_count_and_nothing_is_an_opinion(bench: Workbench) -> None:
     text = f"We get {number(bench, 'r3'):g} EUR. This is optimal."
     assert [part.kind for part in make_answer(text, bench.results, bench.model, [])] == ["text"]
+
+
+@pytest.mark.parametrize(("label", "is_named"), [("wk1", True), ("wk12", False), ("WK1!", True), ("swk1", False)])
+def test_a_figure_names_its_member_unless_the_text_has_its_whole_label(
+    bench: Workbench, label: str, is_named: bool
+) -> None:
+    text = f"The slack of {label} is {{r5.slack(capacity[wk1])}}."
+    parts = make_answer(text, bench.results, bench.model, SAID, RECENT)
+    (figure,) = (part for part in parts if part.kind == "figure")
+    assert ("wk1" not in figure.field) == is_named
