@@ -216,6 +216,14 @@ SHIPS = 60
         (("sets", 0, "labels", 0), "half \ud83d"),
         (("variables", 0, "unit"), "half \ud83d"),
         (("variables", 0, "name"), ""),
+        # A number in place of a list, and ranges that are larger than the model.
+        (("variables", 0, "positions"), 5),
+        (("matrix", "columns"), 0),
+        (("matrix", "starts"), 10**12),
+        (("columns", "integer"), 1),
+        (("variables", 0, "positions"), {"first": 0, "count": 10**12}),
+        (("variables", 0, "positions"), {"first": 0, "count": -1}),
+        (("variables", 0, "sets"), ["depot", "city"] * 40),
     ],
 )
 def test_a_damaged_model_of_version_2_is_refused(path: tuple[str | int, ...], value: object) -> None:

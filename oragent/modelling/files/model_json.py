@@ -5,6 +5,7 @@ vector has one number for all members or one per member, and ``links``: lists ``
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -27,7 +28,7 @@ from oragent.modelling.data.indexed import (
     VariableFamily,
     product_keys,
 )
-from oragent.modelling.data.links import LinkedVector, Links, Vector
+from oragent.modelling.data.links import LinkedVector, Links, Positions, Vector
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import (
     MAX_FIGURE,
@@ -131,25 +132,26 @@ def _read_indexed(data: object) -> IndexedModel:
     try:
         sets = tuple(_read_set(entry) for entry in model["sets"])
         sizes = {index_set.name: len(index_set.labels) for index_set in sets}
-        parameters = tuple(_read_parameter(entry, sizes) for entry in model["parameters"])
+        cells = _finite(model["cells"], "cells")
+        parameters = tuple(_read_parameter(entry, sizes, len(cells)) for entry in model["parameters"])
         low, high = (_read_linked(columns[side], side) for side in ("low", "high"))
         integer = np.zeros(len(low), dtype=bool)
-        integer[np.array(columns["integer"], dtype=np.int64)] = True
+        integer[_whole_numbers(columns["integer"])] = True
         codes = [RELATION_CODES[check_choice(Relation, text, "a relation")] for text in matrix["relations"]]
         indexed = IndexedModel(
             name=str(model.get("name", "")),
             meaning=str(model.get("meaning", "")),
             sets=sets,
             parameters=parameters,
-            variables=tuple(VariableFamily(**_read_family(entry, sizes)) for entry in model["variables"]),
-            rows=tuple(RowFamily(**_read_family(entry, sizes)) for entry in model["rows"]),
+            variables=tuple(VariableFamily(**_read_family(entry, sizes, len(low))) for entry in model["variables"]),
+            rows=tuple(RowFamily(**_read_family(entry, sizes, len(codes))) for entry in model["rows"]),
             objectives=tuple(_read_objective(entry) for entry in model["objectives"]),
-            cells=_finite(model["cells"], "cells"),
+            cells=cells,
             low=low,
             high=high,
             integer=integer,
-            starts=np.array(matrix["starts"], dtype=np.int64),
-            columns=np.array(matrix["columns"], dtype=np.int32),
+            starts=_whole_numbers(matrix["starts"]),
+            columns=_whole_numbers(matrix["columns"]).astype(np.int32),
             entries=_read_linked(matrix["entries"], "entries"),
             relations=np.array(codes, dtype=np.int8),
             rhs=_read_linked(matrix["rhs"], "rhs"),
@@ -296,21 +298,27 @@ def _parameter_dict(model: IndexedModel, family: ParameterFamily) -> dict[str, A
     return {**_family_dict(model, family), "source": source}
 
 
-def _read_family(entry: object, sizes: Mapping[str, int], more: frozenset[str] = frozenset()) -> dict[str, Any]:
+def _read_family(
+    entry: object, sizes: Mapping[str, int], limit: int, more: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Return the parts of a family with at most ``limit`` members."""
     data = check_keys(entry, "a family", FAMILY | more, {"name", "positions"})
     sets = tuple(str(name) for name in data.get("sets", ()))
     for name in sets:
         if name not in sizes:
             raise ModellingError(f"the family '{plain(str(data['name']))}' uses the unknown set '{plain(name)}'")
-    if data.get("keys") is None:
-        keys = product_keys([sizes[name] for name in sets])
+    positions = data["positions"]
+    count = int(positions["count"]) if isinstance(positions, Mapping) else len(positions)
+    product = [sizes[name] for name in sets]
+    is_product = data.get("keys") is None
+    if not 0 <= count <= limit or (is_product and math.prod(product) != count):
+        raise ModellingError(f"the positions of {quoted(str(data['name']))} do not fit its members or the model")
+    if is_product:
+        keys = product_keys(product)
     else:
         keys = np.array(data["keys"], dtype=np.int32).reshape(len(data["keys"]), len(sets))
-    positions = data["positions"]
-    if isinstance(positions, Mapping):
-        places = np.arange(int(positions["first"]), int(positions["first"]) + int(positions["count"]))
-    else:
-        places = np.array(positions, dtype=np.int64)
+    is_range = isinstance(positions, Mapping)
+    places = int(positions["first"]) + np.arange(count) if is_range else _whole_numbers(positions)
     return {
         "name": str(data["name"]),
         "sets": sets,
@@ -322,8 +330,8 @@ def _read_family(entry: object, sizes: Mapping[str, int], more: frozenset[str] =
     }
 
 
-def _read_parameter(entry: object, sizes: Mapping[str, int]) -> ParameterFamily:
-    data = _read_family(entry, sizes, frozenset({"source"}))
+def _read_parameter(entry: object, sizes: Mapping[str, int], limit: int) -> ParameterFamily:
+    data = _read_family(entry, sizes, limit, frozenset({"source"}))
     source = entry.get("source") if isinstance(entry, Mapping) else None
     return ParameterFamily(**data, source=None if source is None else SourceCell(**source))
 
@@ -380,8 +388,14 @@ def _read_linked(entry: object, what: str) -> LinkedVector:
             raise ModellingError(f"{what} has a value that is not a number")
     else:
         base = _finite(data["base"], what)
-    places, cells = (np.array(data.get(key, ()), dtype=np.int64) for key in ("places", "cells"))
+    places, cells = (_whole_numbers(data.get(key, [])) for key in ("places", "cells"))
     return LinkedVector(base, Links(places, cells, _finite(data.get("factors", ()), f"factors of {what}")))
+
+
+def _whole_numbers(values: Sequence[int]) -> Positions:
+    if not isinstance(values, list | tuple):
+        raise TypeError(f"a {type(values).__name__}: expected a list of whole numbers")
+    return np.array(values, dtype=np.int64).reshape(len(values))
 
 
 def _finite(values: Sequence[float], what: str) -> Vector:
