@@ -1,5 +1,6 @@
 """Which optima are exact: limits of whole variables, proofs in rational numbers, and figures without noise."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.features import ModelFeatures, SoftRow
-from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.tolerances import without_noise
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.results import Figure
@@ -158,6 +161,25 @@ def test_an_integer_optimum_is_exact_where_objectives_are_apart() -> None:
     assert not is_proven_exactly(base, np.array([2.0, 0.0]), None, 1.0)
     assert not is_proven_exactly(base, np.array([9.0, 0.0]), None, 4.5)
     assert not is_proven_exactly(replace(base, features=ModelFeatures(soft_rows=(SoftRow(0),))), point, None, 1.5)
+
+
+@pytest.mark.parametrize("step", [1e-7, 1e-6, 1e-3])
+def test_differences_below_the_tolerance_of_the_solver_are_not_proven(step: float) -> None:
+    # The solver stops at points that are worse by less than 1e-6, and its bound is their objective then.
+    random, proven = np.random.default_rng(5), 0
+    for _ in range(40):
+        cost = random.choice([step, 1.0 + step, -step], size=3)
+        weights, limit = np.round(random.uniform(-3, 3, 3), 1), round(float(random.uniform(0, 5)), 1)
+        variables = [Variable(f"x{at}", -1, 3, VariableKind.INTEGER) for at in range(3)]
+        row = Row("limit", {f"x{at}": float(weight) for at, weight in enumerate(weights)}, Relation.AT_MOST, limit)
+        goal = Objective({f"x{at}": float(value) for at, value in enumerate(cost)})
+        result = ModelSession(IndexedModel.from_records(variables, [row], goal, Sense.MAXIMIZE)).ask("solve")
+        points = np.array(list(itertools.product(range(-1, 4), repeat=3)))
+        best = (points[points @ weights <= limit + 1e-9] @ cost).max()
+        if result.accuracy == "exact":
+            proven += 1
+            assert result.objective.value == pytest.approx(best, abs=1e-12)
+    assert proven > 0 or step < 1e-3
 
 
 def test_a_tenth_counts_as_the_decimal_that_it_is_written_as() -> None:

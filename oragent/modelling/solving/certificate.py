@@ -16,6 +16,8 @@ MAX_ENTRIES = 20_000
 MAX_DENOMINATOR = 10**6
 # A bound this close to a whole number, relative to its size, is that number: sums of decimals have such errors.
 NOISE = 1e-9
+# Amount by which a point must be better for a solver to look for it: HiGHS has 1e-6.
+CUT_OFF = 1e-6
 # Share of the distance between two possible objectives by which a bound of a solver may be wrong.
 BOUND_ERROR = 0.5
 
@@ -107,10 +109,13 @@ def _is_apart(arrays: Arrays, costs: list[Fraction], objective: Fraction, bound:
         return False
     common = math.lcm(*(cost.denominator for cost, _ in used))
     distance = Fraction(reduce(math.gcd, (int(cost * common) for cost, _ in used), 0), common)
+    if not used:
+        return True
     gap = 0.0 if bound is None else abs(float(objective) + arrays.constant - bound)
-    room = BOUND_ERROR * float(distance)
-    # A solver computes no bound to more digits than those of the noise.
-    return not used or (gap < room and room > NOISE * scale_of(float(objective)))
+    room = BOUND_ERROR * float(distance) - gap
+    # Solvers cut off points that are better by less than their tolerance, and compute no bound to more digits than
+    # those of the noise.
+    return room > CUT_OFF + NOISE * scale_of(float(objective))
 
 
 def _dual_bound(arrays: Arrays, costs: list[Fraction], duals: list[Fraction]) -> Fraction | None:
