@@ -245,3 +245,19 @@ def test_the_name_of_the_objective_survives_each_form() -> None:
     assert from_text("Minimize\n cost: x\nst\n c: x >= 1\nEnd\n", "lp").objective_record.name == "cost"
     for plain in ("Minimize\n obj: x\nst\n c: x >= 1\nEnd\n", "Minimize\n x\nst\n c: x >= 1\nEnd\n"):
         assert from_text(plain, "lp").objective_record.name == ""
+
+
+@pytest.mark.parametrize("form", ["lp", "mps"])
+@pytest.mark.parametrize("name", ["pwl", "PWLObj", "semis", "General", "sos1", "pwl_1"])
+def test_a_whole_variable_with_the_name_of_a_section_stays_whole(name: str, form: str) -> None:
+    whole = (Variable(name, high=9, kind=VariableKind.INTEGER), Variable("y", high=5))
+    row = Row("limit", {name: 2.0, "y": 1.0}, Relation.AT_MOST, 7.0)
+    model = IndexedModel.from_records(whole, [row], Objective({name: 1.0}), Sense.MAXIMIZE)
+    again = from_text(to_text(model, form), form)
+    assert again.variable(name).is_integer
+    assert solve(again).objective == pytest.approx(3)
+
+
+def test_a_line_with_a_variable_named_pwl_begins_no_section() -> None:
+    text = "max\n obj: pwl + y\nst\n c: 2 pwl + y <= 7\nbounds\n y <= 0\ngen\n pwl\nend\n"
+    assert solve(from_text(text, "lp")).objective == pytest.approx(3)

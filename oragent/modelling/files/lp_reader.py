@@ -66,7 +66,7 @@ OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+
 # Parts that HiGHS's reader rejects.
 OWN = re.compile(
     r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|"
-    r"^\s*(?:lazy\s+constraints|user\s+cuts|pwl)\s*$",
+    r"^\s*(?:lazy\s+constraints|user\s+cuts)\s*$|^\s*pwl\s*\n[^\n]*[=(]",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -11,8 +11,8 @@ from oragent.modelling.data.indexed import IndexedModel
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 RESERVED = re.compile(
     "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"
-    "int|integers?|bin|binary|binaries|semis?|sos[12]?|s[12]|sec|end|rhs|obj|objective|name|rows|columns|ranges|endata|"
-    "objsense|marker|idle_row)",
+    "int|integers?|bin|binary|binaries|semis?|sos[12]?|s[12]|pwl|pwlobj|sec|end|rhs|obj|objective|name|rows|columns|"
+    "ranges|endata|objsense|marker|idle_row)",
     re.IGNORECASE,
 )
 
