@@ -1,5 +1,7 @@
 """Slices across families: patterns of names, and all members of a kind."""
 
+from fnmatch import fnmatchcase
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,17 @@ def test_a_pattern_that_is_not_clear_is_refused_in_one_line(session: ModelSessio
     with pytest.raises(ModellingError) as raised:
         session.ask(line)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a*a", "*a*a*", "a**b", "*b*", "ab*ab", "*a*b*a", "b*", "*ab", "a*" * 30 + "b", "*a" * 12 + "*b"]
+)
+def test_patterns_match_as_those_of_files(pattern: str) -> None:
+    # A pattern with many stars would take years if all its readings were tried.
+    names = ["a", "aa", "ab", "ba", "aba", "abab", "baab", "a" * 90, "a" * 90 + "b"]
+    builder = IndexedModelBuilder("names")
+    columns = [int(builder.add_variables(name, high=1)[0]) for name in names]
+    builder.set_objective("total", "maximize", columns, [1.0] * len(names))
+    expected = [name for name in names if fnmatchcase(name, pattern)]
+    members = ModelSession(builder.build()).ask(f'data variables."{pattern}"').members
+    assert [member.name for member in members] == expected

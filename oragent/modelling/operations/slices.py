@@ -110,7 +110,9 @@ def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence
 
 def _members_like(model: IndexedModel, reference: MemberReference, kinds: Sequence[str]) -> Family:
     """Return the members of all families of one kind whose names match a pattern such as ``open *``, as one family."""
-    pattern = re.compile(".*".join(map(re.escape, fold(reference.name).split("*"))), re.DOTALL)
+    first, *others, last = map(re.escape, fold(reference.name).split("*"))
+    # Atomic groups, as a name with many repeats would take very long otherwise.
+    pattern = re.compile("".join([first, *(f"(?>.*?{text})" for text in others), ".*", last]), re.DOTALL)
     matching = []
     for kind in kinds:
         names = model.names_of(KINDS[kind])
@@ -126,7 +128,7 @@ def _members_like(model: IndexedModel, reference: MemberReference, kinds: Sequen
     options = " or ".join(f"'{kind_of(family)}.{name_text(reference.name)}'" for family in matching)
     if options:
         raise ModellingError(f"{quoted(reference.name)} matches members of several kinds: write {options}")
-    raise ModellingError(f"no {_or_words(kinds)} has a name like {quoted(reference.name)}: 'describe' lists the names")
+    raise ModellingError(f"no name of {_or_words(kinds)} is like {quoted(reference.name)}: 'describe' lists the names")
 
 
 def _or_words(kinds: Sequence[str]) -> str:
