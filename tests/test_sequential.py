@@ -73,3 +73,11 @@ def test_the_number_of_pairs_is_the_published_formula() -> None:
     assert pairs_for(0.3, 0.85, 0.01, 2.0) == pytest.approx(2 * pairs_for(0.3, 0.85, 0.01), abs=1)
     assert pairs_for(0.0, 1.0) is None
     assert pairs_for(-0.5, 1.0) == pairs_for(0.5, 1.0) == 32
+
+
+def test_a_few_large_differences_of_another_sign_widen_the_interval_to_their_mean() -> None:
+    """The mean is rejected itself, so the interval holds both the centre of most differences and the mean."""
+    result = bet_on_differences([-0.01] * 30 + [1.9], level=0.01)
+    assert result.p < 0.01
+    assert result.low == pytest.approx(-0.01, abs=1e-6)
+    assert result.high == result.mean > 0

@@ -83,16 +83,24 @@ def _log_wealth(sample: NDArray[np.float64]) -> float:
 def _find_interval(
     sample: NDArray[np.float64], factors: NDArray[np.float64], mean: float, level: float
 ) -> tuple[float, float]:
-    """Return the shifts around the mean that the test does not reject; infinite ends if it rejects none."""
+    """Return the shifts that the test does not reject; infinite ends if it rejects none, or all.
+
+    The mean itself can be rejected, where few large differences have another sign than most. The interval then begins
+    at the closest difference that is not rejected.
+    """
     bound = -math.log(level)
 
     def is_rejected(shift: float) -> bool:
         return _log_wealth(factors * (sample - shift)) >= bound
 
-    reach = float(np.abs(sample - mean).max())
+    starts = [mean, *sample[np.argsort(np.abs(sample - mean))]]
+    start = next((float(shift) for shift in starts if not is_rejected(shift)), None)
+    if start is None:
+        return -math.inf, math.inf
+    reach = float(np.abs(sample - start).max())
     ends = []
     for sign in (-1.0, 1.0):
-        inside, outside = mean, mean + sign * (2.0 * reach + 1e-12 * abs(mean) + 1e-100)
+        inside, outside = start, start + sign * (2.0 * reach + 1e-12 * abs(start) + 1e-100)
         if not is_rejected(outside):
             # All differences have the same sign then, so no shift is rejected.
             ends.append(sign * math.inf)

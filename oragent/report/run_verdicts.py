@@ -39,8 +39,9 @@ class RunVerdict:
 
     @property
     def is_above_noise(self) -> bool:
-        """True if a difference is shown."""
-        return self.p < self.level
+        """True if a difference is shown, whose sign is that of the whole interval."""
+        has_both_signs = self.low is not None and self.high is not None and self.low <= 0 <= self.high
+        return self.p < self.level and not has_both_signs
 
     @property
     def sentence(self) -> str:

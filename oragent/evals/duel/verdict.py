@@ -175,7 +175,8 @@ class DecidedGains:
 def decide(pooled: PooledGains, rule: StoppingRule) -> DecidedGains:
     """Decide by a test that holds after each round, or for a fixed set by the sign-flip test.
 
-    Programs are equal if the interval of the rule's level is within its gap.
+    Programs are equal if the interval of the rule's level is within its gap. None is better if the interval, which
+    contains the mean, has both signs.
     """
     if rule.is_sequential:
         bets = bet_on_differences(pooled.gains, pooled.weights, rule.level)
@@ -186,7 +187,7 @@ def decide(pooled: PooledGains, rule: StoppingRule) -> DecidedGains:
         low, high = (-math.inf, math.inf) if test.low is None or test.high is None else (test.low, test.high)
     if -rule.gap <= low and high <= rule.gap:
         decision = Decision.EQUAL
-    elif p >= rule.level:
+    elif p >= rule.level or low <= 0 <= high:
         decision = Decision.OPEN
     else:
         decision = Decision.FIRST if mean > 0 else Decision.SECOND

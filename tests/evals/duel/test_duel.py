@@ -224,6 +224,17 @@ def test_the_test_of_signed_ranks_is_that_of_scipy_and_leaves_out_equal_instance
     assert judge(0.0, 0.0).p_ranks is None
 
 
+def test_programs_of_which_each_is_better_by_another_measure_are_neither_equal_nor_better() -> None:
+    """Most instances favour one program and a few large ones the other, so that the mean has the other sign."""
+    for sign in (-1, 1):
+        gains = [sign * gain for gain in [-0.01] * 30 + [0.32]]
+        for gap in (0.0, 0.009):
+            verdict = judge(*gains, rule=StoppingRule(0.01, gap))
+            assert (verdict.decision, verdict.p < 0.01) == (Decision.OPEN, True)
+            assert verdict.low < 0 < verdict.high
+    assert judge(*[-0.01] * 30, rule=StoppingRule(0.01)).decision is Decision.SECOND
+
+
 def test_a_single_size_has_no_table_by_size() -> None:
     assert judge(0.1, 0.2).by_size == {}
 

@@ -90,7 +90,8 @@ def test_there_is_no_verdict_without_practice_instances_or_a_new_best(begun, poo
     [(0.01, 0.01, "above"), (-0.01, 0.01, "WORSE"), (0.01, 0.2, "WITHIN"), (-0.01, 0.2, "WITHIN")],
 )
 def test_the_words_follow_from_gain_and_p(gain: float, p: float, word: str) -> None:
-    assert word in RunVerdict("seed", gain, -0.1, 0.1, p, 0.05, 12).sentence
+    assert word in RunVerdict("seed", gain, gain - 0.005, gain + 0.005, p, 0.05, 12).sentence
+    assert "WITHIN" in RunVerdict("seed", gain, -0.1, 0.1, p, 0.05, 12).sentence
 
 
 @pytest.mark.parametrize("damage", [{"gain": "x"}, {"more": 1}, {"rival": "a" * 99}, {"p": float("nan")}])
