@@ -17,6 +17,8 @@ RESAMPLES = 10_000
 TIE_DIGITS = 12
 # Maximum number of pairs for which all sign patterns are counted, as they are fewer than RESAMPLES.
 EXACT = 13
+# Smallest p-value of more pairs than that, at which only the pattern itself is as extreme.
+LEAST_DRAWN = 1 / (RESAMPLES + 1)
 # Maximum number of signs that are drawn at once.
 MAX_SIGNS = 4_000_000
 # Number of halvings by which the ends of an interval are found.
@@ -95,10 +97,10 @@ def sign_flip_interval(
         level: Level of the test; the interval has the confidence 1 - ``level``.
 
     Returns:
-        Ends of the interval of the weighted mean; None for too few pairs to reject anything.
+        Ends of the interval of the weighted mean; None for too few pairs, or patterns of signs, to reject anything.
     """
     sample = np.asarray(differences, dtype=float)
-    if len(sample) < pairs_needed(level):
+    if len(sample) < pairs_needed(level) or (len(sample) > EXACT and level <= LEAST_DRAWN):
         return None
     factors = np.ones(len(sample)) if weights is None else np.asarray(weights, dtype=float)
     scale = np.abs(sample).max() or 1.0

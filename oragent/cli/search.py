@@ -263,7 +263,7 @@ def duel(
     """Decide which of two programs is better, on paired instances until it is above the noise; exit code 3 if open."""
     from oragent.evals.duel.command import run as run_duel
     from oragent.evals.duel.contestants import find_contestants
-    from oragent.evals.duel.runner import DuelPlan
+    from oragent.evals.duel.runner import MAX_LEVEL, DuelPlan
     from oragent.evals.duel.verdict import read_share
 
     base = find_project_root(root)
@@ -276,7 +276,7 @@ def duel(
         read_config(config, [*overrides, *(settings or [])]),
         on=on,
         rounds=seeds,
-        level=read_share(until.replace(" ", "").removeprefix("p<"), "--until", 0.5),
+        level=read_share(until.replace(" ", "").removeprefix("p<"), "--until", MAX_LEVEL),
         gap=read_share(gap, "--gap", 1.0),
         instances=instances,
         work=work,

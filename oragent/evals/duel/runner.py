@@ -16,6 +16,7 @@ from oragent._base.files import file_stem, hold_lock, read_bounded, replace_file
 from oragent._base.racing import read_instance_values
 from oragent._base.safe_load import parse_json
 from oragent._base.settings import STRICT
+from oragent._base.statistics import LEAST_DRAWN
 from oragent._base.text_format import one_line
 from oragent.evals.duel.contestants import Contestant
 from oragent.evals.duel.verdict import Decision, DuelRound, DuelVerdict, StoppingRule, decide, judge_duel, pool_gains
@@ -48,6 +49,8 @@ FRESH, TEST = "fresh", "test"
 DRAWN_SETS = (FRESH, PRACTICE)
 # Default number of rounds, each with newly drawn instances.
 ROUNDS = 10
+# Levels of a decision.
+MIN_LEVEL, MAX_LEVEL = 1e-12, 0.5
 FORMAT = 1
 MAX_BYTES = 64 << 20
 SEED_BYTES = 6
@@ -82,6 +85,15 @@ class DuelPlan:
     outputs: Path | None = None
     # Seed of the first round; None draws it from the operating system's entropy.
     first_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not MIN_LEVEL <= self.level < MAX_LEVEL:
+            expected = f"expected at least {MIN_LEVEL:g} and less than {MAX_LEVEL:g}"
+            raise ConfigError(f"a duel until p < {self.level:g}: {expected}")
+        if not 0 <= self.gap < 1:
+            raise ConfigError(f"a duel with a gap of {self.gap:g}: expected at least 0 and less than 1, such as 0.001")
+        if self.rounds < 1:
+            raise ConfigError(f"a duel of {self.rounds} rounds: expected at least 1")
 
 
 @checked(config=STRICT)
@@ -188,6 +200,8 @@ class _DuelRunner:
         on = plan.on or (FRESH if FRESH_SEED in offers else TEST)
         if on in DRAWN_SETS and (FRESH_SEED not in offers or (on == PRACTICE and PRACTICE not in offers)):
             raise ProblemError(f"{plan.problem.name} draws no {on} instances: name another set by --on, such as {TEST}")
+        if on not in DRAWN_SETS and plan.level <= LEAST_DRAWN:
+            raise ConfigError(f"{on} is a fixed set, whose p is at least {LEAST_DRAWN:.1g}: name a larger level")
         if plan.instances and (on != PRACTICE or INSTANCES not in offers):
             raise ConfigError(f"a number of instances goes with --on {PRACTICE} alone, and not with {on}")
         if plan.equal_time and WORK not in offers:

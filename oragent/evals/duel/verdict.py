@@ -100,7 +100,7 @@ class DuelVerdict:
         first, second = self.names
         test = self.fixed
         odds = f"p = {self.p:.2g}, {format_count(test.pairs, 'instance')}"
-        end = f"{100 * (1 - self.rule.level):g} % interval"
+        end = f"{100 * (1 - self.rule.level):.14g} % interval"
         interval = f"{end} {format_gain(self.low)} to {format_gain(self.high)}"
         if not math.isfinite(self.high - self.low):
             interval = f"too few instances for a {end}"

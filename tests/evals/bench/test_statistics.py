@@ -12,12 +12,15 @@ from scipy import stats
 
 from oragent._base.statistics import (
     ALPHA,
+    RESAMPLES,
     Alternative,
     adjust_holm,
     best_case,
     bootstrap_mean,
+    compare_paired,
     least_p,
     pairs_needed,
+    sign_flip_interval,
     sign_flip_test,
 )
 from oragent_benchmarks.success_shares import mcnemar, success_share
@@ -189,3 +192,11 @@ def test_a_share_of_which_all_are_alike_has_an_interval_too(successes: int, coun
 
 def test_another_share_has_the_interval_of_its_bootstrap() -> None:
     assert success_share([True, False, True, True]) == bootstrap_mean([1.0, 0.0, 1.0, 1.0])
+
+
+def test_drawn_patterns_of_signs_have_no_interval_at_a_level_that_their_number_cannot_reach() -> None:
+    differences = [1.0, 1.1] * 10
+    assert sign_flip_interval(differences, level=0.5 / RESAMPLES) is None
+    assert compare_paired(differences, level=0.5 / RESAMPLES).low is None
+    low, high = sign_flip_interval(differences, level=0.001)
+    assert 1 - 1e-9 <= low < 1.05 < high <= 1.1 + 1e-9

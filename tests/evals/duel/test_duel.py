@@ -200,6 +200,20 @@ def test_shares_are_numbers_or_percentages() -> None:
             read_share(wrong, "--gap", 1)
 
 
+def test_levels_gaps_and_rounds_that_no_duel_can_have_are_refused(toy: Path, pool: DicePool) -> None:
+    for wrong in ({"level": 0.0}, {"level": 1e-30}, {"level": 0.5}, {"gap": -0.1}, {"gap": 1.0}, {"rounds": 0}):
+        with pytest.raises(ConfigError):
+            plan(toy, "1 0.2", "2 0.2", **wrong)
+    with pytest.raises(ConfigError):
+        run_duel(plan(toy, "1 0.2", "2 0.2", on="test", level=1e-4 / 2))
+    assert not pool.jobs
+
+
+def test_the_confidence_of_a_small_level_is_written_in_full() -> None:
+    sentence = judge(*[0.1, 0.12] * 40, rule=StoppingRule(1e-9)).sentence
+    assert "99.9999999 %" in sentence
+
+
 def test_a_duel_runs_in_an_event_loop(toy: Path, pool: DicePool) -> None:
     async def call() -> Duel:
         return run_duel(plan(toy, "1 0.2", "2 0.2", rounds=1))
