@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DECIDED, UNDECIDED = 0, 3
 # Maximum number of instances that are printed.
 SHOWN = 32
+# Maximum number of characters of a program's name in tables.
+MAX_NAME = 28
 CAPTION = (
     "Left: mean relative gain of the first program after each round, with the interval that holds at all times. Right: "
     "the gain on each instance, by size. Above 0 the first program is better."
@@ -37,7 +39,8 @@ def run(plan: DuelPlan, console: Console) -> int:
 
     def observe(record: DuelRecord) -> None:
         publish_progress("round", {"rounds": len(record.rounds), "set": record.on})
-        console.print(f"{len(record.rounds)} of at most {plan.rounds} rounds on {record.on}", highlight=False)
+        if record.is_drawn:
+            console.print(f"{len(record.rounds)} of at most {plan.rounds} rounds on {record.on}", highlight=False)
 
     duel = run_duel(plan, observe)
     page = None if duel.folder is None else write_page(duel.folder)
@@ -186,7 +189,9 @@ def list_instances(record: DuelRecord) -> list[InstanceRow]:
 
 
 def _fit_name(name: str) -> str:
-    return one_line(name, 28)
+    """Return a name, or its end, by which candidates of one run differ."""
+    name = one_line(name)
+    return name if len(name) <= MAX_NAME else f"…{name[1 - MAX_NAME :]}"
 
 
 def _format_p(p: float | None) -> str:

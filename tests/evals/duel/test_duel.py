@@ -12,7 +12,7 @@ from scipy import stats
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
 from oragent._base.statistics import relative_gain
-from oragent.evals.duel.command import describe_duel, write_page
+from oragent.evals.duel.command import describe_duel, instance_table, write_page
 from oragent.evals.duel.contestants import Contestant
 from oragent.evals.duel.runner import Duel, DuelPlan, read_record, run_duel
 from oragent.evals.duel.verdict import (
@@ -212,6 +212,18 @@ def test_levels_gaps_and_rounds_that_no_duel_can_have_are_refused(toy: Path, poo
 def test_the_confidence_of_a_small_level_is_written_in_full() -> None:
     sentence = judge(*[0.1, 0.12] * 40, rule=StoppingRule(1e-9)).sentence
     assert "99.9999999 %" in sentence
+
+
+def test_long_names_of_two_candidates_of_a_run_differ_in_tables(toy: Path, pool: DicePool) -> None:
+    run = "tsp_constructive/20260101-000000-gp"
+    asked = plan(toy, "1 0.2", "2 0.2", rounds=1)
+    pair = tuple(
+        Contestant(name, each.source) for name, each in zip((run, f"{run}#29.0"), asked.contestants, strict=True)
+    )
+    duel = run_duel(replace(asked, contestants=pair))
+    names = instance_table(duel.record).heads[2:4]
+    assert names[0] != names[1]
+    assert all(len(name) <= 28 for name in names)
 
 
 def test_a_duel_runs_in_an_event_loop(toy: Path, pool: DicePool) -> None:
