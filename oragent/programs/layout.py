@@ -29,7 +29,12 @@ def write_program(tree: ast.Module) -> str:
             start = len(line.encode()[: node.value.col_offset].decode())
             lines[node.lineno - 1] = "\n".join(_break_value(line[:start], line[start:]))
     broken = "\n".join(lines)
-    return broken if ast.dump(ast.parse(broken)) == ast.dump(ast.parse(text)) else text
+    try:
+        is_same = ast.dump(ast.parse(broken)) == ast.dump(ast.parse(text))
+    except SyntaxError:
+        # The further parentheses can be one more than Python nests.
+        return text
+    return broken if is_same else text
 
 
 def _break_value(head: str, value: str) -> list[str]:

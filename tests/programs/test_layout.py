@@ -56,3 +56,8 @@ def test_a_broken_program_computes_the_same() -> None:
     exec(write_program(ast.parse(source)), spaces[1])
     x = np.linspace(0.0, 3.0, 50)
     assert np.array_equal(spaces[0]["f"](x), spaces[1]["f"](x))  # type: ignore[operator]
+
+
+def test_a_program_with_as_many_parentheses_as_python_nests_stays() -> None:
+    source = "def f(x):\n    return " + "g(" * 200 + "x" + ")" * 200
+    assert write_program(ast.parse(source)) == source
