@@ -114,6 +114,8 @@ def sweep(
 ) -> None:
     """Run a program, or a reference, with several values of its parameters on training or practice instances."""
     resolved, base = _load_problem(problem, root)
+    if write is not None and (write.is_dir() or not write.absolute().parent.is_dir()):
+        raise ConfigError(f"--write {write}: expected a file in an existing folder")
     limits = None
     if reference is not None:
         source, declared = resolved.read_reference(reference)

@@ -127,6 +127,7 @@ def test_declared_ranges_are_searched_without_a_word(command, program: Path) -> 
         (["probe", "tsp_constructive", "PROGRAM", "--instances", "x"], "instances must be a number N or a range A:B"),
         (["sweep", "tsp_constructive", "PROGRAM", "HEIGHT=1,2"], "HEIGHT is no constant at the top of the program"),
         (["sweep", "tsp_constructive", "PROGRAM", "WEIGHT=2..1"], "smaller one"),
+        (["sweep", "tsp_constructive", "PROGRAM", "WEIGHT=1,2", "--write", "missing/best.py"], "--write"),
         (["probe", "tsp_constructive", "missing.py"], "cannot read missing.py"),
     ],
 )
