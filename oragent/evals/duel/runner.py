@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
+from annotated_types import Ge, Lt
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
@@ -107,8 +109,8 @@ class DuelRecord:
     direction: Direction
     on: str
     names: tuple[str, str]
-    level: float
-    gap: float
+    level: Annotated[float, Ge(MIN_LEVEL), Lt(MAX_LEVEL)]
+    gap: Annotated[float, Ge(0), Lt(1)]
     # Seed of the first round; the others follow it.
     first_seed: int
     # Factors on the work of both programs.
@@ -156,6 +158,8 @@ def read_record(folder: Path) -> DuelRecord:
         record = TypeAdapter(DuelRecord).validate_python(tree)
     except (OSError, UnicodeDecodeError, ValueError, ValidationError) as problem:
         raise StoreError(f"cannot read {path}: {one_line(str(problem))}; remove its folder to begin again") from None
+    if not record.rounds:
+        raise StoreError(f"{path} has no rounds; remove its folder to begin again")
     if record.format != FORMAT:
         raise StoreError(f"{path} has the format {record.format}, and this version reads {FORMAT}: begin a new duel")
     return record

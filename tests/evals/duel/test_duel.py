@@ -96,6 +96,16 @@ def test_a_duel_is_continued_and_pays_for_no_round_twice(toy: Path, pool: DicePo
         run_duel(plan(toy, "1 2", "1.001 3", rounds=1, folder=first.folder))
 
 
+@pytest.mark.parametrize("change", [{"rounds": []}, {"level": 0.0}, {"level": 1.0}, {"gap": -1.0}, {"format": 9}])
+def test_a_damaged_file_of_a_duel_is_refused(toy: Path, pool: DicePool, change: dict[str, object]) -> None:
+    duel = run_duel(plan(toy, "1 3", "2 3", rounds=1))
+    path = duel.folder / "duel.json"
+    assert read_record(duel.folder) == duel.record
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(StoreError):
+        read_record(duel.folder)
+
+
 def test_the_answer_does_not_depend_on_the_number_of_workers(
     toy: Path, pool: DicePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
