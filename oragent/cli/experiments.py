@@ -102,10 +102,13 @@ def sweep(
         str | None, typer.Option(metavar="NAME", help="A reference of the problem, on val, in place of a program.")
     ] = None,
     run: Annotated[
-        Path | None, typer.Option(help="Run to compare the reference with; --seconds is what it used on evaluations.")
+        Path | None,
+        typer.Option(help="Run to compare the reference with; --seconds is by default what it used on evaluations."),
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0.1, help="CPU seconds of all runs together.")] = None,
-    settings: Annotated[int, typer.Option(min=1, help="Settings that a search of ranges tries.")] = EVOLVED_SETTINGS,
+    settings: Annotated[
+        int, typer.Option(min=1, help="Settings that a search of several ranges tries.")
+    ] = EVOLVED_SETTINGS,
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     write: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best program to this file.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Runs at once, at most 4; 0: all cores.")] = 0,

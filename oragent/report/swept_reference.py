@@ -1,4 +1,4 @@
-"""Comparison of a run with a reference whose parameters were swept with as many CPU seconds as the run used."""
+"""Comparison of a run with a reference whose parameters were swept with at most the CPU seconds of the run."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
