@@ -15,7 +15,6 @@ AFTER_COMMA = -1
 
 def write_program(tree: ast.Module) -> str:
     """Return the text of a syntax tree, with lines of at most 100 characters where expressions can be broken."""
-    ast.fix_missing_locations(tree)
     text = ast.unparse(ast.fix_missing_locations(tree))
     if all(len(line) <= MAX_WIDTH for line in text.splitlines()):
         return text
