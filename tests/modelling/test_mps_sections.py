@@ -232,3 +232,19 @@ def test_weights_of_objectives_may_have_exponents_of_fortran(tmp_path: Path) -> 
     path.write_text(f"NAME\nROWS\n{rows}COLUMNS\n    x  gain  3  waste  2\n    x  cap  1\nRHS\n    R  cap  4\nENDATA\n")
     # The first objective is maximised, as its weight is negative.
     assert ModelSession(open_model(path)).ask("solve").objective.value == pytest.approx(12)
+
+
+@pytest.mark.parametrize("priorities", [(1, 1), (0, 1), (2, 1)])
+@pytest.mark.parametrize("form", ["mps", "lp"])
+def test_an_objective_with_weight_0_has_no_effect(form: str, priorities: tuple[int, int], tmp_path: Path) -> None:
+    first, second = priorities
+    rows = f" N  cost  {first} 0 0 0\n N  gain  {second} -1 0 0\n L  cap\n"
+    costs = "    x  cost  1  gain  1\n    x  cap  1\n    y  cost  4  gain  2\n    y  cap  2\n"
+    mps = f"NAME\nROWS\n{rows}COLUMNS\n{costs}RHS\n    R  cap  9\nBOUNDS\n UP B  x  3\nENDATA\n"
+    goals = f" cost: Priority={first} Weight=0\n  x + 4 y\n gain: Priority={second} Weight=-1\n  x + 2 y\n"
+    lp = f"Minimize multi-objectives\n{goals}Subject To\n cap: x + 2 y <= 9\nBounds\n x <= 3\nEnd\n"
+    path = tmp_path / f"model.{form}"
+    path.write_text(mps if form == "mps" else lp)
+    result = ModelSession(open_model(path)).ask("solve")
+    assert result.objective.value == pytest.approx(9)
+    assert {part.name for part in result.objectives} == {"cost", "gain"}

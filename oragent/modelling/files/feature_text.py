@@ -355,9 +355,11 @@ def rank_objectives(
 ) -> tuple[FileObjective, Sense, tuple[FurtherObjective[str], ...]]:
     """Return the objective of the lowest priority with its sense, and all others as further ones.
 
-    A negative weight, also -0, reverses the sense of the file.
+    A negative weight, also -0, reverses the sense of the file. Objectives with weight 0 are only computed.
     """
-    base = min(objectives, key=lambda objective: objective.words.get("priority", 0.0))
+    weighted = [objective for objective in objectives if objective.words.get("weight", 1.0)]
+    base = min(weighted or objectives, key=lambda objective: objective.words.get("priority", 0.0))
+    lowest = base.words.get("priority", 0.0)
     opposite = Sense.MINIMIZE if sense is Sense.MAXIMIZE else Sense.MAXIMIZE
 
     def sense_of(goal: FileObjective) -> Sense:
@@ -370,7 +372,7 @@ def rank_objectives(
             sense_of(goal),
             goal.constant,
             abs(goal.words.get("weight", 1.0) / (base.words.get("weight", 1.0) or 1.0)),
-            round(goal.words.get("priority", 0.0) - base.words.get("priority", 0.0)),
+            max(0, round(goal.words.get("priority", 0.0) - lowest)),
             goal.words.get("reltol", 0.0),
             goal.words.get("abstol", 0.0),
         )
