@@ -130,6 +130,8 @@ class Workbench:
             messages = len(self._earlier)
             raise ModellingError(
                 f"undo {count}: only {messages} messages changed the state; expected at most {messages}"
+                if messages
+                else "nothing to undo: no message changed the state"
             )
         if count:
             self._restore(self._earlier[-count])
