@@ -81,7 +81,7 @@ FORGEABLE = (
 
 
 @dataclass(frozen=True)
-class Trial:
+class SeedTrial:
     """Evaluation of the seed with a stand-in and in the evaluator's process.
 
     Attributes:
@@ -118,7 +118,7 @@ class ImportedTask:
     framework: str
     taken: tuple[str, ...]
     omitted: tuple[str, ...]
-    trial: Trial
+    trial: SeedTrial
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class SuiteRow:
     name: str
     # Empty for a refused task.
     framework: str
-    trial: Trial
+    trial: SeedTrial
 
 
 def import_task(
@@ -186,7 +186,7 @@ def import_task(
     _write_folder(folder, task, layout, data)
     with _discard_on_failure(folder):
         _write_settings(folder, layout, about, settings)
-        trial = try_seed(folder) if is_tried else Trial("untried")
+        trial = try_seed(folder) if is_tried else SeedTrial("untried")
         if trial.status == "refused":
             raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
     if trial.status == "forgeable":
@@ -242,7 +242,9 @@ def import_suite(suite: Path, parent: Path, data: Path | None = None) -> Iterato
             made = import_task(task, parent, name, data=own_data)
             yield SuiteRow(name, made.framework, made.trial)
         except ProblemError as problem:
-            yield SuiteRow(name, "", Trial("refused", one_line(str(problem).replace(f"{task}", task.name), MAX_REASON)))
+            yield SuiteRow(
+                name, "", SeedTrial("refused", one_line(str(problem).replace(f"{task}", task.name), MAX_REASON))
+            )
 
 
 def find_tasks(suite: Path) -> list[Path]:
@@ -253,14 +255,14 @@ def find_tasks(suite: Path) -> list[Path]:
     return [task for path in folders if path.name[0] not in "._" for task in find_tasks(path)]
 
 
-def _adjust_limit(limit: float, trial: Trial) -> float:
+def _adjust_limit(limit: float, trial: SeedTrial) -> float:
     """Return a limit of time that is as generous to a program in its own process as the limit in the evaluator's."""
     if trial.status != "isolated" or trial.seconds < LIMIT_SHARE * limit or not trial.shared_seconds:
         return limit
     return float(math.ceil(limit * max(1.0, trial.seconds / trial.shared_seconds)))
 
 
-def try_seed(folder: Path) -> Trial:
+def try_seed(folder: Path) -> SeedTrial:
     """Score the seed of an imported task with a stand-in, and in the evaluator's process.
 
     Two scores that differ mean that the task needs the candidate in that process, unless the seed or the evaluator is
@@ -279,7 +281,7 @@ def try_seed(folder: Path) -> Trial:
             reason = _explain_difference(problem, isolated, shared, score(IN_PROCESS))
         else:
             reason = ""
-    trial = Trial(
+    trial = SeedTrial(
         "isolated",
         reason,
         isolated.score,

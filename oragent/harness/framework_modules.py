@@ -33,7 +33,7 @@ class BaseProblem:
         self.timeout, self.n_processes = timeout, n_processes
 
 
-class Evaluation:
+class EvaluationBase:
     """Base class of evaluations of LLM4AD."""
 
     def __init__(
@@ -145,7 +145,7 @@ def install_substitutes(task: Path) -> None:
     """Let ``import`` find the substitutes, and the parts of a task of LLM4AD in its folder."""
     _add_module("eoh", BaseProblem=BaseProblem)
     _add_module("llm4ad")
-    _add_module("llm4ad.base", Evaluation=Evaluation)
+    _add_module("llm4ad.base", Evaluation=EvaluationBase)
     _add_module("alpha_evolve")
     _add_module(
         "alpha_evolve.models", **{f"AlphaEvolve{name}": type(name, (Fields,), {}) for name in CLASSES_OF_ALPHAEVOLVE}

@@ -54,7 +54,9 @@ def find_contestants(
     else:
         raise ConfigError(f"name the problem of {' and '.join(words)} by --problem")
     for word, run in runs.items():
-        if run.problem.about.function != resolved.about.function:
+        # A problem that is named may be a copy of that of a run.
+        is_other = run.problem.name != resolved.name and problem is None
+        if is_other or run.problem.about.function != resolved.about.function:
             raise ConfigError(f"{word} is a run of {run.problem.name}, and not of {resolved.name}")
     first, second = (Contestant(_make_name(word), _read_source(word, resolved)) for word in words)
     return resolved, (first, second)

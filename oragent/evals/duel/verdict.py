@@ -116,10 +116,9 @@ class DuelVerdict:
             text = f"not decided: {first} is {format_gain(test.mean)} against {second} ({interval}, {odds})"
             if self.further is None:
                 return text
-            return (
-                f"{text}; about {self.further:,} more instances are needed to show {format_gain(self.wanted, '')} with "
-                "probability 80 %"
-            )
+            wanted = format_gain(self.wanted, "")
+            more = format_count(self.further, "more instance")
+            return f"{text}; about {more} would show {wanted} with probability 80 %"
         names = (first, second)
         if self.decision is Decision.SECOND:
             names, interval = (second, first), f"{end} {format_gain(-self.high)} to {format_gain(-self.low)}"

@@ -1,11 +1,16 @@
 """What words name a program, and of which problem."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from oragent._base.errors import OragentError
 from oragent.evals.duel.contestants import find_contestants
+from oragent.evaluation.problem import load_problem
+from oragent.search.config import build_config
+from oragent.search.folder import make_folder
+from tests.conftest import TREE
 from tests.report import runs
 from tests.sources import ROOT
 
@@ -55,6 +60,19 @@ def test_a_reference_of_the_problem_is_found(toy: Path) -> None:
 def test_the_problem_of_a_file_is_that_of_its_folder() -> None:
     problem, _ = find_contestants([str(ROOT / "problems" / "bpp_online" / "heuristic.py"), "seed"], None, ROOT)
     assert problem.name == "bpp_online"
+
+
+def test_runs_of_two_problems_are_refused_also_if_their_functions_have_one_name(run: Path, toy: Path) -> None:
+    second = shutil.copytree(toy, toy.with_name("second"))
+    (second / "problem.yaml").write_text((toy / "problem.yaml").read_text().replace("name: toy", "name: second"))
+    config = build_config({}, TREE, "test")
+    other = make_folder(toy.parent, toy.parent / "outputs", load_problem(second), config).path
+    runs.write(other, [[runs.Made(SEED, 94.0, (6,), (), "seed")]])
+    (other / "best.py").write_text(SEED)
+    with pytest.raises(OragentError):
+        texts(str(run), str(other))
+    # The user says that they belong together.
+    assert texts(str(run), str(other), problem=str(toy)) == [BETTER, SEED]
 
 
 @pytest.mark.parametrize("word", ["nothing", "discovered/none", "no/run#1.0"])
