@@ -15,7 +15,7 @@ from oragent._base.errors import ProblemError
 from oragent.authoring import importing, scaffold
 from oragent.authoring.exporting import FRAMEWORKS, export_task, score_exported
 from oragent.evaluation.problem import load_problem
-from oragent.harness.framework_modules import Evaluation
+from oragent.harness.framework_modules import EvaluationBase
 from oragent.programs import regions
 
 EOH = """import numpy as np
@@ -230,7 +230,7 @@ def test_tasks_for_llm4ad_cobench_and_heurigym_give_the_score_of_the_problem(
     problem = load_problem(folder)
     score, test_score = oragent.evaluate(folder).score, oragent.evaluate(folder, mode="test").score
     base = types.ModuleType("llm4ad.base")
-    base.Evaluation = Evaluation
+    base.Evaluation = EvaluationBase
     monkeypatch.setitem(sys.modules, "llm4ad", types.ModuleType("llm4ad"))
     monkeypatch.setitem(sys.modules, "llm4ad.base", base)
     evaluation = load(export_task(problem, "llm4ad", tmp_path / "llm4ad").folder / "evaluation.py").OragentEvaluation()

@@ -221,7 +221,8 @@ def run_all(sources: list[str]) -> list[float]:
     return [float(line) for line in ended.stdout.splitlines() if line.startswith(" ")]
 
 
-@pytest.mark.parametrize("form", SOURCES)
+# PuLP has none of these parts.
+@pytest.mark.parametrize("form", [form for form in SOURCES if form != "pulp"])
 def test_a_program_with_parts_finds_the_best_of_all_points(form: str) -> None:
     pytest.importorskip(PACKAGES[form])
     if form in ("gurobipy", "pyomo"):
@@ -234,8 +235,7 @@ def test_a_program_with_parts_finds_the_best_of_all_points(form: str) -> None:
     ]
     if "quadratic" in ABLE[form]:
         cases += [(ModelFeatures(), lambda p: True, [3, -1, 1, 0, 0, 0], sign, QUADRATIC) for sign in (-1, 1)]
-    if not cases:
-        pytest.skip(f"{form} has no such parts")
+    assert cases
     sources = [write_source(build(features, costs, sign, terms), form) for features, _, costs, sign, terms in cases]
     truths = [
         best(list_points(rule, bool(features.semi_continuous)), costs, sign, terms)
