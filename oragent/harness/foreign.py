@@ -62,7 +62,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class ImportedTask:
+class TaskSettings:
     """A task in the folder ``task``.
 
     Attributes:
@@ -112,12 +112,12 @@ def score_task(**settings: Any) -> NoReturn:
     """Run ``eval.py``: score a candidate with the evaluator of a task.
 
     Args:
-        settings: Fields of `ImportedTask`.
+        settings: Fields of `TaskSettings`.
 
     Raises:
         SystemExit: As `run` does.
     """
-    task = ImportedTask(**settings | {"kind": Kind(settings["kind"])})
+    task = TaskSettings(**settings | {"kind": Kind(settings["kind"])})
     folder = Path(sys.argv[0]).resolve().parent / TASK
 
     def evaluate(arguments: Arguments, guest: Guest) -> Result:
@@ -140,12 +140,12 @@ def score_task(**settings: Any) -> NoReturn:
         os._exit(ending.code if isinstance(ending.code, int) else 1)
 
 
-def _list_modes(task: ImportedTask, folder: Path) -> tuple[str, ...]:
+def _list_modes(task: TaskSettings, folder: Path) -> tuple[str, ...]:
     has_test = task.kind is Kind.CASES or (task.kind is Kind.FILES and (folder / DATASET / EVAL).is_dir())
     return ("train", "val", "test") if has_test else ("train", "val")
 
 
-def _evaluate(task: ImportedTask, folder: Path, arguments: Arguments, guest: Guest) -> Result:
+def _evaluate(task: TaskSettings, folder: Path, arguments: Arguments, guest: Guest) -> Result:
     with _print_to_errors(), CallServer(guest) as server, tempfile.TemporaryDirectory() as work:
         candidate = arguments.candidate.read_text(encoding="utf-8")
         text, call = candidate, None
@@ -162,7 +162,7 @@ def _evaluate(task: ImportedTask, folder: Path, arguments: Arguments, guest: Gue
     return _make_result(task, metrics, candidate)
 
 
-def _compute_metrics(task: ImportedTask, folder: Path, program: _Program) -> Mapping[str, Any]:
+def _compute_metrics(task: TaskSettings, folder: Path, program: _Program) -> Mapping[str, Any]:
     random.seed(0)
     np.random.seed(0)
     evaluator = folder / task.evaluator
@@ -176,7 +176,7 @@ def _compute_metrics(task: ImportedTask, folder: Path, program: _Program) -> Map
     return KINDS[task.kind](task, module, program)
 
 
-def _score_callable(task: ImportedTask, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+def _score_callable(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
     """Return the fitness by a class of EoH or LLM4AD. Several objectives are metrics; the first one is the score."""
     evaluation = getattr(module, task.entry)()
     for name in CHANGES:
@@ -190,7 +190,7 @@ def _score_callable(task: ImportedTask, module: types.ModuleType, program: _Prog
     return {**objectives, "combined_score": values[0]}
 
 
-def _score_module(task: ImportedTask, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+def _score_module(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
     """Return the metrics of OpenEvolve, of its first stage in mode train if it has one, or those of ShinkaEvolve."""
     if not hasattr(module, "run_shinka_eval") and hasattr(module, "evaluate"):
         stage = getattr(module, "evaluate_stage1", None) if program.mode == "train" else None
@@ -214,7 +214,7 @@ async def _wait(result: Any) -> Any:
     return await result
 
 
-def _score_text(task: ImportedTask, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+def _score_text(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
     """Return the scores of an evaluator of AlphaEvolve. The first one is the score."""
     candidate = {"content": {"files": [{"path": program.path.name, "content": program.text}]}}
     result = getattr(module, task.entry)(candidate)
@@ -227,11 +227,11 @@ def _score_text(task: ImportedTask, module: types.ModuleType, program: _Program)
     return {**scores, "combined_score": first}
 
 
-def _score_cases(task: ImportedTask, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+def _score_cases(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
     return score_cases(module, program.folder / DATA, program.function(task.function), program.mode)
 
 
-def _score_files(task: ImportedTask, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+def _score_files(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
     def run_on_files(paths: Sequence[str], contents: Mapping[str, bytes]) -> bytes:
         if program.call is not None:
             outputs = program.call(task.function, tuple(paths), {}, (contents, paths[-1:]))
@@ -248,7 +248,7 @@ def _score_files(task: ImportedTask, module: types.ModuleType, program: _Program
     return score_files(module, program.folder, run_on_files, program.mode)
 
 
-KINDS: Mapping[Kind, Callable[[ImportedTask, types.ModuleType, _Program], Mapping[str, Any]]] = {
+KINDS: Mapping[Kind, Callable[[TaskSettings, types.ModuleType, _Program], Mapping[str, Any]]] = {
     Kind.CALLABLE: _score_callable,
     Kind.MODULE: _score_module,
     Kind.TEXT: _score_text,
@@ -257,7 +257,7 @@ KINDS: Mapping[Kind, Callable[[ImportedTask, types.ModuleType, _Program], Mappin
 }
 
 
-def _make_result(task: ImportedTask, metrics: Mapping[str, Any], candidate: str) -> Result:
+def _make_result(task: TaskSettings, metrics: Mapping[str, Any], candidate: str) -> Result:
     if metrics.get("error"):
         raise CandidateError(str(metrics["error"]), Status.INVALID)
     for name in VERDICTS:
