@@ -9,6 +9,7 @@ one suite leaves the others as they are; without a suite, only the page is writt
 import json
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -33,17 +34,22 @@ This page shows which tasks of other frameworks oragent runs, and what their iso
 oragent import-suite examples --parent problems
 ```
 
-The evaluator of a task runs unchanged. A task is *isolated* if the candidate runs in its own process, so that it cannot forge its
-score, and *forgeable* if it needs the evaluator's process. Tasks are refused if a package or data are missing, if the program is not
-a function in Python, or if the seed has no score. The numbers of tasks are those in the repositories in November 2026, on a machine
-without a GPU and without packages that only single tasks need.
+The evaluator of a task runs unchanged. The seed is scored with a stand-in and in the evaluator's process. A task is
+
+- *isolated* if the candidate runs in its own process, so that it cannot forge its score, and the seed has the same score;
+- *noisy* if the candidate runs in its own process too, but chance changes the score of the seed: the evaluator is random, or the
+  seed draws from the global random generators, which are not shared;
+- *forgeable* if it needs the evaluator's process;
+- refused if a package or data are missing, if the program is not a function in Python, or if the seed has no score.
+
+The numbers of tasks are those in the repositories in November 2026, on a machine without a GPU and without packages that only
+single tasks need.
 
 {summary}
 
-The cost of a call is the median over the isolated tasks of the suite with 100 calls or more: the CPU time that an evaluation takes
-more than in the evaluator's process, divided by the number of calls. It contains the copies of arguments and answers and the start
-of the candidate's process. Seeds that draw from the global random generators have other scores with a stand-in, because these
-generators are not shared. Tasks without CPU times were measured once, on a busy machine.
+The cost of a call is the median over the tasks of the suite with 100 calls or more: the CPU time that an evaluation takes more
+than in the evaluator's process, divided by the number of calls. It contains the copies of arguments and answers and the start of
+the candidate's process. Tasks without CPU times were measured once, on a busy machine.
 
 Programs written for the tasks have the scores of the frameworks too: `tests/authoring/test_framework_scores.py` compares five
 programs each of two tasks of LLM4AD and of one task of ShinkaEvolve with the evaluation by the installed packages, to the last
@@ -73,7 +79,7 @@ def measure(name: str, folder: Path) -> list[dict]:
 def write_page(suites: dict[str, list[dict]]) -> str:
     """Return the text of the page."""
     summary = [
-        "| suite | tasks | imported | isolated | forgeable | equal scores of the seed | cost of a call |",
+        "| suite | tasks | imported | isolated | noisy | forgeable | cost of a call |",
         "|---|---|---|---|---|---|---|",
         *(summarise(name, rows) for name, rows in suites.items()),
     ]
@@ -86,15 +92,12 @@ def write_page(suites: dict[str, list[dict]]) -> str:
 
 def summarise(name: str, rows: list[dict]) -> str:
     """Return the line of a suite."""
-    isolated = [row for row in rows if row["status"] == "isolated"]
-    forgeable = sum(row["status"] == "forgeable" for row in rows)
-    equal = sum(row["score"] == row["shared_score"] for row in isolated)
+    counts = Counter(row["status"] for row in rows)
     # Few calls tell the start of a process from a call only roughly.
-    costs = [row["call_us"] for row in isolated if row["calls"] >= 100 and row["call_us"] is not None]
+    costs = [row["call_us"] for row in rows if row["calls"] >= 100 and row["call_us"] is not None]
     cost = f"{median(costs):.0f} µs" if costs else ""
-    imported = len(isolated) + forgeable
-    cells = [name, len(rows), imported, len(isolated), forgeable, f"{equal} of {len(isolated)}", cost]
-    return f"| {' | '.join(map(str, cells))} |"
+    outcomes = [counts[status] for status in ("isolated", "noisy", "forgeable")]
+    return f"| {' | '.join(map(str, [name, len(rows), sum(outcomes), *outcomes, cost]))} |"
 
 
 def show_row(row: dict) -> str:

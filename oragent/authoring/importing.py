@@ -56,8 +56,8 @@ DATA_SOURCES = {
     "CO-Bench": "huggingface.co/datasets/CO-Bench/CO-Bench",
     "HeuriGym": "the README of github.com/cornell-zhang/heurigym",
 }
-# Option of ``eval.py`` that runs the candidate in the evaluator's process.
-IN_PROCESS = "--in_process"
+# Options of ``eval.py``: run the candidate in the evaluator's process; find out why a stand-in does not do.
+IN_PROCESS, TRIAL = "--in_process", "--trial"
 MAX_REASON = 300
 # Factor on the limit of time of a task for its seed. A longer evaluation of the seed than this share changes the limit.
 PATIENCE, LIMIT_SHARE, MAX_TRIAL_S = 10.0, 0.2, 600.0
@@ -85,13 +85,15 @@ class SeedTrial:
     """Evaluation of the seed with a stand-in and in the evaluator's process.
 
     Attributes:
-        status: Name of the outcome: ``isolated``, ``forgeable``, ``refused`` or ``untried``.
+        status: Name of the outcome: ``isolated``, ``noisy`` (isolated, but chance changes the score), ``forgeable``,
+            ``refused`` or ``untried``.
         reason: Reason for another outcome than ``isolated``; empty for none.
         score: Score of the seed as the problem is imported; None without one.
         shared_score: Its score in the evaluator's process.
         calls: Number of calls of the candidate.
         seconds: CPU seconds of the evaluation with a stand-in.
         shared_seconds: CPU seconds of that in the evaluator's process.
+        callbacks: Names of the functions that the evaluator passes to the program.
     """
 
     status: str
@@ -101,11 +103,17 @@ class SeedTrial:
     calls: int = 0
     seconds: float = 0.0
     shared_seconds: float = 0.0
+    callbacks: tuple[str, ...] = ()
+
+    @property
+    def is_isolated(self) -> bool:
+        """True if the candidate runs in a process of its own."""
+        return self.status in ("isolated", "noisy")
 
     @property
     def call_us(self) -> float | None:
         """CPU microseconds that a call takes more than in the evaluator's process; None if they are unknown."""
-        if self.calls == 0 or self.status != "isolated":
+        if self.calls == 0 or not self.is_isolated:
             return None
         return max(self.seconds - self.shared_seconds, 0.0) / self.calls * 1e6
 
@@ -190,11 +198,13 @@ def import_task(
         if trial.status == "refused":
             raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
     if trial.status == "forgeable":
-        _write_settings(folder, layout, about | {"forgeable": True}, settings | {"is_isolated": False})
+        about["forgeable"], settings["is_isolated"] = True, False
+    settings["callbacks"] = trial.callbacks
     limit = _adjust_limit(about["timeout_s"], trial)
     if limit > about["timeout_s"]:
         omitted.append(f"limit of {about['timeout_s']:g} s: {limit:g} s, as calls of another process take time")
-        _write_settings(folder, layout, about | {"timeout_s": limit}, settings)
+        about["timeout_s"] = limit
+    _write_settings(folder, layout, about, settings)
     part = f", within {blocks} marked block{'s' * (blocks > 1)}"
     scored = {
         "module": "the score is combined_score, or the mean of its metrics",
@@ -208,6 +218,10 @@ def import_task(
         f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
         f"{layout.evaluator} of {layout.framework}, unchanged, by eval.py; {scored[layout.kind]}, {better} is better",
         *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
+        *(
+            f"{name}: a function of the evaluator that programs can call, with any arguments"
+            for name in trial.callbacks
+        ),
     ]
     return ImportedTask(folder, layout.framework, tuple(taken), (*omitted, *unknown), trial)
 
@@ -257,7 +271,7 @@ def find_tasks(suite: Path) -> list[Path]:
 
 def _adjust_limit(limit: float, trial: SeedTrial) -> float:
     """Return a limit of time that is as generous to a program in its own process as the limit in the evaluator's."""
-    if trial.status != "isolated" or trial.seconds < LIMIT_SHARE * limit or not trial.shared_seconds:
+    if not trial.is_isolated or trial.seconds < LIMIT_SHARE * limit or not trial.shared_seconds:
         return limit
     return float(math.ceil(limit * max(1.0, trial.seconds / trial.shared_seconds)))
 
@@ -269,46 +283,48 @@ def try_seed(folder: Path) -> SeedTrial:
     random.
     """
     problem = load_problem(folder)
+    limit = problem.about.timeout_s
+    limits = problem.make_limits(LimitSettings(timeout_s=max(limit, min(PATIENCE * limit, MAX_TRIAL_S))))
     with EvaluationRunner() as run:
 
         def score(*arguments: str) -> Evaluation:
-            limit = problem.about.timeout_s
-            limits = problem.make_limits(LimitSettings(timeout_s=max(limit, min(PATIENCE * limit, MAX_TRIAL_S))))
             return run(problem.make_job(problem.seed, folder, limits, arguments=arguments))
 
         isolated, shared = score(), score(IN_PROCESS)
-        if isolated.score != shared.score and shared.status is Status.OK and isolated.status is Status.OK:
-            reason = _explain_difference(problem, isolated, shared, score(IN_PROCESS))
-        else:
-            reason = ""
-    trial = SeedTrial(
-        "isolated",
-        reason,
-        isolated.score,
-        shared.score,
-        int(isolated.metrics.get("heuristic_calls", 0)),
-        isolated.cpu_s,
-        shared.cpu_s,
+        callbacks: tuple[str, ...] = ()
+        is_random, reason = False, ""
+        if isolated.score != shared.score and shared.status is Status.OK:
+            trial = score(TRIAL)
+            callbacks = tuple(trial.metrics.get("callbacks", ()))
+            if isolated.status is not Status.OK and callbacks:
+                isolated = trial
+            if trial.status is not Status.OK:
+                reason = f"with a stand-in: {_describe_failure(trial)}"
+            elif isolated.score != shared.score:
+                is_random, reason = _explain_difference(problem, isolated, shared, score(IN_PROCESS))
+    calls = int(isolated.metrics.get("heuristic_calls", 0))
+    trial_of_seed = SeedTrial(
+        "forgeable", reason, shared.score, shared.score, calls, isolated.cpu_s, shared.cpu_s, callbacks
     )
-    if isolated.status is Status.OK and not trial.calls:
+    if isolated.status is Status.OK and calls and (is_random or not reason):
+        return replace(trial_of_seed, status="noisy" if is_random else "isolated", score=isolated.score)
+    if isolated.status is Status.OK and not calls:
         reason = "with a stand-in the evaluator calls no function of the program"
-    elif isolated.status is Status.OK and not reason.startswith(DIFFERS):
-        return trial
-    if shared.status is Status.OK:
-        reason = reason or f"with a stand-in: {_describe_failure(isolated)}"
-        return replace(trial, status="forgeable", score=shared.score, reason=reason)
-    return replace(trial, status="refused", reason=_describe_failure(shared))
+    if shared.status is not Status.OK:
+        return replace(trial_of_seed, status="refused", reason=_describe_failure(shared))
+    return replace(trial_of_seed, reason=reason, callbacks=())
 
 
-DIFFERS = "with a stand-in its score is"
-
-
-def _explain_difference(problem: Problem, isolated: Evaluation, shared: Evaluation, again: Evaluation) -> str:
+def _explain_difference(
+    problem: Problem, isolated: Evaluation, shared: Evaluation, again: Evaluation
+) -> tuple[bool, str]:
+    """Return whether chance makes two scores differ, and the reason."""
     if again.score != shared.score:
-        return f"the score of the seed varies: {isolated.score}, {shared.score}, {again.score}"
+        return True, f"the score of the seed varies: {isolated.score}, {shared.score}, {again.score}"
+    scores = f"{isolated.score}, and {shared.score} in the evaluator's process"
     if _draws_numbers(problem.seed):
-        return f"the seed draws random numbers: {isolated.score}, and {shared.score} in the evaluator's process"
-    return f"{DIFFERS} {isolated.score}, and {shared.score} in the evaluator's process"
+        return True, f"the seed draws random numbers: {scores}"
+    return False, f"with a stand-in its score is {scores}"
 
 
 def _draws_numbers(source: str) -> bool:
@@ -351,7 +367,9 @@ def _find_functions(layout: ForeignTask, program: str) -> tuple[str, tuple[str, 
     inside = [name for block in (frame[1::2] if frame else (layout.seed,)) for name in DEFINED.findall(block)]
     if not inside:
         where = "between the markers" if frame else "in it"
-        raise ProblemError(f"{program} defines no function at the top level {where}: oragent needs one that evolves")
+        raise ProblemError(
+            f"{program} defines no function at the top level {where}: oragent needs one that evolves, and no class"
+        )
     used = re.findall(r"[A-Za-z_]\w*", "".join((layout.scorer, *frame[::2])))
     users = [name for name in inside if name in used]
     if layout.kind in ("cases", "files"):

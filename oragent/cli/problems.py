@@ -291,7 +291,9 @@ def import_task(
             f"forgeable: candidates run in the evaluator's process and can forge their scores; {trial.reason}"
         )
     else:
-        print_text(f"isolated: candidates run in a process of their own{'; ' if trial.reason else ''}{trial.reason}")
+        print_text(
+            f"{trial.status}: candidates run in a process of their own{'; ' if trial.reason else ''}{trial.reason}"
+        )
     print_text(f"seed:  score {trial.score}, {trial.shared_score} in the evaluator's process; {trial.calls:,} calls")
     for text in imported.taken:
         print_text(f"taken: {text}")
@@ -315,8 +317,8 @@ def import_suite(
         print_text(f"{row.trial.status:9} {row.name}{score}{'; ' if row.trial.reason else ''}{row.trial.reason}")
     counts = Counter(row.trial.status for row in rows)
     publish_result(rows)
-    imported = counts["isolated"] + counts["forgeable"]
-    print_text(f"imported {imported} of {len(rows)}: {counts['isolated']} isolated, {counts['forgeable']} forgeable")
+    imported = [f"{counts[status]} {status}" for status in ("isolated", "noisy", "forgeable")]
+    print_text(f"imported {len(rows) - counts['refused']} of {len(rows)}: {', '.join(imported)}")
 
 
 def export_task(

@@ -2,7 +2,8 @@
 
 In addition to plain data: NumPy scalars with their types, arrays of texts and objects, bytes, named tuples, and objects
 with attributes, which arrive as `Record`. Functions and random generators stay with the sender: the receiver gets a
-stand-in whose calls come back while the sender waits for its answer (a callback).
+stand-in whose calls come back while the sender waits for its answer (a callback). The receiver can call a function with
+any arguments, so only functions that the task names are sent.
 """
 
 import random
@@ -88,11 +89,17 @@ class ExactArrays(FrameArrays):
         functions: Functions and generators of the sender, by number. Frames of one call share the list. None means that
             functions cannot be sent.
         call_back: Function that makes a callback, or None if none can be received.
+        may_call: Function that returns True if the receiver may call a function of this name.
     """
 
-    def __init__(self, functions: list[Any] | None = None, call_back: CallBack | None = None) -> None:
+    def __init__(
+        self,
+        functions: list[Any] | None = None,
+        call_back: CallBack | None = None,
+        may_call: Callable[[str], bool] = lambda name: True,
+    ) -> None:
         super().__init__()
-        self.functions, self._call_back = functions, call_back
+        self.functions, self._call_back, self._may_call = functions, call_back, may_call
 
     def to_tag(self, value: Any) -> dict[str, Any] | None:
         """Return the tag of a value that is not plain, or None for the usual one."""
@@ -121,7 +128,10 @@ class ExactArrays(FrameArrays):
             # A module cannot be sent: its functions would be callable with any arguments in the sender's process.
             return None
         if callable(value):
-            return {"function": self._keep_function(value)}
+            name = str(getattr(value, "__qualname__", kind.__name__))
+            if not self._may_call(name):
+                raise FrameError(f"the function {name}, which eval.py does not name among its callbacks")
+            return {"function": [self._keep_function(value), name]}
         if isinstance(attributes := getattr(value, "__dict__", None), dict):
             names = [name for name in map(str, attributes) if not name.startswith("__")]
             return {"record": [kind.__name__, {name: to_tree(attributes[name], self) for name in names}]}
@@ -153,11 +163,13 @@ class ExactArrays(FrameArrays):
             case "record":
                 kind, attributes = content
                 return Record(str(kind), {name: from_tree(attributes[name], self) for name in _check_names(attributes)})
-            case "function" | "generator" if self._call_back is not None:
-                number = int(content)
-                if tag == "generator":
-                    return DistantGenerator(self._call_back, number)
-                return partial(_call_function, self._call_back, number)
+            case "generator" if self._call_back is not None:
+                return DistantGenerator(self._call_back, int(content))
+            case "function" if self._call_back is not None:
+                function = partial(_call_function, self._call_back, int(content[0]))
+                # A process of the evaluator passes it on.
+                vars(function)["__qualname__"] = str(content[1])
+                return function
         return super().from_tag(tag, content)
 
     def _tag_scalars(self, values: list[Any]) -> dict[str, Any] | None:

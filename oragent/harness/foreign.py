@@ -15,7 +15,7 @@ import tempfile
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,8 +32,10 @@ from oragent.harness.main import run
 from oragent.harness.stand_ins import CallServer, make_stand_in
 from oragent.harness.virtual_files import VirtualFiles
 
-# Folder with the files of the task, and the option that compares with the framework that it was written for.
-TASK, IN_PROCESS = "task", "in_process"
+# Folder with the files of the task, and options: compare with the framework that it was written for; try the seed.
+TASK, IN_PROCESS, TRIAL = "task", "in_process", "trial"
+# Metric of a trial with the names of the functions that the evaluator passes to the candidate.
+CALLBACKS = "callbacks"
 # Package under whose name the modules of the task are imported, so that their relative imports work.
 PACKAGE = "oragent_task"
 # Scores from here downwards mean a failure in examples of AlphaEvolve.
@@ -42,6 +44,8 @@ FAILED = -1e11
 VERDICTS = ("runs_successfully", "validity")
 # Parts of the result of ShinkaEvolve that are not for programs and models.
 HIDDEN = ("private", "extra_data", "text_feedback", "public")
+# Maximum number of bytes of an output file.
+MAX_OUTPUT = 64 << 20
 # Settings of LLM4AD that change the text of programs.
 CHANGES = ("use_numba_accelerate", "use_protected_div", "random_seed")
 
@@ -74,6 +78,8 @@ class TaskSettings:
         entry: Class or function of the evaluator; empty for its usual name.
         features: Metrics that are axes of the archive; ``complexity`` is the length of the program.
         call_s: Wall seconds of one call; None means the time of the evaluation.
+        callbacks: Names of functions that the evaluator passes on purpose. The candidate can call them with any
+            arguments.
         is_isolated: False if the candidate runs in the evaluator's process and can forge its score.
     """
 
@@ -85,6 +91,7 @@ class TaskSettings:
     entry: str = ""
     features: tuple[str, ...] = ()
     call_s: float | None = None
+    callbacks: tuple[str, ...] = ()
     is_isolated: bool = True
 
 
@@ -129,7 +136,10 @@ def score_task(**settings: Any) -> NoReturn:
             function=task.function,
             functions=task.functions,
             sizes=dict.fromkeys(_list_modes(task, folder), (1,)),
-            flags={IN_PROCESS: "run the candidate in the evaluator's process, where it can forge its score"},
+            flags={
+                IN_PROCESS: "run the candidate in the evaluator's process, where it can forge its score",
+                TRIAL: "pass any function to the candidate, and refuse one that changes its arguments",
+            },
         )
     except SystemExit as ending:
         # Threads of the evaluator that still run must not delay the end.
@@ -150,7 +160,8 @@ def _evaluate(task: TaskSettings, folder: Path, arguments: Arguments, guest: Gue
         candidate = arguments.candidate.read_text(encoding="utf-8")
         text, call = candidate, None
         if task.is_isolated and IN_PROCESS not in arguments.flags:
-            guest.limit_s, call = task.call_s, server.call
+            guest.limit_s, guest.callbacks, call = task.call_s, task.callbacks, server.call
+            guest.trial = set() if TRIAL in arguments.flags else None
             seed = (folder / task.program).read_text(encoding="utf-8")
             text = make_stand_in(seed, (task.function, *task.functions), server.address)
         path = Path(work, Path(task.program).name)
@@ -159,7 +170,8 @@ def _evaluate(task: TaskSettings, folder: Path, arguments: Arguments, guest: Gue
             metrics = _compute_metrics(task, folder, _Program(text, path, arguments.mode, folder, call))
         except SystemExit as ending:
             raise ProblemError(f"the task's evaluator ended its process, with exit code {ending.code}") from None
-    return _make_result(task, metrics, candidate)
+    result = _make_result(task, metrics, candidate)
+    return replace(result, metrics={**result.metrics, CALLBACKS: sorted(guest.trial)}) if guest.trial else result
 
 
 def _compute_metrics(task: TaskSettings, folder: Path, program: _Program) -> Mapping[str, Any]:
@@ -242,6 +254,8 @@ def _score_files(task: TaskSettings, module: types.ModuleType, program: _Program
         content = outputs.get(paths[-1]) if isinstance(outputs, dict) else None
         if not isinstance(content, bytes) or not content:
             raise CandidateError("wrote no output file, or an empty one", Status.INVALID)
+        if len(content) > MAX_OUTPUT:
+            raise CandidateError(f"wrote an output of more than {MAX_OUTPUT >> 20} MiB", Status.INVALID)
         return content
 
     os.chdir(program.path.parent)

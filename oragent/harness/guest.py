@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from operator import itemgetter
@@ -95,6 +95,9 @@ class Guest:
         settle: Function that receives an exception that ends the evaluation, even if the evaluator catches it.
         end_cause: Exception that has ended the evaluation, which every further call raises. None before that.
         last_answer: Answer of the last call.
+        callbacks: Names of the evaluator's functions that `call_exactly` may pass to the candidate.
+        trial: Names of all functions that were passed, in a trial of `call_exactly`, which passes any function and
+            refuses a candidate that changes its arguments. None otherwise.
     """
 
     limit_s: float | None = None
@@ -112,6 +115,8 @@ class Guest:
     settle: Callable[[Exception], None] | None = None
     end_cause: Exception | None = None
     last_answer: Any = None
+    callbacks: Collection[str] = ()
+    trial: set[str] | None = None
 
     def __init__(
         self,
@@ -273,7 +278,9 @@ class Guest:
         content = {"name": name, "args": args, "kwargs": kwargs, "exact": True}
         if files is not None:
             content["files"] = files
-        request = wire_format.encode(content, ExactArrays(functions))
+        if self.trial is not None:
+            content["trial"] = True
+        request = wire_format.encode(content, ExactArrays(functions, may_call=self._may_call))
         with self._lock:
             self._check_may_call()
             if self._is_calling:
@@ -285,6 +292,11 @@ class Guest:
             finally:
                 self._is_calling = False
             return answer
+
+    def _may_call(self, name: str) -> bool:
+        if self.trial is not None:
+            self.trial.add(name)
+        return self.trial is not None or name in self.callbacks
 
     def _check_may_call(self) -> None:
         """Refuse calls after the end of the evaluation, and calls from other processes, which would mix up answers."""

@@ -38,6 +38,7 @@ from oragent.sandbox.isolation.modules import find_hidden_modules
 from oragent.sandbox.isolation.seccomp import WIRE
 
 OUT_OF_MEMORY = "ran out of memory"
+CHANGES_ARGUMENTS = "changes its arguments in place, and the evaluator does not see that in another process"
 # Maximum number of open files that are closed if the limit on them is infinite.
 MAX_FILES = 1 << 20
 # Exit code of a guest that could not be confined. Its log contains the reason.
@@ -296,9 +297,12 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         else:
             # Its generators go on from one call to the next.
             candidate.draws_numbers = candidate.draws_numbers and "exact" not in request
+            before = _encode_arguments(request) if "trial" in request else b""
             with VirtualFiles(*request["files"]) if "files" in request else contextlib.nullcontext() as files:
                 value = candidate.call_named(request["name"], request["args"], request["kwargs"])
             value = value if files is None else files.outputs()
+            if before and before != _encode_arguments(request):
+                raise CandidateError(CHANGES_ARGUMENTS, Status.INVALID)
         content = {"value": value, "first": candidate.first_s, "second": candidate.second_s}
         try:
             return wire_format.encode(content, ExactArrays() if "exact" in request else None)
@@ -317,6 +321,10 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
             return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
         return _encode_exception(problem, candidate)
+
+
+def _encode_arguments(request: dict[str, Any]) -> bytes:
+    return wire_format.encode([request["args"], request["kwargs"]], ExactArrays([]))
 
 
 def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:

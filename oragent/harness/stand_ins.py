@@ -11,12 +11,14 @@ private folder, as their file descriptors may be closed and sockets are forbidde
 """
 
 import ast
+import functools
+import inspect
 import itertools
 import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -29,15 +31,9 @@ from oragent.harness.exact_values import ExactArrays, encode_callback, read_call
 from oragent.harness.guest import Guest
 from oragent.harness.wire_format import FrameError
 from oragent.programs import regions
+from oragent.programs.normalise import list_arguments
 
-# Value of an argument that a caller left out.
-UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET"})()
-# Each function has its own import, because an evaluator may execute the text in a space that it does not see.
-HEADER = "from oragent.harness.stand_ins import UNSET as _unset\n"
-FUNCTION = """def {name}({parameters}):
-    from oragent.harness.stand_ins import call_candidate
-    return call_candidate({address!r}, {name!r}, {given})
-"""
+HEADER = "from oragent.harness.stand_ins import call_candidate as _call_candidate"
 # Pipe on which processes announce themselves, and the two pipes of each.
 ANNOUNCEMENTS, REQUESTS, ANSWERS = "announcements", "requests", "answers"
 
@@ -75,9 +71,10 @@ def _replace_block(block: str, functions: Collection[str], address: str, defined
     for node in body:
         if isinstance(node, ast.FunctionDef) and node.name in functions:
             defined.add(node.name)
-            parts.append(_make_function(node, address))
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_literal(node.value):
-            parts.append(ast.unparse(node))
+            _empty_function(node, address)
+        elif not (isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_literal(node.value)):
+            continue
+        parts.append(ast.unparse(node))
     return "\n".join((*parts, ""))
 
 
@@ -89,66 +86,40 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-def _make_function(node: ast.FunctionDef, address: str) -> str:
-    """Return a function with the parameters of another one, which passes on the arguments that it gets."""
+def _empty_function(node: ast.FunctionDef, address: str) -> None:
+    """Leave the name and the parameters of a function, whose calls go to the candidate."""
     arguments = node.args
-    plain = [*arguments.posonlyargs, *arguments.args]
-    without_default = len(plain) - len(arguments.defaults)
-    shown = [f"{item.arg}{'' if index < without_default else '=_unset'}" for index, item in enumerate(plain)]
-    if arguments.posonlyargs:
-        shown.insert(len(arguments.posonlyargs), "/")
-    if arguments.vararg:
-        shown.append(f"*{arguments.vararg.arg}")
-    elif arguments.kwonlyargs:
-        shown.append("*")
-    for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        shown.append(item.arg if default is None else f"{item.arg}=_unset")
-    if arguments.kwarg:
-        shown.append(f"**{arguments.kwarg.arg}")
-    given = [
-        _show_names(plain),
-        arguments.vararg.arg if arguments.vararg else "()",
-        _show_names(arguments.kwonlyargs),
-        arguments.kwarg.arg if arguments.kwarg else "{}",
-    ]
-    return FUNCTION.format(name=node.name, parameters=", ".join(shown), address=address, given=", ".join(given))
+    for argument in list_arguments(arguments):
+        argument.annotation = None
+    # A default may be a value of the part that evolves. That of the candidate applies.
+    arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
+    arguments.kw_defaults = [default and ast.Constant(None) for default in arguments.kw_defaults]
+    node.body, node.returns = [ast.Expr(ast.Constant(...))], None
+    node.decorator_list = [ast.Call(ast.Name("_call_candidate"), [ast.Constant(address)], [])]
 
 
-def _show_names(items: Sequence[ast.arg]) -> str:
-    return f"{{{', '.join(f'{item.arg!r}: {item.arg}' for item in items)}}}"
-
-
-def call_candidate(
-    address: str,
-    name: str,
-    plain: Mapping[str, Any],
-    rest: Sequence[Any],
-    by_name: Mapping[str, Any],
-    more: Mapping[str, Any],
-) -> Any:
-    """Call a function of the candidate, for a stand-in.
+def call_candidate(address: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator for a function of a stand-in: its calls, with the same arguments, are those of the candidate.
 
     Args:
         address: Address of the `CallServer`.
-        name: Name of the function.
-        plain: Arguments that may be positional.
-        rest: Further positional arguments.
-        by_name: Arguments that may only be named.
-        more: Further named arguments.
-
-    Raises:
-        CandidateError: As for a call of the guest.
     """
-    args = tuple(plain.values())
-    kwargs = {**more, **{key: value for key, value in by_name.items() if value is not UNSET}}
-    unset = next((index for index, value in enumerate(args) if value is UNSET), None)
-    if unset is not None:
-        kwargs |= {key: value for key, value in [*plain.items()][unset:] if value is not UNSET}
-        args = args[:unset]
-    server = _servers.get(address)
-    if server is not None and server.process_id == os.getpid():
-        return server.call(name, (*args, *rest), kwargs)
-    return _find_connection(address).call(name, (*args, *rest), kwargs)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        name, signature = function.__name__, inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            # Arguments that do not fit are a fault of the evaluator, which may expect the error.
+            signature.bind(*args, **kwargs)
+            server = _servers.get(address)
+            if server is not None and server.process_id == os.getpid():
+                return server.call(name, args, kwargs)
+            return _find_connection(address).call(name, args, kwargs)
+
+        return call
+
+    return decorate
 
 
 class CallServer:
@@ -191,7 +162,9 @@ class CallServer:
         try:
             return self._guest.call_exactly(name, args, kwargs, files)
         except FrameError as problem:
-            fault = ProblemError(f"the task passes {name} {problem}: the candidate needs the evaluator's own process")
+            fault = ProblemError(
+                f"the task passes {name} {problem}; a program in a process of its own does not get that"
+            )
             if self._guest.settle is not None:
                 self._guest.settle(fault)
             raise fault from None

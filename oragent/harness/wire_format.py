@@ -150,6 +150,8 @@ def to_tree(value: Any, arrays: FrameArrays) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in KINDS:
             raise FrameError(f"an array of dtype {value.dtype}; only numbers can be sent")
+        if hasattr(value, "mask"):
+            raise FrameError("a masked array, whose mask cannot be sent")
         arrays.append(np.ascontiguousarray(value).reshape(value.shape))
         return {"array": len(arrays) - 1}
     if is_tensor(value):

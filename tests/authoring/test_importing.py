@@ -148,6 +148,7 @@ def test_what_is_no_task_is_one_line(task: Path, tmp_path: Path) -> None:
             lambda: (task / "initial_program.py").write_text("# EVOLVE-BLOCK-START\nx = 1\n# EVOLVE-BLOCK-END\n"),
             "no function",
         ),
+        (lambda: (task / "initial_program.py").write_text("class Solver:\n    pass\n"), "no class"),
         (lambda: (task / "initial_program.py").write_text("def f(:\n"), "no valid program"),
         (lambda: (task / "initial_program.py").unlink(), "initial_program.py or initial.py"),
     ):
@@ -265,3 +266,68 @@ def test_an_evaluator_that_ends_its_process_is_named(tmp_path: Path) -> None:
     ended = oragent.evaluate(folder)
     assert (ended.score, ended.status) == (None, Status.CRASHED)
     assert "exit code 0" in ended.message
+
+
+def import_program(tmp_path: Path, program: str, body: str) -> importing.ImportedTask:
+    task = tmp_path / "task"
+    task.mkdir()
+    (task / "initial_program.py").write_text(program)
+    (task / "evaluator.py").write_text(LOADER.format(body=body))
+    return import_task(task, tmp_path / "problems")
+
+
+MINIMISE = "def f(cost):\n    return min(range(9), key=cost)\n"
+PASSES = """def cost(x):
+        return (x - 3) ** 2
+    return {"combined_score": float(program.f(cost))}
+"""
+
+
+def test_functions_that_the_evaluator_passes_are_named(tmp_path: Path) -> None:
+    made = import_program(tmp_path, MINIMISE, PASSES)
+    name = "evaluate.<locals>.cost"
+    assert (made.trial.status, made.trial.score, made.trial.callbacks) == ("isolated", 3.0, (name,))
+    assert any(name in line for line in made.taken)
+    assert name in (made.folder / "eval.py").read_text()
+    assert oragent.evaluate(made.folder, MINIMISE.replace("range(9)", "range(5, 9)")).score == 5.0
+    settings = (made.folder / "eval.py").read_text().replace(name, "other")
+    (made.folder / "eval.py").write_text(settings)
+    assert oragent.evaluate(made.folder).score is None
+
+
+@pytest.mark.parametrize(
+    ("program", "body", "status", "word"),
+    [
+        (
+            "def f(items):\n    items.sort()\n",
+            'items = [3, 1, 2]\n    program.f(items)\n    return {"combined_score": float(items[0])}',
+            "forgeable",
+            "in place",
+        ),
+        (
+            "import random\n\ndef f(n):\n    return random.random()\n",
+            'import random\n    random.random()\n    return {"combined_score": program.f(1)}',
+            "noisy",
+            "random",
+        ),
+        (
+            "def f(n):\n    return n\n",
+            'import time\n    return {"combined_score": program.f(time.time_ns())}',
+            "noisy",
+            "varies",
+        ),
+        (
+            "class Rule:\n    pass\n\ndef f(n):\n    return n\n",
+            'return {"combined_score": program.f(1) + len(program.Rule.__name__)}',
+            "forgeable",
+            "Rule",
+        ),
+    ],
+)  # fmt: skip
+def test_a_seed_with_another_score_in_its_own_process_is_not_called_isolated(
+    tmp_path: Path, program: str, body: str, status: str, word: str
+) -> None:
+    made = import_program(tmp_path, program, body)
+    assert made.trial.status == status
+    assert word in made.trial.reason
+    assert load_problem(made.folder).is_guarded == (status == "noisy")

@@ -115,6 +115,8 @@ def test_the_index_of_heurigym_joins_quality_and_yield(heurigym: Path, tmp_path:
         "open('output/two.output', 'w').write('5 5 5 5'); open(solution_file, 'w').write('1 1 1 1')",
         "open(input_file, 'w').write('[3.25]')",
         "open(@BEST@).read(); open(solution_file, 'w').write('1 1 1 5')",
+        # More than 64 MiB.
+        "open(solution_file, 'w').write(' '.join(['1'] * (33 << 20)))",
         "import glob; names = glob.glob('/tmp/*') + glob.glob('**/*.output', recursive=True); assert not names",
         "pass",
     ],

@@ -50,9 +50,13 @@ def chance():
 
 def give():
     return lambda: 1
+
+def mask(items):
+    return np.ma.masked_array(items, mask=[True] * len(items))
 """
-FUNCTIONS = ("same", "describe", "read", "apply", "draw", "steal", "chance", "give", "mix", "pick")
+FUNCTIONS = ("same", "describe", "read", "apply", "draw", "steal", "chance", "give", "mix", "pick", "mask")
 Point = namedtuple("Point", "x y")
+SEEN: list[float] = []
 
 
 @dataclass
@@ -62,12 +66,27 @@ class Item:
     inner: Any = None
 
 
+def square(value: float, *, shift: float = 0) -> float:
+    SEEN.append(value)
+    return value**2 + shift
+
+
+def fail() -> float:
+    return 1 / 0
+
+
 @pytest.fixture(scope="module")
-def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     path = tmp_path_factory.mktemp("program") / "heuristic.py"
     path.write_text(PROGRAM)
     with Guest(path, FUNCTIONS[0], functions=FUNCTIONS[1:]) as guest:
-        yield lambda name, *args, **kwargs: guest.call_exactly(name, args, kwargs)
+        guest.callbacks = (square.__qualname__, fail.__qualname__)
+        yield guest
+
+
+@pytest.fixture(scope="module")
+def call(guest: Guest) -> Any:
+    return lambda name, *args, **kwargs: guest.call_exactly(name, args, kwargs)
 
 
 @pytest.mark.parametrize(
@@ -154,19 +173,40 @@ def test_kinds_of_arrays_and_tensors_keep_their_numbers(call: Any) -> None:
 
 
 def test_a_function_of_the_evaluator_is_called_in_its_process(call: Any) -> None:
-    seen = []
-
-    def square(value: float, *, shift: float = 0) -> float:
-        seen.append(value)
-        return value**2 + shift
-
     assert call("apply", square, np.float32(3)) == 9
-    assert type(seen[0]) is np.float32
+    assert type(SEEN[0]) is np.float32
+
+
+@pytest.mark.parametrize("value", [hex, [hex], {"cost": hex}, Item("a", hex), lambda: 1, Counter, Point(1, hex)])
+def test_a_function_that_is_not_named_stays_at_home(call: Any, value: Any) -> None:
+    with pytest.raises(FrameError):
+        call("same", value)
+
+
+def test_a_trial_names_the_functions_that_are_passed_and_refuses_changed_arguments(
+    call: Any, guest: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed: set[str] = set()
+    monkeypatch.setattr(guest, "trial", passed)
+    assert call("apply", hex, 255) == "0xff"
+    assert call("describe", [1, np.arange(3.0)]) == ["list", ""]
+    with pytest.raises(CandidateError, match="in place"):
+        call("mix", random.Random(1), list(range(20)))
+    assert passed == {"hex"}
+
+
+def test_a_masked_array_is_refused_where_its_mask_would_be_lost(call: Any) -> None:
+    masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
+    for arrays in (ExactArrays([]), None):
+        with pytest.raises(FrameError, match="mask"):
+            wire_format.encode({"a": [masked]}, arrays)
+    with pytest.raises(CandidateError, match="mask"):
+        call("mask", [1.0, 2.0])
 
 
 def test_an_exception_of_the_evaluators_function_reaches_the_candidate(call: Any) -> None:
     with pytest.raises(CandidateError, match="ZeroDivisionError"):
-        call("apply", lambda: 1 / 0)
+        call("apply", fail)
 
 
 def test_draws_of_a_passed_generator_advance_it(call: Any) -> None:

@@ -60,6 +60,7 @@ def server(tmp_path: Path) -> Iterator[CallServer]:
     path = tmp_path / "heuristic.py"
     path.write_text(PROGRAM)
     with Guest(path, "f", functions=("g", "loop", "draw", "apply")) as guest, CallServer(guest) as server:
+        guest.callbacks = ("g", "abs")
         yield server
 
 
@@ -162,6 +163,30 @@ def test_an_argument_that_cannot_be_sent_is_a_fault_of_the_task(server: CallServ
         space["g"](number for number in range(3))
     with pytest.raises(CandidateError):
         space["g"]("text")
+
+
+@pytest.mark.parametrize(("function", "answer"), [(abs, 3), (hex, None)])
+def test_a_process_of_the_evaluator_passes_no_other_functions(server: CallServer, function: Any, answer: Any) -> None:
+    space = execute(make_stand_in("def apply(function, x):\n    return x\n", ("apply",), server.address))
+    reader, writer = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def work() -> None:
+        try:
+            writer.send(space["apply"](function, -3))
+        except RuntimeError:
+            writer.send(None)
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    assert reader.recv() == answer
+    process.join()
+
+
+def test_arguments_that_do_not_fit_are_an_error_of_the_evaluator(server: CallServer) -> None:
+    space = execute(make_stand_in(SEED, ("f",), server.address))
+    with pytest.raises(TypeError):
+        space["f"](1, 2)
+    assert space["f"](1, 2, d=3)[0] == 1
 
 
 def test_a_callback_that_calls_the_candidate_is_a_fault_of_the_task(
