@@ -31,7 +31,6 @@ from oragent.harness.exact_values import ExactArrays, encode_callback, read_call
 from oragent.harness.guest import Guest
 from oragent.harness.wire_format import FrameError
 from oragent.programs import regions
-from oragent.programs.normalise import list_arguments
 
 HEADER = "from oragent.harness.stand_ins import call_candidate as _call_candidate"
 # Pipe on which processes announce themselves, and the two pipes of each.
@@ -89,8 +88,9 @@ def _is_literal(node: ast.expr) -> bool:
 def _empty_function(node: ast.FunctionDef, address: str) -> None:
     """Leave the name and the parameters of a function, whose calls go to the candidate."""
     arguments = node.args
-    for argument in list_arguments(arguments):
-        argument.annotation = None
+    for argument in ast.walk(arguments):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
     # A default may be a value of the part that evolves. That of the candidate applies.
     arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
     arguments.kw_defaults = [default and ast.Constant(None) for default in arguments.kw_defaults]
