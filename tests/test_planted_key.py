@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.confined_command import can_confine
+from oragent.sandbox.confined_command import explain_unconfined
 from tests.sources import ROOT
 
 KEY = "sk-planted-81726354"
@@ -195,7 +195,14 @@ def test_no_child_of_any_kind_holds_a_key(tmp_path):
     variables["PYTHONPATH"] += f"{os.pathsep}{ROOT / 'benchmarks'}"
     variables |= {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "HF_TOKEN": KEY, "MY_DATABASE": KEY}
     (tmp_path / "place").mkdir()
-    words = [sys.executable, "-c", DRIVER, str(tmp_path / "place"), "1" if can_confine() else "0", EVALUATOR]
+    words = [
+        sys.executable,
+        "-c",
+        DRIVER,
+        str(tmp_path / "place"),
+        "1" if (not explain_unconfined()) else "0",
+        EVALUATOR,
+    ]
     with (tmp_path / "log").open("wb") as log:
         driver = subprocess.Popen(words, env=variables, stdout=log, stderr=log, start_new_session=True)
     try:

@@ -68,19 +68,24 @@ class ProgramAccess:
     # Folder that it works in and may change. If root starts the program, the folder is given to its user.
     folder: str
     # Files and folders that it may read, besides those of the system.
-    readable: tuple[str, ...] = ()
+    readable: Sequence[str] = ()
     # Files and folders that it may change, besides its own folder.
-    writable: tuple[str, ...] = ()
+    writable: Sequence[str] = ()
     # TCP ports that it may connect to; empty: no network; None: the whole network.
-    ports: tuple[int, ...] | None = ()
+    ports: Sequence[int] | None = ()
     # User and group that root becomes, such as the owner of files to change. In any case it loses its capabilities.
-    user: tuple[int, int] = UNPRIVILEGED
+    user: Sequence[int] = UNPRIVILEGED
     # Whether a program of oragent runs with the mechanisms that there are; otherwise it is not started if some lack.
     is_lenient: bool = False
     # Limits of the kernel, as numbers of ``resource`` and values.
-    limits: tuple[tuple[int, int], ...] = ()
+    limits: Sequence[tuple[int, int]] = ()
     # Whether only the named files exist for it: not those of the system, no ``/proc``, and one device, ``/dev/null``.
     is_bare: bool = False
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether it has no network."""
+        return self.ports is not None and not self.ports
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -107,11 +112,6 @@ def wrap_command(argv: Sequence[str], access: ProgramAccess | None) -> list[str]
         "path": [str(environment.PACKAGE.parent), *filter(None, sys.path)],
     }
     return [sys.executable, "-I", "-S", "-c", START, json.dumps(specification)]
-
-
-def can_confine() -> bool:
-    """Return True if this machine can confine a program."""
-    return not explain_unconfined()
 
 
 def can_restrict_ports() -> bool:
@@ -141,7 +141,7 @@ def explain_unconfined() -> str:
 def supervise(specification: Mapping[str, Any]) -> int:
     """Supervise the program of ``wrap_command`` to its end, and return its exit code."""
     argv, variables = specification["argv"], specification.get("variables", dict(os.environ))
-    access = _read_access(specification["access"]) if specification["access"] else None
+    access = ProgramAccess(**specification["access"]) if specification["access"] else None
     # A request to end that comes too early waits until there is a child to end.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     kernel.die_with_parent(specification["parent"], signal.SIGTERM)
@@ -159,21 +159,6 @@ def supervise(specification: Mapping[str, Any]) -> int:
     return code
 
 
-def _read_access(tree: Mapping[str, Any]) -> ProgramAccess:
-    """Read the access from JSON, in which tuples are lists."""
-    ports = tree["ports"]
-    return ProgramAccess(
-        tree["folder"],
-        tuple(tree["readable"]),
-        tuple(tree["writable"]),
-        None if ports is None else tuple(ports),
-        (tree["user"][0], tree["user"][1]),
-        tree["is_lenient"],
-        tuple((limit, value) for limit, value in tree["limits"]),
-        tree["is_bare"],
-    )
-
-
 def _enter_namespaces(access: ProgramAccess | None) -> tuple[bool, ProgramAccess | None]:
     """Enter the namespaces of the program.
 
@@ -181,7 +166,7 @@ def _enter_namespaces(access: ProgramAccess | None) -> tuple[bool, ProgramAccess
         False if that is impossible; and the access, with another user if the files cannot be shown to the intended one.
     """
     kinds = namespaces.APART
-    if access is not None and access.ports == ():
+    if access is not None and access.is_offline:
         kinds = namespaces.ALL
     try:
         if not is_allowed(Mechanism.NAMESPACES):
@@ -339,7 +324,7 @@ def _confine_by_rules(access: ProgramAccess) -> None:
             landlock.restrict_files(readable, writable, network=access.ports is None, listed=listed)
     if is_allowed(Mechanism.SECCOMP):
         with suppress(OSError):
-            seccomp.install_filter(seccomp.evaluator_filter(sockets=access.ports != ()))
+            seccomp.install_filter(seccomp.evaluator_filter(sockets=not access.is_offline))
 
 
 def _restrict_by_rules(access: ProgramAccess, writable: Sequence[Path]) -> None:

@@ -173,21 +173,8 @@ def bring_files(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tupl
 
 
 def _matches_pattern(names: Sequence[str], way: Sequence[str]) -> bool:
-    """Return True if a path matches a pattern part by part; ``**`` matches any number of folders."""
-    # Positions in the pattern that the names so far can have reached.
-    reached = _skip_wildcards({0}, way)
-    for name in names:
-        staying = {at for at in reached if way[at : at + 1] == ["**"]}
-        going = {at + 1 for at in reached - staying if at < len(way) and fnmatchcase(name, way[at])}
-        reached = _skip_wildcards(staying | going, way)
-    return len(way) in reached
-
-
-def _skip_wildcards(reached: set[int], way: Sequence[str]) -> set[int]:
-    for at, part in enumerate(way):
-        if at in reached and part == "**":
-            reached = reached | {at + 1}
-    return reached
+    """Return True if a path matches a pattern part by part."""
+    return len(names) == len(way) and all(map(fnmatchcase, names, way))
 
 
 def _reason_to_omit(entry: _Entry, room: int) -> str:
@@ -264,8 +251,6 @@ def _must_be_recreated(companion_folder: CompanionFolder, path: Path, relative: 
         has_program = has_program or any(_may_be_program(Path(base, name)) for name in names)
     if has_program:
         room.entries -= count
-    else:
-        room.entries -= 0
     return has_program
 
 

@@ -94,7 +94,7 @@ class Command:
         folder: Existing persistent folder in which the command works and that only this command uses. In addition, it
             gets an empty temporary folder as home and for temporary files. None: it works in the temporary folder.
         bring: Patterns of the files to bring back at the end, relative to the folder. ``*`` and ``?`` match characters
-            of a name, and ``**`` matches any number of folders.
+            of a name.
         trusted: Whether the program itself is trusted and confines untrusted code: it may create namespaces, and no
             system call is filtered.
         libraries_only: Whether a command with a persistent folder reads, apart from its folders, only Python, its
@@ -160,34 +160,15 @@ class Command:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the command as JSON data."""
-        return {
-            "argv": self.argv,
-            "files": dict(self.files),
-            "stdin": self.stdin,
-            "environment": dict(self.environment),
-            "limits": vars(self.limits),
-            "folder": self.folder and str(self.folder),
-            "bring": self.bring,
-            "trusted": self.trusted,
-            "libraries_only": self.libraries_only,
-        }
+        return vars(self) | {"limits": vars(self.limits), "folder": self.folder and str(self.folder)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """Restore a command from JSON data."""
         try:
-            limits, folder = Limits(**plain["limits"]), plain["folder"]
-            return cls(
-                tuple(plain["argv"]),
-                plain["files"],
-                plain["stdin"],
-                plain["environment"],
-                limits,
-                None if folder is None else Path(folder),
-                tuple(plain["bring"]),
-                bool(plain["trusted"]),
-                bool(plain["libraries_only"]),
-            )
+            folder, limits = plain["folder"] and Path(plain["folder"]), Limits(**plain["limits"])
+            words = {name: tuple(plain[name]) for name in ("argv", "bring")}
+            return cls(**{**plain, **words, "folder": folder, "limits": limits})
         except (KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"invalid command: {type(problem).__name__}: {problem}") from None
 
@@ -223,10 +204,7 @@ class CommandResult:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the result as JSON data: UTF-8 files as text, others in base64."""
-        return vars(self) | {
-            "files": {name: _content_to_json(content) for name, content in self.files.items()},
-            "left_out": dict(self.left_out),
-        }
+        return vars(self) | {"files": {name: _content_to_json(content) for name, content in self.files.items()}}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:

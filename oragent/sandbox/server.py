@@ -220,7 +220,8 @@ def _run_command(engine: socket.socket, setting: ServerSetting) -> None:
     plain, lines = receive_message(engine)
     try:
         device_line = lines[0] if lines else -1
-        watch_command(Outline(Command.from_plain(plain), plain["lengths"], engine, device_line), setting)
+        lengths = plain.pop("lengths")
+        watch_command(Outline(Command.from_plain(plain), lengths, engine, device_line), setting)
     except PlacementError as problem:
         send_message(engine, {"trouble": str(problem)})
         raise

@@ -18,7 +18,7 @@ from oragent.api.mcp.agent_process import RECIPES, ServerAddress, find_program, 
 from oragent.api.mcp.agent_usage import AgentUsage, read_usage
 from oragent.authoring import scaffold
 from oragent.report.run import load_run
-from oragent.sandbox.confined_command import ProgramAccess, can_confine
+from oragent.sandbox.confined_command import ProgramAccess, explain_unconfined
 from oragent.search.store import Store
 from oragent.search.strategies.agent import EPISODE, CodingAgentSettings, EpisodeEnd, parse_end
 from tests.extras import need
@@ -83,7 +83,7 @@ def options(root: Path, powers: list[float], **more: object) -> dict[str, object
     command = f"{words} {{mcp}} '{json.dumps(powers)}'"
     # The interpreter's packages, and the script itself.
     readable = [str(root / "agent.py"), *filter(None, sys.path), sys.base_prefix, sys.prefix]
-    return {"command": command, "readable": readable, "confined": can_confine(), "episodes": 1, **more}
+    return {"command": command, "readable": readable, "confined": (not explain_unconfined()), "episodes": 1, **more}
 
 
 def search(root: Path, powers: list[float], evaluations: int = 9, **more: object) -> oragent.SearchRun:
@@ -123,7 +123,7 @@ def test_an_agent_submits_in_episodes_and_its_tokens_and_money_count(root: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not can_confine(), reason="this machine cannot hide files")
+@pytest.mark.skipif(bool(explain_unconfined()), reason="this machine cannot hide files")
 def test_a_confined_agent_reads_neither_the_scorer_nor_other_files(root: Path, monkeypatch) -> None:
     secret = root / "secret.txt"
     secret.write_text("test instances")
@@ -228,7 +228,7 @@ def test_a_program_that_is_named_by_its_path_shows_itself_alone(tmp_path: Path, 
 
 @pytest.mark.parametrize("confined", [True, False])
 def test_an_episode_ends_at_its_limit_with_all_processes_of_the_agent(confined: bool, tmp_path: Path) -> None:
-    if confined and not can_confine():
+    if confined and explain_unconfined():
         pytest.skip("this machine cannot confine an agent")
     mark = f"sleep 71.{confined:d}717"
     agent = tmp_path / "agent.sh"

@@ -10,7 +10,7 @@ import pytest
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool
 from oragent.llm.callable import CommandModel, render_conversation
-from oragent.sandbox.confined_command import can_confine
+from oragent.sandbox.confined_command import explain_unconfined
 from tests.llm.opened import models
 from tests.processes import bearing
 
@@ -95,7 +95,7 @@ def test_a_slow_one_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
         pytest.fail("the child lives on")
 
 
-@pytest.mark.skipif(not can_confine(), reason="this machine has no namespaces for programs")
+@pytest.mark.skipif(bool(explain_unconfined()), reason="this machine has no namespaces for programs")
 def test_it_sees_neither_other_processes_nor_what_is_in_their_environment(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
     assert "sk-openai" not in ask(script(tmp_path, "cat /proc/*/environ; cat /proc/$PPID/environ; echo end")).text

@@ -58,7 +58,7 @@ def test_a_link_in_place_of_a_folder_is_not_gone_through(folder: Path, tmp_path:
     with open_folder(folder) as place, pytest.raises(OSError, match=r"Not a directory|Too many levels"):
         write_all(place, {"in/kept": "bad"})
     assert (tmp_path / "outside" / "kept").read_text() == "good"
-    assert taken(folder, "**") == ({}, {"in": "it is a link"})
+    assert taken(folder, "*") == ({}, {"in": "it is a link"})
 
 
 def test_links_devices_and_odd_names_are_left_where_they_are(folder: Path, tmp_path: Path) -> None:
@@ -99,14 +99,14 @@ def test_folders_without_end_are_looked_into_up_to_a_depth(folder: Path) -> None
     inner.mkdir(parents=True)
     (inner / "f").write_text("too deep")
     (folder / "d" / "f").write_text("found")
-    assert taken(folder, "**/f") == ({"d/f": b"found"}, {})
+    assert taken(folder, "/".join(["*"] * 41)) == ({}, {})
+    assert taken(folder, "*/f") == ({"d/f": b"found"}, {})
 
 
 @pytest.mark.parametrize(
     ("pattern", "name", "told"),
     [
-        ("*.csv", "a.csv", True), ("*.csv", "in/a.csv", False), ("**/*.csv", "a.csv", True),
-        ("**/*.csv", "in/deep/a.csv", True), ("in/**", "in/deep/a", True), ("in/**", "out/a", False),
+        ("*.csv", "a.csv", True), ("*.csv", "in/a.csv", False), ("in/*", "in/a", True), ("in/*", "out/a", False),
         ("a?", "ab", True), ("a?", "a/", False), ("in/*/a", "in/b/a", True), ("in/*/a", "in/b/c/a", False),
     ],
 )  # fmt: skip
@@ -115,10 +115,10 @@ def test_a_pattern_means_parts_of_a_path(pattern: str, name: str, told: bool) ->
 
 
 @given(
-    st.lists(st.sampled_from(["a", "b", "**", "*"]), min_size=1, max_size=6),
+    st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=6),
     st.lists(st.sampled_from("ab"), max_size=7),
 )
 def test_a_pattern_means_what_its_regular_expression_does(way: list[str], names: list[str]) -> None:
-    parts = {"**": "(?:[^/]*/)*", "*": "[^/]*/", "a": "a/", "b": "b/"}
+    parts = {"*": "[^/]*/", "a": "a/", "b": "b/"}
     expected = re.fullmatch("".join(parts[part] for part in way), "".join(f"{name}/" for name in names))
     assert matches(names, way) is bool(expected)

@@ -9,7 +9,7 @@ import re
 import stat
 import sys
 import sysconfig
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def become_nobody(*capabilities: int) -> None:
     become_user((NOBODY, NOBODY), *capabilities)
 
 
-def become_user(user: tuple[int, int], *capabilities: int) -> None:
+def become_user(user: Sequence[int], *capabilities: int) -> None:
     """Switch from root to another user and group, and drop all capabilities except these."""
     if capabilities:
         kernel.prctl(kernel.PR_SET_KEEPCAPS, 1)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError
 from oragent.api.skills import list_skills
-from oragent.sandbox.confined_command import can_confine
+from oragent.sandbox.confined_command import explain_unconfined
 from oragent_benchmarks.skills.benchmark import run_task
 from oragent_benchmarks.skills.command import SkillsBenchRequest, run_bench
 from oragent_benchmarks.skills.tasks import ANSWER, SHOP_FILES, TASKS
@@ -75,7 +75,7 @@ def test_an_agent_that_never_ends_is_ended(tmp_path: Path) -> None:
     assert result["end"] == "ended after 1 s"
 
 
-@pytest.mark.skipif(not can_confine(), reason="this machine cannot confine programs")
+@pytest.mark.skipif(bool(explain_unconfined()), reason="this machine cannot confine programs")
 def test_an_agent_gets_the_files_of_its_task_and_no_key(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PLANTED_TOKEN", "sk-planted")
     monkeypatch.setenv("MY_VARIABLE", "named")
