@@ -1,7 +1,7 @@
 """Read settings from YAML and the command line, and check them against dataclasses."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -69,6 +69,17 @@ def dump_settings(settings: object) -> dict[str, Any]:
     """Convert settings into the plain tree that ``build_settings`` takes, defaults included."""
     tree: dict[str, Any] = TypeAdapter(type(settings)).dump_python(settings, mode="json")
     return tree
+
+
+def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the values of a tree of settings by ``section.key``."""
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            flat |= flatten_tree(value, f"{prefix}{key}.")
+        else:
+            flat |= {f"{prefix}{key}": value}
+    return flat
 
 
 def load_settings_tree(path: Path) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from oragent import __version__
 from oragent._base.errors import OragentError
 from oragent._base.terminal import Terminal
 from oragent._base.text_format import one_line
-from oragent.cli.benchmarks import moved_error
-from oragent.cli.commands import COMMANDS, MOVED, CommandEntry
+from oragent.cli.commands import COMMANDS, CommandEntry
 from oragent.cli.json_output import UsageError, wants_json, with_json, write_error
 from oragent.cli.options import console
 
@@ -92,8 +91,6 @@ class ProductGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first word names; the error for another word names what is near."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            if args[0] in MOVED:
-                raise moved_error(args[0], MOVED[args[0]])
             ctx.fail(_suggest_commands(args[0]))
         return super().resolve_command(ctx, args)
 

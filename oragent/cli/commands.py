@@ -212,6 +212,3 @@ COMMANDS = (
     CommandEntry("bench", OTHERS, "benchmarks", "bench", "Measure systems on sets of problems, and repeat studies."),
     CommandEntry("skills", OTHERS, "agents", "skills", "Instructions for coding agents."),
 )
-
-# Commands that are in the benchmarks now, with their names there.
-MOVED = {"figure": "bench figure", "study": "bench study", "train": "bench train"}

@@ -7,7 +7,6 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.files import FolderKind, kind_of_folder
-from oragent.cli.benchmarks import moved_error
 from oragent.cli.language_model import LanguageModel
 from oragent.cli.options import (
     ConfirmSolver,
@@ -18,9 +17,6 @@ from oragent.cli.options import (
     console,
     with_settings,
 )
-
-# Names of districts, whose models the benchmarks write.
-SCHOOLS = ("sfusd", "district:")
 
 
 @with_settings("language", LanguageModel)
@@ -57,11 +53,6 @@ def converse(
     if not problem:
         raise ConfigError(f"name a model: expected {EXPECTED}, such as: oragent converse {EXAMPLE}")
     folder = Path(problem)
-    if problem == "utilities":
-        raise moved_error("converse utilities", "bench utilities")
-    if problem.startswith(SCHOOLS) and not folder.exists():
-        bench = f"bench district {problem[:80]} --out schools.json, then oragent converse schools.json"
-        raise moved_error(f"converse {problem[:80]}", bench)
     runtime = language.name_settings(settings)
     if kind_of_folder(folder) is not FolderKind.CONVERSATION:
         runtime_settings, trust = runtime.read_runtime(MODEL_ROLES), True

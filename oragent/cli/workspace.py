@@ -1,22 +1,15 @@
 """Commands on workspaces: ``workspace`` and ``bench workspace``."""
 
-import inspect
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from oragent._base.distribution import import_benchmarks
 from oragent.cli import workspace_models
-from oragent.cli.options import (
-    ChosenGap,
-    ModelFile,
-    ModelWords,
-    ProgramMemory,
-    console,
-)
-from oragent.llm.model_settings import RuntimeWords
+from oragent.cli.language_model import LanguageModel
+from oragent.cli.options import ChosenGap, ModelWords, ProgramMemory, console, with_settings
 from oragent.workspace.settings import MODEL_ROLES, EffortOptions, VerbRequest
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders, with versions.")
@@ -43,39 +36,25 @@ Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a pro
 Calls = Annotated[int | None, typer.Option(min=1, help="Budget: model calls of all commands together.")]
 
 
-def _shared_options(
-    folder: FOLDER,
-    settings: ModelWords = None,
-    config: ModelFile = None,
-    model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
-    calls: Calls = None,
-    replay: Annotated[Path | None, typer.Option(help="Reuse the replies of this workspace; no model.")] = None,
-    time: Time = None,
-    gap: ChosenGap = None,
-    memory: ProgramMemory = None,
-) -> VerbRequest:
-    """Return the request of a verb that may call a model."""
-    words = {"model.name": model or None, "budget.model_calls": calls}
-    runtime = RuntimeWords(tuple(settings or ()), words, config).read_runtime(MODEL_ROLES)
-    return VerbRequest(folder, runtime, replay=replay, effort=EffortOptions(time, gap, memory))
+@dataclass(frozen=True)
+class WriterOptions(LanguageModel):
+    """Options of a verb that may call a model."""
+
+    calls: Calls = None
+    settings: ModelWords = None
+    replay: Annotated[Path | None, typer.Option(help="Reuse the replies of this workspace; no model.")] = None
+    time: Time = None
+    gap: ChosenGap = None
+    memory: ProgramMemory = None
+
+    def request(self, folder: Path) -> VerbRequest:
+        """Return the request of the verb."""
+        runtime = self.name_settings(self.settings).read_runtime(MODEL_ROLES)
+        effort = EffortOptions(self.time, self.gap, self.memory)
+        return VerbRequest(folder, runtime, replay=self.replay, effort=effort)
 
 
-def _with_shared_options(perform: Callable[..., int]) -> Callable[..., None]:
-    """Return a command with the shared options in addition to its own; it calls ``perform(request, **own)``."""
-    shared = inspect.signature(_shared_options).parameters
-    own_parameters = {name: value for name, value in inspect.signature(perform).parameters.items() if name != "request"}
-
-    def command(**values: Any) -> None:
-        request = _shared_options(**{name: values[name] for name in shared})
-        raise typer.Exit(perform(request, **{name: values[name] for name in own_parameters}))
-
-    first, *rest = shared.values()
-    ordered = [first, *own_parameters.values(), *rest]
-    parameters = [value.replace(kind=inspect.Parameter.KEYWORD_ONLY) for value in ordered]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-    command.__annotations__ = {value.name: value.annotation for value in parameters}
-    command.__name__, command.__doc__ = perform.__name__, perform.__doc__
-    return command
+with_writer = with_settings("writer", WriterOptions)
 
 
 @workspace.command()
@@ -132,12 +111,12 @@ def report(folder: FOLDER) -> None:
 
 
 @workspace.command()
-@_with_shared_options
-def build(request: VerbRequest) -> int:
+@with_writer
+def build(writer: WriterOptions, folder: FOLDER) -> None:
     """Let a model build a program from documents and data; repeat to continue."""
     from oragent.workspace.command import build_program
 
-    return build_program(request, console)
+    raise typer.Exit(build_program(writer.request(folder), console))
 
 
 Change = Annotated[Path | None, typer.Option("--request", help="File with what is to change.")]
@@ -152,38 +131,42 @@ Accept = Annotated[
 
 
 @workspace.command()
-@_with_shared_options
-def revise(request: VerbRequest, change: Change = None, feedback: Feedback = False, accept: Accept = False) -> int:
+@with_writer
+def revise(
+    writer: WriterOptions, folder: FOLDER, change: Change = None, feedback: Feedback = False, accept: Accept = False
+) -> None:
     """Let a model plan and make a revision, and compare both versions before it is written."""
     from oragent.workspace.command import revise_program
 
-    return revise_program(request, change, feedback, accept, console)
+    raise typer.Exit(revise_program(writer.request(folder), change, feedback, accept, console))
 
 
 @workspace.command()
-@_with_shared_options
+@with_writer
 def ask(
-    request: VerbRequest,
+    writer: WriterOptions,
+    folder: FOLDER,
     question: Annotated[
         str, typer.Argument(help="The question; without a model a line of operations, such as 'price capacity'.")
     ],
-) -> int:
+) -> None:
     """Answer a question with checked citations; without --model, evaluate a line of operations on the model."""
     from oragent.workspace.command import ask_question
 
-    return ask_question(request, question, console)
+    raise typer.Exit(ask_question(writer.request(folder), question, console))
 
 
 @workspace.command()
-@_with_shared_options
+@with_writer
 def answer(
-    request: VerbRequest,
+    writer: WriterOptions,
+    folder: FOLDER,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Answer to the question of the agent.")],
-) -> int:
+) -> None:
     """Answer the question that an agent asked, and continue; no model call is repeated."""
     from oragent.workspace.command import answer_person
 
-    return answer_person(request, text, console)
+    raise typer.Exit(answer_person(writer.request(folder), text, console))
 
 
 @workspace.command()

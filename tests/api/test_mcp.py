@@ -88,9 +88,6 @@ class Agent:
         assert "\n" not in error["message"]
         return error["message"]
 
-    async def read(self, address: str) -> str:
-        return (await self._client.read_resource(address)).contents[0].text
-
 
 @asynccontextmanager
 async def in_memory(root: Path):
@@ -122,7 +119,7 @@ def test_a_client_drives_a_whole_search_of_a_new_problem(tmp_path: Path) -> None
         async with over_stdio(tmp_path) as agent:
             await agent("new_problem", name="sack")
             assert (await agent("check_problem", problem="sack"))["passed"]
-            assert "sack" in await agent.read("oragent://problems")
+            assert "sack" in [entry["name"] for entry in (await agent("list_problems"))["entries"]]
             seed = await seed_of(agent)
             probed = await agent("probe", problem="sack", program=denser(seed, 1))
             assert probed["score"] > (await agent("evaluate", problem="sack"))["score"]
@@ -268,7 +265,7 @@ def test_a_client_solves_explains_and_changes_a_model(root: Path) -> None:
             other = (await agent("model_open", path="changed.json"))["model"]
             again = (await agent("model_ask", model=other, lines=["solve"]))["results"][0]
             assert again["objective"]["value"] == pytest.approx(18.4)
-            assert "whatif" in await agent.read("oragent://grammar")
+            assert "whatif" in (await agent("model_grammar"))["text"]
             assert "please" in await agent.fails("model_ask", model=model, lines=["solve please"])
             assert "outside" in await agent.fails("model_ask", model=model, lines=['diff "../other.json"'])
             assert max(agent.tokens.values()) < 1000, agent.tokens

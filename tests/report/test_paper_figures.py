@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.cli.app import app
-from oragent.cli.commands import MOVED
 from oragent_benchmarks.search.paper_figures import FORMATS, KINDS, write_figure
 from tests.report.runs import describe, searched, write
 
@@ -59,11 +58,3 @@ def test_the_command_line_draws_a_figure(run: Path, tmp_path: Path) -> None:
     )
     assert ended.exit_code == 0, ended.output
     assert out.is_file()
-
-
-@pytest.mark.parametrize("command", MOVED)
-def test_a_moved_command_names_its_successor(command: str) -> None:
-    ended = CliRunner().invoke(app, [command, "x"])
-    assert isinstance(ended.exception, ConfigError)
-    assert f"oragent {MOVED[command]}" in str(ended.exception)
-    assert CliRunner().invoke(app, [*MOVED[command].split(), "--help"]).exit_code == 0

@@ -17,7 +17,7 @@ from oragent.evaluation.hardening import CASES, CaseOutcome, HardenedCase, Harde
 from oragent.report import terminal
 from oragent.report.held_out import hash_best
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.offline import make_table, write_report
+from oragent.report.live.offline import write_report
 from oragent.report.live.snapshot import RunReader
 from oragent.report.run import RunData, load_run
 from oragent.report.significance import compare_pairs
@@ -348,17 +348,18 @@ def test_the_summary_of_the_page_is_the_report_of_the_run(whole: Path, data: Run
 def test_the_rows_of_the_page_are_the_records_of_the_run(whole: Path, data: RunData) -> None:
     reader = RunReader(whole)
     columns = reader.read_candidates()
-    table = make_table(columns)
-    words = {"NEW": "new cell", "IMPROVED": "improved", "NOT_ADDED": "not kept", "": ""}
+    marks = {"NEW": "N", "IMPROVED": "I", "NOT_ADDED": "-", "": ""}
+    plain = ("round", "number", "score", "placed", "island", "parents", "size", "features", "at", "wall", "cpu")
+    coded = {"status": "statuses", "origin": "origins", "message": "messages"}
     for at, record in enumerate(data.records):
         candidate, evaluation = record.candidate, record.candidate.evaluation
-        assert {name: column[at] for name, column in table.items()} == {
-            "candidate": record.id, "round": record.round, "score": record.score, "status": str(evaluation.status),
-            "origin": candidate.origin, "archive": words[record.placed], "island": candidate.island,
-            "parents": list(candidate.parents), "characters": len(candidate.source),
+        texts = {name: getattr(columns, list_)[getattr(columns, name)[at]] for name, list_ in coded.items()}
+        assert {name: getattr(columns, name)[at] for name in plain} | texts == {
+            "round": record.round, "number": int(record.id.partition(".")[2]), "score": record.score,
+            "status": str(evaluation.status), "origin": candidate.origin, "placed": marks[record.placed],
+            "island": candidate.island, "parents": list(candidate.parents), "size": len(candidate.source),
             "features": None if evaluation.features is None else list(map(float, evaluation.features)),
-            "at_s": record.elapsed_s, "wall_s": evaluation.wall_s, "cpu_s": evaluation.cpu_s,
-            "message": evaluation.message,
+            "at": record.elapsed_s, "wall": evaluation.wall_s, "cpu": evaluation.cpu_s, "message": evaluation.message,
         }  # fmt: skip
     keys = {"1.0": ("1.0", "gpt-4.1-mini"), "2.0": ("2.0.1/1", "local")}
     assert [(key, columns.models[at]) for key, at in zip(columns.key, columns.model, strict=True)] == [

@@ -1,1 +1,1 @@
-"""MCP server: tools and resources for coding agents to search, model and verify."""
+"""MCP server: tools for coding agents to search, model and verify."""

@@ -26,10 +26,9 @@ from oragent._base.documents import describe_error, dump_json
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.text_format import one_line
 from oragent.api.document_table import DOCUMENTS, make_schema
-from oragent.api.mcp import resources
 from oragent.api.mcp.answers import hide_secrets, shorten_paths, write_answer
 from oragent.api.mcp.formulate_tools import formulate_tools
-from oragent.api.mcp.model_tools import model_tools, write_grammar
+from oragent.api.mcp.model_tools import model_tools
 from oragent.api.mcp.problems import problem_tools
 from oragent.api.mcp.registry import ToolEntry, list_tools, register_tools
 from oragent.api.mcp.run_tools import run_tools
@@ -138,7 +137,6 @@ def build_server(workplace: Workplace, entries: Sequence[ToolEntry], instruction
         server.add_tool(
             _guard(entry, workplace.root), name=entry.name, description=entry.description, structured_output=False
         )
-    _add_resources(server, workplace)
     return server
 
 
@@ -234,36 +232,6 @@ def _explain(problem: Exception) -> ConfigError:
         wrong = [f"{'.'.join(map(str, entry['loc']))}: {entry['msg']}" for entry in cause.errors()[:5]]
         return ConfigError(f"wrong arguments: {'; '.join(wrong)}")
     return ConfigError(one_line(str(problem), 300))
-
-
-def _add_resources(server: "MCPServer[Workplace]", workplace: Workplace) -> None:
-    from mcp.server.mcpserver.exceptions import ResourceError
-
-    async def read(function: Callable[[], str]) -> str:
-        try:
-            return await workplace.work(function)
-        except Exception as problem:
-            raise ResourceError(resources.describe_failure(problem)) from None
-
-    @server.resource("oragent://problems", description="Names and titles of problems.")
-    async def problems() -> str:
-        return await read(lambda: resources.read_problems(workplace))
-
-    @server.resource("oragent://problem/{name}", description="Text of a problem, with its seed.")
-    async def problem(name: str) -> str:
-        return await read(lambda: resources.read_problem(workplace, name))
-
-    @server.resource("oragent://runs", description="Names of runs, the latest first.")
-    async def runs() -> str:
-        return await read(lambda: resources.read_runs(workplace))
-
-    @server.resource("oragent://run/{problem}/{name}", description="State of a run.")
-    async def run(problem: str, name: str) -> str:
-        return await read(lambda: resources.read_run(workplace, problem, name))
-
-    @server.resource("oragent://grammar", description="Lines of operations for model_ask.")
-    async def grammar() -> str:
-        return await read(write_grammar)
 
 
 def serve_stdio(root: Path) -> None:

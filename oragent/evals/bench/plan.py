@@ -12,6 +12,7 @@ from oragent import __version__
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.safe_load import load_yaml
+from oragent._base.settings import flatten_tree
 
 
 @dataclass(frozen=True)
@@ -246,17 +247,6 @@ def _list_or_mapping(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
     if all(value in (None, {}) for value in named.values()):
         return list(named)
     return dict(named)
-
-
-def flatten_tree(tree: Settings, prefix: str = "") -> dict[str, Any]:
-    """Return the values of a tree of settings by ``section.key``."""
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat |= flatten_tree(value, f"{prefix}{key}.")
-        else:
-            flat |= {f"{prefix}{key}": value}
-    return flat
 
 
 def _format_value(value: Any) -> str:

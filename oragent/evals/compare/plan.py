@@ -16,8 +16,8 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base import settings as trees
 from oragent._base.errors import ConfigError
-from oragent._base.settings import STRICT, dump_settings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct, flatten_tree
+from oragent._base.settings import STRICT, dump_settings, flatten_tree
+from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms, Manifest, expect_distinct
 from oragent.evals.requests import CompareRequest
 from oragent.evaluation.problem import find_problem
 from oragent.search.checks import expect_an_end

@@ -14,8 +14,8 @@ from oragent._base.budget import NO_BOUNDS, Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
 from oragent._base.files import expect_room
 from oragent._base.safe_load import load_yaml
-from oragent._base.settings import dump_settings
-from oragent.evals.bench.plan import BenchCell, BenchPlan, flatten_tree
+from oragent._base.settings import dump_settings, flatten_tree
+from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.bench.result import (
     BenchResult,
     CellEnd,

@@ -1,25 +1,22 @@
-"""Files of the live page: the page as one HTML text, optionally with its data, and the candidates as Parquet.
+"""The live page as one HTML text, optionally with its data.
 
 The live server sends the page, which requests its data. The file of a report contains its data. Both need no other
 file.
 """
 
 import hashlib
-import io
 import json
 import re
 from dataclasses import asdict
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent._base.distribution import package_install_command
-from oragent._base.errors import ConfigError, StoreError
+from oragent._base.errors import StoreError
 from oragent._base.files import replace_file
 from oragent.report.live.evidence import read_elites, read_ideas, read_trust
-from oragent.report.live.snapshot import CandidateColumns, RunReader
+from oragent.report.live.snapshot import RunReader
 from oragent.report.pages.text import format_duration, format_score, read_tokens
 
 STATIC = Path(__file__).with_name("static")
@@ -49,7 +46,6 @@ MAX_ROWS = 200_000
 MAX_DETAILS = 200
 # Maximum number of bytes of these.
 MAX_BYTES = 4_000_000
-MAX_PARQUET_ROWS = 1_000_000
 
 
 def join_modules() -> str:
@@ -167,36 +163,3 @@ def _summarize(data: dict[str, Any]) -> str:
             parts.append(f"<h2>{name}: {detail['score']}</h2><pre>{escape(detail['source'])}</pre>")
     parts.append(f"<p>To continue: <code>{escape(summary['command'])}</code></p>")
     return "".join(parts)
-
-
-def write_parquet(reader: RunReader) -> bytes:
-    """Write all candidates of a run."""
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError:
-        line = f"Parquet needs pyarrow, which is not installed: {package_install_command('pyarrow')}; CSV needs nothing"
-        raise ConfigError(line) from None
-    out = io.BytesIO()
-    parquet.write_table(arrow.table(make_table(reader.read_candidates(0, MAX_PARQUET_ROWS))), out)
-    return out.getvalue()
-
-
-def make_table(columns: CandidateColumns) -> dict[str, list[Any]]:
-    """Return the columns of the file by name, with texts instead of their indices."""
-    archive = {"N": "new cell", "I": "improved", "-": "not kept"}
-    return {
-        "candidate": [f"{first}.{second}" for first, second in zip(columns.round, columns.number, strict=True)],
-        "round": columns.round,
-        "score": columns.score,
-        "status": [columns.statuses[at] for at in columns.status],
-        "origin": [columns.origins[at] for at in columns.origin],
-        "archive": [archive.get(placed, "") for placed in columns.placed],
-        "island": columns.island,
-        "parents": columns.parents,
-        "features": [None if row is None else [float(value) for value in row] for row in columns.features],
-        "characters": columns.size,
-        "at_s": columns.at,
-        "wall_s": columns.wall,
-        "cpu_s": columns.cpu,
-        "message": [columns.messages[at] for at in columns.message],
-    }

@@ -23,9 +23,9 @@ from oragent._base.errors import ConfigError
 from oragent._base.safe_load import parse_json
 from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_elites, read_ideas
-from oragent.report.live.offline import make_page, write_parquet
+from oragent.report.live.offline import make_page
 from oragent.report.live.snapshot import RunReader
-from oragent.report.live.watched import POLL_S, Watched, current_tick, rank_runs
+from oragent.report.live.watched import POLL_S, Watched, current_tick
 from oragent.report.pages.loopback import (
     HEADERS,
     Handler,
@@ -108,10 +108,6 @@ def make_live_application(
         headers = {**HEADERS, "X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": REPORT_POLICY}
         return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
-    async def get_parquet(request: Any) -> Response:
-        data = await asyncio.to_thread(write_parquet, run_of(request))
-        return Response(data, media_type="application/vnd.apache.parquet", headers=HEADERS)
-
     async def post_steer(request: Any) -> object:
         if steer is None or request.headers.get("origin") is None:
             raise RefusedRequest("this page only shows runs", 403)
@@ -138,8 +134,6 @@ def make_live_application(
         "/api/trust": answer(lambda request: watched.read_trust(request.query_params.get("run", ""))),
         "/api/ideas": answer(lambda request: read_ideas(run_of(request))),
         "/api/elites": answer(lambda request: read_elites(run_of(request))),
-        "/api/parquet": get_parquet,
-        "/api/ranks": answer(lambda request: rank_runs(watched, request.query_params.get("runs", ""))),
         "/events": get_events,
         # The token is in the path, so that relative links contain it.
         "/pages/{token}/{path:path}": get_written_page,

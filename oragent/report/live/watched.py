@@ -1,20 +1,15 @@
-"""Folders below a root that ``oragent watch`` shows: their kinds, their entries, and ranks of strategies."""
+"""Folders below a root that ``oragent watch`` shows: their kinds and their entries."""
 
-import math
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
-
 from oragent._base.errors import StoreError
 from oragent._base.files import NAMES, WORKSPACE_TRACES, FolderKind, find_kind
-from oragent._base.statistics import ALPHA, adjust_holm, best_case, sign_flip_test
 from oragent._base.text_format import escape_text
 from oragent.report.live.evidence import read_trust
 from oragent.report.live.snapshot import RunReader
@@ -38,8 +33,6 @@ SHARE = 0.01
 # Maximum number of cached rows of candidates for other clients.
 SHARED_ROWS = 2_000
 MAX_PAGE = 64 << 20
-# Maximum number of runs whose strategies are ranked.
-MAX_RANKED = 500
 
 
 @dataclass(frozen=True)
@@ -189,102 +182,3 @@ class Watched:
 def current_tick() -> int:
     """Return the number of the interval in which changes of runs are looked for, which is the same for all clients."""
     return int(time.monotonic() / POLL_S)
-
-
-# Problem and seed of the search.
-Block = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class RankedPair:
-    """Two strategies compared on their common blocks."""
-
-    first: str
-    second: str
-    # Mean gain of the first over the second, as a share of the seed heuristic's score.
-    gain: float
-    # The p-value of the sign-flip test, adjusted for all pairs. None for fewer than two blocks.
-    p: float | None
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Mean ranks of strategies; 1 is best.
-
-    Attributes:
-        ranks: Mean rank of each strategy, best first.
-        blocks: Number of blocks on which all strategies have a run.
-        critical_difference: Distance of mean ranks from which two differ at 5 % (Nemenyi test, Demšar 2006,
-            jmlr.org/papers/v7/demsar06a.html); None for fewer than two blocks or strategies.
-        pairs: Paired tests.
-        remark: Statement whether the number of blocks allows a test.
-    """
-
-    ranks: dict[str, float]
-    blocks: int
-    critical_difference: float | None
-    pairs: list[RankedPair]
-    remark: str
-
-
-def rank_strategies(gains: Mapping[str, Mapping[Block, float]]) -> Ranking:
-    """Rank strategies on their common blocks, by their gains over the seed heuristic (above 0 is better)."""
-    common = sorted(set.intersection(*map(set, gains.values()))) if gains else []
-    names = list(gains)
-    ranks = _mean_ranks([[gains[name][block] for name in names] for block in common], len(names))
-    order = sorted(range(len(names)), key=lambda at: ranks[at]) if common else []
-    tests = [(first, second, *_compare(gains[first], gains[second])) for first, second in combinations(names, 2)]
-    adjusted = adjust_holm([p for *_, p in tests])
-    pairs = [RankedPair(first, second, gain, p) for (first, second, gain, _), p in zip(tests, adjusted, strict=True)]
-    return Ranking(
-        ranks={names[at]: ranks[at] for at in order},
-        blocks=len(common),
-        critical_difference=_critical_difference(len(names), len(common)),
-        pairs=pairs,
-        remark=best_case(len(common), "block", len(tests)) if len(names) > 1 else "",
-    )
-
-
-def _mean_ranks(rows: Sequence[Sequence[float]], number: int) -> list[float]:
-    # The import takes long.
-    from scipy.stats import rankdata
-
-    if not rows:
-        return []
-    return [float(rank) for rank in rankdata(-np.asarray(rows), axis=1).reshape(-1, number).mean(0)]
-
-
-def _critical_difference(strategies: int, blocks: int) -> float | None:
-    from scipy.stats import studentized_range
-
-    if strategies < 2 or blocks < 2:
-        return None
-    quantile = float(studentized_range.isf(ALPHA, strategies, np.inf)) / math.sqrt(2)
-    return quantile * math.sqrt(strategies * (strategies + 1) / (6 * blocks))
-
-
-def _compare(first: Mapping[Block, float], second: Mapping[Block, float]) -> tuple[float, float | None]:
-    differences = [first[block] - second[block] for block in sorted(set(first) & set(second))]
-    return (float(np.mean(differences)) if differences else 0.0), sign_flip_test(differences)
-
-
-def read_gains(summaries: Sequence[Mapping[str, Any]]) -> dict[str, dict[Block, float]]:
-    """Collect the gains of runs, the earliest first, by strategy and model.
-
-    Of two runs in a block, the later one counts.
-    """
-    gains: dict[str, dict[Block, float]] = {}
-    for summary in summaries:
-        seed, best = summary["seed_score"], summary["best_score"]
-        if seed is None or best is None:
-            continue
-        sign = -1 if summary["direction"] == "minimize" else 1
-        name = f"{summary['strategy'] or 'auto'}{' with ' + summary['model'] if summary['model'] else ''}"
-        gains.setdefault(name, {})[summary["problem"], summary["search_seed"]] = sign * (best - seed) / (abs(seed) or 1)
-    return gains
-
-
-def rank_runs(watched: Watched, names: str) -> dict[str, Any]:
-    """Rank the strategies of runs, whose ids are given one per line."""
-    runs = [name for name in names.split("\n") if name][:MAX_RANKED]
-    return asdict(rank_strategies(read_gains([watched.summary(name) for name in runs])))

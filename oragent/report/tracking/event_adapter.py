@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from oragent._base.distribution import extra_install_command
 from oragent._base.errors import ConfigError
-from oragent._base.settings import dump_settings
+from oragent._base.settings import dump_settings, flatten_tree
 from oragent._base.text_format import one_line
-from oragent.report.tracking.run_tracker import ModelCall, RunTracker, TrackedRun
+from oragent.report.tracking.run_tracker import RunTracker, TrackedRun
 from oragent.search.config import Config
 from oragent.search.events import EventKind, RunEvent
 
@@ -38,7 +39,8 @@ class EventAdapter:
 
     def __init__(self, names: Sequence[str], config: Config, tell: Callable[[str], None]) -> None:
         self._trackers: dict[str, RunTracker] = {}
-        self._settings = {key: str(value) for key, value in _flatten(dump_settings(config)).items()}
+        flat = flatten_tree(dump_settings(config))
+        self._settings = {key: str(value) for key, value in flat.items() if value is not None}
         self._tell = tell
         # Number of scored programs, of failed ones, and the latest figures of the budget.
         self._scored = self._failed = 0
@@ -80,8 +82,6 @@ class EventAdapter:
             tracker.log(_finite({"best": data["score"]}), self._scored + self._failed)
         elif event.kind is EventKind.BUDGET:
             tracker.log(_finite({name: data[name] for name in SPENT}), self._scored + self._failed)
-        elif event.kind is EventKind.REPLIED:
-            tracker.log_call(_read_call(data))
         elif event.kind is EventKind.ENDED:
             tracker.end(str(data["reason"]), complete=data["complete"] is True)
 
@@ -95,32 +95,14 @@ def open_tracker(name: str) -> RunTracker:
     if name not in TRACKERS:
         raise ConfigError(f"--track {one_line(name, 40)}: expected one of {', '.join(TRACKERS)}")
     module, kind = TRACKERS[name]
-    tracker: RunTracker = getattr(import_module(f"{PACKAGE}.{module}"), kind)()
+    try:
+        tracker: RunTracker = getattr(import_module(f"{PACKAGE}.{module}"), kind)()
+    except ImportError as problem:
+        command = extra_install_command("tracking")
+        raise ConfigError(f"--track {name} lacks a package ({one_line(str(problem))}): {command}") from None
     return tracker
-
-
-def _read_call(data: Mapping[str, object]) -> ModelCall:
-    money = data["money"]
-    return ModelCall(
-        str(data["role"]),
-        str(data["model"]),
-        int(str(data["tokens_in"])),
-        int(str(data["tokens_out"])),
-        None if money is None else float(str(money)),
-        float(str(data["seconds"])),
-    )
 
 
 def _finite(values: Mapping[str, object]) -> dict[str, float]:
     figures = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
     return {name: value for name, value in figures.items() if math.isfinite(value)}
-
-
-def _flatten(tree: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat |= _flatten(value, f"{prefix}{key}.")
-        elif value is not None:
-            flat[f"{prefix}{key}"] = value
-    return flat

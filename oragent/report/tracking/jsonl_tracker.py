@@ -1,16 +1,15 @@
 """Events as lines of JSON in the folder of the run, ``events.jsonl``."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
-from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
+from oragent.report.tracking.run_tracker import RunTracker, TrackedRun
 from oragent.search.events import RunEvent
 
 FILE = "events.jsonl"
 
 
-class JsonlTracker:
+class JsonlTracker(RunTracker):
     """Appends each event to a file; a run that continues appends to the same file."""
 
     def __init__(self) -> None:
@@ -29,12 +28,3 @@ class JsonlTracker:
         record = {"event": str(event.kind), "round": event.round, "at_s": round(event.at_s, 3), **event.data}
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, default=str, allow_nan=False) + "\n")
-
-    def log(self, figures: Mapping[str, float], step: int) -> None:
-        """Do nothing: the event is in the file."""
-
-    def log_call(self, call: ModelCall) -> None:
-        """Do nothing: the event is in the file."""
-
-    def end(self, reason: str, *, complete: bool) -> None:
-        """Do nothing: every line is written."""

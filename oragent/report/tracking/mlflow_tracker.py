@@ -4,28 +4,19 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from oragent._base.distribution import extra_install_command
-from oragent._base.errors import ConfigError
-from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
-from oragent.search.events import RunEvent
+from oragent.report.tracking.run_tracker import RunTracker, TrackedRun
 
 # Maximum length of a parameter.
 MAX_CHARACTERS = 500
 TAG = "oragent.folder"
 
 
-class MlflowTracker:
-    """Logs metrics over the number of scored programs; a run that continues is found by its folder.
-
-    Raises:
-        ConfigError: The package mlflow is not installed.
-    """
+class MlflowTracker(RunTracker):
+    """Logs metrics over the number of scored programs; a run that continues is found by its folder."""
 
     def __init__(self) -> None:
-        try:
-            from mlflow.tracking import MlflowClient
-        except ImportError:
-            raise ConfigError(f"mlflow is not installed: {extra_install_command('tracking')}") from None
+        from mlflow.tracking import MlflowClient
+
         # A new database is announced in several lines.
         logging.getLogger("mlflow").setLevel(logging.WARNING)
         self._client: Any = MlflowClient()
@@ -49,12 +40,6 @@ class MlflowTracker:
         """Log metrics."""
         for name, value in figures.items():
             self._client.log_metric(self._run, name, value, step=step)
-
-    def log_call(self, call: ModelCall) -> None:
-        """Do nothing: totals are metrics."""
-
-    def log_event(self, event: RunEvent) -> None:
-        """Do nothing: figures are metrics."""
 
     def end(self, reason: str, *, complete: bool) -> None:
         """End the run."""

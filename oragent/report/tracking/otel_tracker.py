@@ -9,9 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from oragent._base.distribution import extra_install_command
-from oragent._base.errors import ConfigError
-from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
+from oragent.report.tracking.run_tracker import RunTracker, TrackedRun
 from oragent.search.events import EventKind, RunEvent
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -19,21 +17,15 @@ FILE = "otel.jsonl"
 NANOSECONDS = 10**9
 
 
-class OtelTracker:
-    """Writes spans.
-
-    Raises:
-        ConfigError: The packages of OpenTelemetry are not installed.
-    """
+class OtelTracker(RunTracker):
+    """Writes spans."""
 
     def __init__(self) -> None:
-        try:
-            from opentelemetry import trace
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-            from opentelemetry.sdk import resources
-            from opentelemetry.sdk.trace import TracerProvider, export
-        except ImportError:
-            raise ConfigError(f"OpenTelemetry is not installed: {extra_install_command('tracking')}") from None
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk import resources
+        from opentelemetry.sdk.trace import TracerProvider, export
+
         self._trace: Any = trace
         self._export: Any = export
         self._make_exporter: Any = OTLPSpanExporter
@@ -61,26 +53,21 @@ class OtelTracker:
         for name, value in figures.items():
             self._span.set_attribute(f"oragent.{name}", value)
 
-    def log_call(self, call: ModelCall) -> None:
-        """Add a span for a call of a model, which ends now."""
-        attributes: dict[str, Any] = {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.request.model": call.model,
-            "gen_ai.usage.input_tokens": call.tokens_in,
-            "gen_ai.usage.output_tokens": call.tokens_out,
-            "oragent.role": call.role,
-        }
-        if call.money is not None:
-            attributes["oragent.money"] = call.money
-        self._add_span(f"chat {call.model}", attributes, call.seconds)
-
     def log_event(self, event: RunEvent) -> None:
-        """Add a span for a scored program, and events for what the search notices."""
-        attributes = {
-            f"oragent.{key}": value for key, value in event.data.items() if isinstance(value, str | int | float)
-        }
+        """Add a span for a scored program and for a call, which ends now, and events for what the search notices."""
+        data = event.data
+        attributes = {f"oragent.{key}": value for key, value in data.items() if isinstance(value, str | int | float)}
         if event.kind is EventKind.EVALUATED:
             self._add_span("evaluate program", {**attributes, "oragent.round": event.round}, 0.0)
+        elif event.kind is EventKind.REPLIED:
+            call = {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.request.model": data["model"],
+                "gen_ai.usage.input_tokens": data["tokens_in"],
+                "gen_ai.usage.output_tokens": data["tokens_out"],
+            }
+            more = {name: attributes[name] for name in ("oragent.role", "oragent.money") if name in attributes}
+            self._add_span(f"chat {data['model']}", call | more, float(str(data["seconds"])))
         elif event.kind in (EventKind.BEST, EventKind.ACCEPTED, EventKind.STEERED):
             self._span.add_event(str(event.kind), attributes)
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from oragent.search.events import RunEvent
 
@@ -24,30 +23,14 @@ class TrackedRun:
         return f"{self.problem}/{self.folder.name}"
 
 
-@dataclass(frozen=True)
-class ModelCall:
-    """A reply of a model."""
-
-    role: str
-    model: str
-    tokens_in: int
-    tokens_out: int
-    # US dollars; None if the price is unknown.
-    money: float | None
-    seconds: float
-
-
-class RunTracker(Protocol):
-    """Adapter of one tracking system."""
+class RunTracker:
+    """Adapter of one tracking system; what a subclass does not override is not logged."""
 
     def begin(self, run: TrackedRun) -> None:
         """Begin a run."""
 
     def log(self, figures: Mapping[str, float], step: int) -> None:
         """Log figures at a step, the number of scored programs."""
-
-    def log_call(self, call: ModelCall) -> None:
-        """Log a reply of a model."""
 
     def log_event(self, event: RunEvent) -> None:
         """Log any event of the run."""

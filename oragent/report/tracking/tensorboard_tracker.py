@@ -3,24 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from oragent._base.distribution import extra_install_command
-from oragent._base.errors import ConfigError
-from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
-from oragent.search.events import RunEvent
+from oragent.report.tracking.run_tracker import RunTracker, TrackedRun
 
 
-class TensorboardTracker:
-    """Writes event files of TensorBoard.
-
-    Raises:
-        ConfigError: The package tensorboardX is not installed.
-    """
+class TensorboardTracker(RunTracker):
+    """Writes event files of TensorBoard."""
 
     def __init__(self) -> None:
-        try:
-            import tensorboardX
-        except ImportError:
-            raise ConfigError(f"tensorboardX is not installed: {extra_install_command('tracking')}") from None
+        import tensorboardX
+
         self._library: Any = tensorboardX
         self._writer: Any = None
 
@@ -34,12 +25,6 @@ class TensorboardTracker:
         """Add scalars."""
         for name, value in figures.items():
             self._writer.add_scalar(name, value, step)
-
-    def log_call(self, call: ModelCall) -> None:
-        """Do nothing: totals are scalars."""
-
-    def log_event(self, event: RunEvent) -> None:
-        """Do nothing: figures are scalars."""
 
     def end(self, reason: str, *, complete: bool) -> None:
         """Close the files."""

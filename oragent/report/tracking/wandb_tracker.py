@@ -8,28 +8,19 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from oragent._base.distribution import extra_install_command
-from oragent._base.errors import ConfigError
-from oragent.report.tracking.run_tracker import ModelCall, TrackedRun
-from oragent.search.events import RunEvent
+from oragent.report.tracking.run_tracker import RunTracker, TrackedRun
 
 PROJECT = "oragent"
 # Figure that is the axis of all others.
 STEP = "programs"
 
 
-class WandbTracker:
-    """Logs a history; a run that continues has the same id.
-
-    Raises:
-        ConfigError: The package wandb is not installed.
-    """
+class WandbTracker(RunTracker):
+    """Logs a history; a run that continues has the same id."""
 
     def __init__(self) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise ConfigError(f"wandb is not installed: {extra_install_command('tracking')}") from None
+        import wandb
+
         self._library: Any = wandb
         self._run: Any = None
 
@@ -50,12 +41,6 @@ class WandbTracker:
     def log(self, figures: Mapping[str, float], step: int) -> None:
         """Log figures."""
         self._run.log({**figures, STEP: step})
-
-    def log_call(self, call: ModelCall) -> None:
-        """Do nothing: totals are in the history."""
-
-    def log_event(self, event: RunEvent) -> None:
-        """Do nothing: figures are in the history."""
 
     def end(self, reason: str, *, complete: bool) -> None:
         """End the run."""

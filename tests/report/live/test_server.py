@@ -55,7 +55,7 @@ def test_a_run_is_read_by_its_name(app: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", ["/", "/api/runs", "/api/summary", "/api/candidates", "/api/ranks", "/events", "/pages/x/talk/report.html"]
+    "path", ["/", "/api/runs", "/api/summary", "/api/candidates", "/events", "/pages/x/talk/report.html"]
 )
 @pytest.mark.parametrize(
     "headers",
@@ -224,7 +224,7 @@ def test_a_request_for_what_cannot_be_is_refused_in_one_line(app: Any, path: str
     [
         ("/", "text/html"), ("/api/runs", "application/json"), ("/api/summary", "application/json"),
         ("/api/elites", "application/json"), ("/api/ideas", "application/json"), ("/api/call", "application/json"),
-        ("/api/ranks", "application/json"), (f"/pages/{TOKEN}/talk/report.html", "text/html"),
+        (f"/pages/{TOKEN}/talk/report.html", "text/html"),
     ],
 )  # fmt: skip
 def test_every_answer_is_of_its_kind_and_is_stored_nowhere(app: Any, path: str, kind: str) -> None:
@@ -272,12 +272,6 @@ def test_an_act_has_a_largest_size(root: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("oragent.report.live.server.MAX_BODY", len(body) - 1)
     assert get(app, "/api/steer", "run=tsp/a", body=body, origin="http://127.0.0.1:80").status == 413
     assert len(taken) == 1
-
-
-def test_ranks_are_those_of_the_runs_that_are_named(app: Any) -> None:
-    ranks = get(app, "/api/ranks", "runs=tsp/a%0Atsp/b%0A").json
-    assert (list(ranks["ranks"]), ranks["blocks"]) == (["gp"], 1)
-    assert get(app, "/api/ranks").json["blocks"] == 0
 
 
 def test_a_theme_is_set_once(app: Any, root: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from oragent._base.errors import StoreError
 from oragent.report.live.snapshot import RunReader
-from oragent.report.live.watched import Watched, rank_strategies
+from oragent.report.live.watched import Watched
 from oragent.search.candidate import Committed
 from oragent.search.store import Store
 
@@ -81,17 +81,6 @@ def test_folders_are_found_below_the_root(run: Path) -> None:
     with pytest.raises(StoreError):
         watched.find("../" + run.name)
     assert watched.summary(str(entry["id"]))["best_score"] == RunReader(run).read_summary().best_score
-
-
-@pytest.mark.parametrize(
-    ("strategies", "blocks", "expected"),
-    # Demšar 2006, table 5(a): q at 0.05 is 1.960 for two and 2.343 for three; times the square root of k (k + 1) / (6 n).
-    [(2, 1, None), (1, 5, None), (2, 2, 1.960 * 0.5**0.5), (3, 2, 2.343)],
-)
-def test_the_critical_difference_of_few_blocks(strategies: int, blocks: int, expected: float | None) -> None:
-    gains = {f"s{at}": {("p", n): float(at + n) for n in range(blocks)} for at in range(strategies)}
-    difference = rank_strategies(gains).critical_difference
-    assert difference == (None if expected is None else pytest.approx(expected, abs=2e-3))
 
 
 def test_columns_agree_with_the_store(run: Path) -> None:

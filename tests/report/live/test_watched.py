@@ -18,7 +18,7 @@ from oragent.report.live import evidence, offline, snapshot, watched
 from oragent.report.live.evidence import read_ideas, read_trust
 from oragent.report.live.offline import write_offline
 from oragent.report.live.snapshot import RunReader, clean_value, find_leaders
-from oragent.report.live.watched import MAX_DEPTH, Watched, list_folders, rank_strategies, read_first_line, read_gains
+from oragent.report.live.watched import MAX_DEPTH, Watched, list_folders, read_first_line
 from oragent.search.store import ISOLATION, LOCK, RoundNote, Store
 from tests.report.runs import SEED, Made, describe, reply, searched, write
 
@@ -171,28 +171,6 @@ def test_only_a_search_has_a_reader(tmp_path: Path) -> None:
     make_talk(tmp_path / "talk", 1.0)
     with pytest.raises(StoreError):
         Watched(tmp_path).reader("talk")
-
-
-@pytest.mark.parametrize(
-    ("direction", "seed", "best", "gain"),
-    [("minimize", -4.0, -5.0, 0.25), ("maximize", -4.0, -5.0, -0.25), ("maximize", 0.0, 3.0, 3.0), ("minimize", 0.0, 3.0, -3.0)],
-)  # fmt: skip
-def test_a_gain_is_a_share_of_the_size_of_the_seed(direction: str, seed: float, best: float, gain: float) -> None:
-    summary = {"problem": "p", "search_seed": 3, "strategy": "", "model": "", "direction": direction}
-    assert read_gains([summary | {"seed_score": seed, "best_score": best}]) == {"auto": {("p", 3): gain}}
-
-
-def test_ranks_tell_how_many_tests_the_blocks_allow() -> None:
-    gains = {name: {("p", block): float(shift) for block in range(5)} for shift, name in enumerate("abc")}
-    assert rank_strategies(gains).remark
-    assert rank_strategies({"a": gains["a"]}).remark == ""
-    # Of pairs without a common block nothing is known.
-    (pair,) = rank_strategies({"a": {("p", 0): 1.0}, "b": {("q", 0): 2.0}}).pairs
-    assert (pair.gain, pair.p) == (0.0, None)
-    # Three tests of 2 ** -7 each, by the method of Holm.
-    many = {name: {("p", block): float(shift) for block in range(8)} for shift, name in enumerate("abc")}
-    assert [pair.p for pair in rank_strategies(many).pairs] == [3 / 2**7] * 3
-    assert list(rank_strategies(many).ranks.items()) == [("c", 1.0), ("b", 2.0), ("a", 3.0)]
 
 
 # What is read of a database that anybody may have written, in bounded pieces.

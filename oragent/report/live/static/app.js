@@ -84,7 +84,7 @@ async function showPage(id) {
   fill(main, h("h1", {}, item.id, h("span", { class: "badge" }, item.kind)),
     item.page ? h("iframe", { class: "page", src: pageAddress(id, item.page), title: `page of ${id}`, sandbox: "allow-popups" }) : h("p", { class: "empty" }, "It has no page yet. This command writes it:"),
     card("", h("h2", {}, item.page ? "Write the page anew" : "Write the page"), command(`oragent report ${shellWord(path)}`), h("h2", {}, "In the terminal"), command(`oragent show ${shellWord(path)}`)),
-    inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them: curves, ranks, tests")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
+    inside.length ? card(`Searches in it (${inside.length})`, inside.length > 1 ? h("p", {}, h("a", { href: `${addressOf(inside[0])}/compare?${new URLSearchParams({ with: inside.slice(1).map((other) => other.id).join(",") })}` }, "Compare them")) : null, h("div", { class: "runs" }, inside.slice(0, 200).map(entry))) : null);
 }
 
 /** What makes a view outdated. @param {Run} run */

@@ -1,7 +1,7 @@
 import { button, card, choose, command, download, fill, h, table, tile } from "./dom.js";
 import { NO_PROGRAM, difference, highlight, inOneLayout } from "./code.js";
 import { cssColor, lineChart } from "./charts.js";
-import { ask, askFile, EMBEDDED } from "./data.js";
+import { ask, EMBEDDED } from "./data.js";
 import { count, duration, gain, gainText, money, percent, plural, score } from "./format.js";
 import { VirtualTable } from "./table.js";
 
@@ -83,9 +83,8 @@ export function candidates(run, link, query, remember) {
   } } }), column.title));
   const quote = (/** @type {any} */ value) => { const text = String(value ?? ""); const safe = /^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text; return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe; };
   const exportCsv = () => download(`${run.summary.name}.csv`, [columns.map((column) => column.title).join(","), ...order.map((row) => columns.map((column) => quote(column.key === "id" ? run.name(row) : column.key === "parents" ? run.c.parents[row].join(" ") : column.key === "score" ? run.c.score[row] : column.value?.(row))).join(","))].join("\n"), "text/csv");
-  const exportParquet = async () => { try { download(`${run.summary.name}.parquet`, await askFile("/api/parquet", { run: run.id }), "application/vnd.apache.parquet"); } catch (problem) { total.textContent = /** @type {Error} */ (problem).message; } };
   update(false);
-  return { nodes: [h("h1", {}, "Candidates"), h("div", { class: "row" }, search, total, h("details", {}, h("summary", {}, "Columns"), h("div", { class: "row" }, boxes)), button("Export CSV", exportCsv), EMBEDDED ? null : button("Export Parquet", () => void exportParquet(), { title: "All rows; needs pyarrow on the server" })), tableNode.node], refresh: () => update(false) };
+  return { nodes: [h("h1", {}, "Candidates"), h("div", { class: "row" }, search, total, h("details", {}, h("summary", {}, "Columns"), h("div", { class: "row" }, boxes)), button("Export CSV", exportCsv)), tableNode.node], refresh: () => update(false) };
 }
 
 /** Metrics by instance of two candidates, flattened. @param {any} a @param {any} b @returns {{size: string, at: number, a: number, b: number}[]} */

@@ -13,13 +13,6 @@ export async function ask(path, query = {}, body) {
   return value;
 }
 
-/** Ask the server for a file. @param {string} path @param {Record<string, string>} query @returns {Promise<Blob>} */
-export async function askFile(path, query) {
-  const answer = await fetch(`${path}?${new URLSearchParams(query)}`, { headers: { "X-Token": TOKEN } });
-  if (!answer.ok) throw new Error((await answer.json()).error);
-  return answer.blob();
-}
-
 /** @param {string} path @param {Record<string, any>} query */
 function askEmbedded(path, query) {
   const found = path === "/api/candidate" ? EMBEDDED.details[query.id] : EMBEDDED[path.slice(5)];
