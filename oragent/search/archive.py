@@ -135,6 +135,8 @@ class Archive:
         self.grid = grid
         self._population = population
         self._islands: list[dict[Hashable, Elite]] = [{} for _ in range(islands)]
+        # Ranking of each island, empty until it is needed. Snapshots share it until the island changes.
+        self._rankings: list[list[list[Elite]]] = [[] for _ in range(islands)]
         self._added = [0] * islands
         self._best: Elite | None = None
 
@@ -171,15 +173,16 @@ class Archive:
         cells = self._islands[island]
         cell = elite.id if elite.features is None else elite.features
         holder = cells.get(cell)
-        if holder is not None:
-            if not self.beats(elite, holder):
-                return AddStatus.NOT_ADDED
-            cells[cell] = elite
-            return AddStatus.IMPROVED
+        if holder is not None and not self.beats(elite, holder):
+            return AddStatus.NOT_ADDED
         cells[cell] = elite
+        self._rankings[island] = []
+        if holder is not None:
+            return AddStatus.IMPROVED
         if elite.features is None and len(cells) > self._population:
             worst = self.ranked(island)[-1]
             del cells[worst.id]
+            self._rankings[island] = []
             if worst is elite:
                 return AddStatus.NOT_ADDED
             return AddStatus.IMPROVED
@@ -194,7 +197,10 @@ class Archive:
 
         If scores are equal, shorter programs come first, then older ones.
         """
-        return self._sorted(self._islands[island].values())
+        ranking = self._rankings[island]
+        if not ranking:
+            ranking.append(self._sorted(self._islands[island].values()))
+        return [*ranking[0]]
 
     def elites(self) -> list[Elite]:
         """Return the elites of all islands, each once, best first."""
@@ -224,11 +230,13 @@ class Archive:
         twin.direction, twin._population, twin._best = self.direction, self._population, self._best
         twin.grid, twin._added = self.grid, [*self._added]
         twin._islands = [dict(cells) for cells in self._islands]
+        twin._rankings = [*self._rankings]
         return twin
 
     def keep_only(self, is_kept: Callable[[str], bool]) -> None:
         """Remove the elites whose id is not kept; the best program stays recorded."""
         self._islands = [{cell: elite for cell, elite in cells.items() if is_kept(elite.id)} for cells in self._islands]
+        self._rankings = [[] for _ in self._islands]
 
     def _sorted(self, elites: Collection[Elite]) -> list[Elite]:
         alike = Counter(elite.score for elite in elites)

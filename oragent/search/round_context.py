@@ -73,8 +73,9 @@ class RoundContext:
     experiment_share: float | None = None
     # Candidates by round; later rounds are appended.
     past: list[list[Committed]] = field(default_factory=list)
-    # Turns of its strategy by round, if several strategies share a run. None means that all rounds are its turns.
-    turns: Mapping[int, int] | None = None
+    # Turn of a round, if several strategies share a run: its number among those of its strategy, 0 for rounds of
+    # others. None means that all rounds are its turns.
+    turns: Callable[[int], int] | None = None
     # Settings of its strategy, if several strategies share a run.
     acting: Any = None
     # Fingerprints of the programs that were evaluated in this round or before its fork.
@@ -101,15 +102,11 @@ class RoundContext:
     @property
     def turn(self) -> int:
         """Number of the round among those of its strategy; by default the number of the round."""
-        if self.turns is None:
-            return self.number
-        return self.turns[self.number]
+        return self.turn_of(self.number)
 
     def turn_of(self, number: int) -> int:
         """Return the turn of a round; 0 for a round of another strategy or of the seed."""
-        if self.turns is None:
-            return number
-        return self.turns.get(number, 0)
+        return number if self.turns is None else self.turns(number)
 
     @property
     def rng(self) -> np.random.Generator:

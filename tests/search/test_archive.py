@@ -53,6 +53,29 @@ def test_without_features_an_island_is_the_best_few(scores: list[float], directi
     assert [one.score for one in archive.ranked(0)] == ordered[:5]
 
 
+@given(additions, additions, DIRECTIONS, st.booleans())
+def test_later_additions_change_no_ranking_of_a_snapshot(
+    first: list, second: list, direction: str, early: bool
+) -> None:
+    def build(*parts: list) -> Archive:
+        archive = Archive(direction, islands=3)
+        for number, (score, cell, island) in enumerate(entry for part in parts for entry in part):
+            archive.add(elite(number, score, cell), island)
+            if early:
+                archive.ranked(island)
+        return archive
+
+    archive = build(first)
+    twin = archive.snapshot()
+    for number, (score, cell, island) in enumerate(second, len(first)):
+        archive.add(elite(number, score, cell), island)
+    for island in range(3):
+        assert twin.ranked(island) == build(first).ranked(island)
+        assert archive.ranked(island) == build(first, second).ranked(island)
+    archive.keep_only(lambda name: name == "1.0")
+    assert [one.id for island in range(3) for one in archive.ranked(island)] in ([], ["1.0"])
+
+
 def test_of_equal_programs_the_shorter_wins_and_the_older_stays() -> None:
     archive = Archive("minimize")
     archive.add(elite(1, 5.0, length=10), 0)

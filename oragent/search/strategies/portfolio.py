@@ -79,7 +79,11 @@ async def play_round(run: RoundContext) -> None:
     is_single = sum(_strategy_name(member) == strategy.name for member in run.own.members) == 1
     memory = run.memory if is_single else [note for note in run.memory if note.round in turns]
     numbered = {number: turn for turn, number in enumerate(turns, 1)}
-    await strategy.round(replace(run, acting=strategy.section(run.settings), turns=numbered, memory=memory))
+
+    def turn_of(number: int) -> int:
+        return numbered.get(number, 0)
+
+    await strategy.round(replace(run, acting=strategy.section(run.settings), turns=turn_of, memory=memory))
 
 
 def budget_phase(run: RoundContext) -> int:

@@ -145,8 +145,7 @@ def with_tuning(round: Round, share: float, every: int) -> Round:
         if run.number % every == 0:
             await _tune_best(run, share)
             return
-        numbers = [number for number in range(1, run.number + 1) if number % every]
-        await round(replace(run, turns={number: turn for turn, number in enumerate(numbers, 1)}))
+        await round(replace(run, turns=lambda number: number - number // every if number % every else 0))
 
     return tune_or_play
 
