@@ -13,12 +13,12 @@ import yaml
 
 from oragent._base import files
 from oragent._base.direction import Direction
-from oragent._base.errors import ProblemError, StoreError
+from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent._base.safe_load import load_yaml
 from oragent._base.text_format import format_count
 from oragent.evaluation.capabilities import FINAL
-from oragent.report.held_out import HeldOutScorer, hash_identity, hash_text
+from oragent.report.held_out import DAMAGED, HeldOutScorer, hash_identity, hash_text
 from oragent.report.pages.text import format_score
 from oragent.report.significance import MeasuredScore, score_probability
 from oragent.search.candidate import Elite
@@ -115,7 +115,7 @@ def read_final(path: Path, direction: Direction) -> Final | None:
         if all(math.isfinite(x) for rank in ranks for x in (rank.val, rank.measured.score)):
             return final
         return None
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
+    except DAMAGED:
         return None
 
 
@@ -125,7 +125,7 @@ def _read_recorded(path: Path, about: str) -> dict[str, dict[str, Any]]:
         if tree["about"] == about:
             return dict(tree["elites"])
         return {}
-    except (StoreError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError):
+    except DAMAGED:
         return {}
 
 

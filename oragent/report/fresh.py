@@ -6,16 +6,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
-from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.safe_load import load_yaml
 from oragent._base.statistics import ALPHA
 from oragent._base.text_format import escape_text
 from oragent.evaluation.capabilities import FRESH_SEED
-from oragent.report.held_out import HeldOutScorer, best_text, hash_best, paired_figures
+from oragent.report.held_out import DAMAGED, HeldOutScorer, best_text, hash_best, paired_figures, write_record
 from oragent.report.pages.text import measure_gain
 from oragent.report.significance import (
     BY_INSTANCE,
@@ -167,14 +164,12 @@ def score_fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     try:
         best = scorer.read_figures(evaluation, "fresh")
     except ProblemError as problem:
-        tree = {"program": hash_best(path), FAILED: str(problem)[:MAX_REASON]}
-        files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
+        write_record(path, FILE, {FAILED: str(problem)[:MAX_REASON]})
         raise
     drawn = int(best["fresh_seed"])
     seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
-    figures = {"fresh_seed": drawn, "program": hash_best(path), "seed": seed, "best": best}
-    figures["paired"] = paired_figures(scorer, seed, best)
-    files.replace_file(path / FILE, yaml.safe_dump(figures, sort_keys=False))
+    figures = {"fresh_seed": drawn, "seed": seed, "best": best, "paired": paired_figures(scorer, seed, best)}
+    write_record(path, FILE, figures)
     return figures
 
 
@@ -192,7 +187,7 @@ def read_fresh(path: Path) -> dict[str, Any] | None:
         int(figures["fresh_seed"])
         read_paired(figures.get("paired"))
         current = figures["program"] == hash_best(path)
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as problem:
+    except DAMAGED as problem:
         reason = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
         raise StoreError(
             f"{file} cannot be read ({reason}): remove it; 'oragent report --test' draws a new set"

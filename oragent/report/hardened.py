@@ -7,13 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-import yaml
-
 from oragent._base import files
-from oragent._base.errors import OragentError
-from oragent._base.safe_load import load_yaml
 from oragent.evaluation.hardening import HardenedProgram
-from oragent.report.held_out import best_text, hash_best
+from oragent.report.held_out import best_text, read_record, write_record
 from oragent.search.folder import best_file
 from oragent.search.program_header import MARK, format_comments, split_head
 
@@ -28,21 +24,15 @@ def harden_best(path: Path, harden: Callable[[str], HardenedProgram]) -> Hardene
     best = best_file(path)
     text = write_head_line(best_text(path), f"{LABEL} {hardened.sentence}")
     files.replace_file(best, text)
-    tree = {"program": hash_best(path), **asdict(hardened)}
+    tree = asdict(hardened)
     tree["cases"] = [{**case, "outcome": str(case["outcome"])} for case in tree["cases"]]
-    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False))
+    write_record(path, FILE, tree)
     return hardened
 
 
 def read_hardened(path: Path) -> HardenedProgram | None:
     """Return the stored outcomes for the present best program. None if they are missing or their file is damaged."""
-    try:
-        tree = load_yaml(path / FILE)
-        if tree["program"] != hash_best(path):
-            return None
-        return HardenedProgram.from_tree(tree)
-    except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
-        return None
+    return read_record(path, FILE, HardenedProgram.from_tree)
 
 
 def write_head_line(text: str, line: str) -> str:

@@ -5,12 +5,12 @@ function of its arguments.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -53,6 +53,9 @@ CHECK_FILE = "check.yaml"
 INSTANCES_OF_CHECK = 3
 # Maximum number of characters of a reason.
 MAX_REASON = 300
+# What a damaged file of figures raises.
+DAMAGED = (OragentError, OSError, yaml.YAMLError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,21 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def write_record(path: Path, file: str, tree: Mapping[str, Any]) -> None:
+    """Write figures about the present best program of a run into a file of its folder."""
+    text = yaml.safe_dump({"program": hash_best(path), **tree}, sort_keys=False, allow_unicode=True)
+    files.replace_file(path / file, text)
+
+
+def read_record(path: Path, file: str, parse: Callable[[dict[str, Any]], T]) -> T | None:
+    """Return stored figures about the present best program; None if they are missing, damaged or of another program."""
+    try:
+        tree = load_yaml(path / file)
+        return parse(tree) if tree["program"] == hash_best(path) else None
+    except DAMAGED:
+        return None
+
+
 def score_held_out(path: Path, scorer: HeldOutScorer | None = None, mode: str = "test") -> dict[str, Any]:
     """Score a run's seed and best program, paired, in mode ``test`` or on a named set.
 
@@ -158,8 +176,7 @@ def score_held_out(path: Path, scorer: HeldOutScorer | None = None, mode: str = 
     figures: dict[str, Any] = {"seed": scorer.score(scorer.seed, mode), "best": scorer.score(best, mode)}
     figures["paired"] = paired_figures(scorer, figures["seed"], figures["best"])
     figures |= described
-    tree = {"program": hash_best(path), "about": about, **figures}
-    files.replace_file(path / _file_of(mode), yaml.safe_dump(tree, sort_keys=False))
+    write_record(path, _file_of(mode), {"about": about, **figures})
     return figures
 
 
@@ -193,19 +210,15 @@ def paired_figures(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, 
 
 def read_held_out(path: Path, mode: str = "test") -> dict[str, Any] | None:
     """Return the stored figures of the held-out set, or of a named one, for the present best program, or None."""
-    file = path / _file_of(mode)
-    try:
-        tree = load_yaml(file)
-        if tree["program"] != hash_best(path):
-            return None
+
+    def parse(tree: dict[str, Any]) -> dict[str, Any]:
         read_paired(tree.get("paired"))
         figures = {name: {**tree[name], "score": float(tree[name]["score"])} for name in ("seed", "best")}
-        described = (
-            {"kind": str(tree.get("kind")), "protected": tree.get("protected") is True} if mode != "test" else {}
-        )
-        return {**figures, "paired": tree.get("paired"), "about": tree.get("about"), **described}
-    except (StoreError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
-        return None
+        described = {"kind": str(tree.get("kind")), "protected": tree.get("protected") is True}
+        more = described if mode != "test" else {}
+        return {**figures, "paired": tree.get("paired"), "about": tree.get("about"), **more}
+
+    return read_record(path, _file_of(mode), parse)
 
 
 @dataclass(frozen=True)
@@ -294,28 +307,26 @@ def check_best(path: Path) -> BestCheck:
     try:
         program = hash_best(path)
         recorded = read_check(path)
-        if recorded is not None and recorded.program == program and recorded.passed is not None:
+        if recorded is not None and recorded.passed is not None:
             return recorded
         check = _run_check(path, program)
     except (OragentError, OSError) as problem:
         return BestCheck("", None, escape_text(str(problem))[:MAX_REASON])
-    files.replace_file(path / CHECK_FILE, yaml.safe_dump(asdict(check), sort_keys=False))
+    write_record(path, CHECK_FILE, asdict(check))
     return check
 
 
 def read_check(path: Path) -> BestCheck | None:
     """Return the stored check of the present best program. None if it is missing or its file is damaged."""
-    try:
-        tree = load_yaml(path / CHECK_FILE)
-        passed = None if tree["passed"] is None else bool(tree["passed"])
-        calls = None if tree["calls"] is None else int(tree["calls"])
-        reason, cpu_s = escape_text(str(tree["reason"]))[:MAX_REASON], float(tree["cpu_s"])
-        check = BestCheck(str(tree["program"]), passed, reason, cpu_s, calls)
-        if hash_best(path) == check.program:
-            return check
-        return None
-    except (OragentError, OSError, yaml.YAMLError, KeyError, TypeError, ValueError, ArithmeticError):
-        return None
+    return read_record(path, CHECK_FILE, _parse_check)
+
+
+def _parse_check(tree: dict[str, Any]) -> BestCheck:
+    passed = None if tree["passed"] is None else bool(tree["passed"])
+    calls = None if tree["calls"] is None else int(tree["calls"])
+    return BestCheck(
+        str(tree["program"]), passed, escape_text(str(tree["reason"]))[:MAX_REASON], float(tree["cpu_s"]), calls
+    )
 
 
 def _run_check(path: Path, program: str) -> BestCheck:

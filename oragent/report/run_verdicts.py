@@ -5,16 +5,12 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from annotated_types import MaxLen
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from pydantic import FiniteFloat, TypeAdapter
 from pydantic.dataclasses import dataclass as checked
 
-from oragent._base import files
-from oragent._base.errors import OragentError
-from oragent._base.safe_load import load_yaml
 from oragent._base.settings import STRICT
-from oragent.report.held_out import hash_best
+from oragent.report.held_out import read_record, write_record
 
 FILE = "verdict.yaml"
 Name = Annotated[str, MaxLen(60)]
@@ -62,17 +58,10 @@ class RunVerdict:
 
 def write_verdicts(path: Path, verdicts: Sequence[RunVerdict]) -> None:
     """Write the verdicts on the present best program of a run."""
-    tree = {"program": hash_best(path), "verdicts": [asdict(verdict) for verdict in verdicts]}
-    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
+    write_record(path, FILE, {"verdicts": [asdict(verdict) for verdict in verdicts]})
 
 
 def read_verdicts(path: Path) -> tuple[RunVerdict, ...]:
     """Return the stored verdicts on the present best program of a run; empty without any, or if they are damaged."""
-    try:
-        tree = load_yaml(path / FILE)
-        if tree["program"] != hash_best(path):
-            return ()
-        verdicts = TypeAdapter(tuple[RunVerdict, ...]).validate_python(tree["verdicts"])
-    except (OragentError, OSError, yaml.YAMLError, ValidationError, KeyError, TypeError, AttributeError):
-        return ()
-    return verdicts
+    adapter = TypeAdapter(tuple[RunVerdict, ...])
+    return read_record(path, FILE, lambda tree: adapter.validate_python(tree["verdicts"])) or ()

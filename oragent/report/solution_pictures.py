@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import yaml
-
 from oragent._base import files
-from oragent._base.errors import ProblemError, StoreError
+from oragent._base.errors import ProblemError
 from oragent._base.protocol import Failure, Result
-from oragent._base.safe_load import load_yaml
 from oragent.evaluation.capabilities import BESIDE, DRAW
 from oragent.evaluation.runner import judge_result
-from oragent.report.held_out import HeldOutScorer, best_text, hash_best, hash_identity
+from oragent.report.held_out import HeldOutScorer, best_text, hash_identity, read_record, write_record
 from oragent.sandbox.messages import Command, CommandResult, CompanionFolder
 from oragent.sandbox.sandbox import Sandbox
 
@@ -88,7 +85,7 @@ TRANSFORM = re.compile(r"[a-zA-Z\d\s.,+\-()]*")
 
 
 FOLDER = "pictures"
-FILE = "pictures.yaml"
+RECORD = f"{FOLDER}/pictures.yaml"
 # Metric of the harness: value of each drawn solution.
 SVG, DRAWN = ".svg", "drawn"
 PROGRAMS = ("best", "seed")
@@ -191,10 +188,10 @@ def draw_pictures(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> 
     for picture in drawn:
         # This function follows no links.
         files.replace_file(path / FOLDER / picture.name, picture.data)
-    tree: dict[str, Any] = {"program": hash_best(path), "about": about, "pictures": [picture.name for picture in drawn]}
+    tree: dict[str, Any] = {"about": about, "pictures": [picture.name for picture in drawn]}
     if values := {picture.name: picture.value for picture in drawn if picture.value is not None}:
         tree["values"] = values
-    files.replace_file(path / FOLDER / FILE, yaml.safe_dump(tree, sort_keys=False))
+    write_record(path, RECORD, tree)
     return drawn
 
 
@@ -228,16 +225,15 @@ def _read_values(claim: Any) -> dict[str, float]:
 
 
 def _read_recorded(path: Path, about: str | None) -> tuple[Picture, ...]:
-    try:
-        tree = load_yaml(path / FOLDER / FILE)
-        if tree["program"] != hash_best(path) or about not in (None, tree["about"]):
+    def parse(tree: dict[str, Any]) -> tuple[Picture, ...]:
+        if about not in (None, tree["about"]):
             return ()
         names = [Path(str(name)).name for name in tree["pictures"]][:MAX_PICTURES]
         values = {name: float(value) for name, value in tree.get("values", {}).items()}
         contents = {name: files.read_bounded_bytes(path / FOLDER / name, MAX_BYTES) for name in names}
-        pictures = [Picture(name, contents[name], values.get(name)) for name in names]
-    except (StoreError, OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
-        return ()
+        return tuple(Picture(name, contents[name], values.get(name)) for name in names)
+
+    pictures = read_record(path, RECORD, parse) or ()
     return tuple(picture for picture in pictures if _is_picture(picture.name, picture.data))
 
 

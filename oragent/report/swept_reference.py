@@ -5,13 +5,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from oragent._base import files
-from oragent._base.errors import ProblemError, StoreError
-from oragent._base.safe_load import load_yaml
+from oragent._base.errors import ProblemError
 from oragent._base.text_format import escape_text
-from oragent.report.held_out import HeldOutScorer, best_text, hash_best, score_held_out
+from oragent.report.held_out import HeldOutScorer, best_text, read_record, score_held_out, write_record
 from oragent.report.significance import MeasuredScore, Paired, compare_pairs, read_paired
 from oragent.search.experiments import SweepResult
 
@@ -95,7 +91,6 @@ def score_swept(path: Path, scorer: HeldOutScorer, name: str, result: SweepResul
         for mode, of_set in figures.items()
     }
     tree = {
-        "program": hash_best(path),
         "name": name,
         "values": dict(best.values),
         "settings": len(result.rows),
@@ -104,17 +99,13 @@ def score_swept(path: Path, scorer: HeldOutScorer, name: str, result: SweepResul
         "scores": scores,
         "pairs": {mode: asdict(pair) for mode, pair in pairs.items() if pair is not None},
     }
-    files.replace_file(path / FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
+    write_record(path, FILE, tree)
     return _parse(tree)
 
 
 def read_swept(path: Path) -> SweptReference | None:
     """Return the stored comparison for the present best program. None if it is missing or its file is damaged."""
-    try:
-        tree = load_yaml(path / FILE)
-        return _parse(tree) if tree["program"] == hash_best(path) else None
-    except (OSError, yaml.YAMLError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, StoreError):
-        return None
+    return read_record(path, FILE, _parse)
 
 
 def _parse(tree: Mapping[str, Any]) -> SweptReference:
