@@ -25,6 +25,7 @@ SITES = {
     "programs/similarity.py": ({"tree_of": 2}, CHILD),
     "programs/helper_functions.py": ({"ast.unparse": 1}, PASSED),
     "programs/number_arguments.py": ({"ast.unparse": 1}, PASSED),
+    "programs/parameters.py": ({"generate_tokens": 1}, PASSED),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/extract.py": ({"raw_decode": 1, "ast.parse": 1}, CHILD),
     "programs/parser_worker.py": ({"json.loads": 1, "ast.parse": 1}, f"{CHILD}; {OURS}"),

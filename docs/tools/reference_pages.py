@@ -20,7 +20,7 @@ import oragent
 from oragent import harness, modelling
 from oragent._base import protocol
 from oragent.cli.app import app
-from oragent.harness.arguments import COMPILED, MODES, OF_DATA, OF_EACH, OF_FRESH, OF_HOOKS, OF_WORK, OPTIONS
+from oragent.harness.arguments import MODES, OPTIONS
 from oragent.ledger.database import FORMAT
 from oragent.search.config import config_schema
 from oragent.search.store import KIND, SCHEMA
@@ -231,7 +231,9 @@ def _contract() -> str:
     options = _table(("option", "meaning"), (
         (f"`--{name}{f'={option.sign}' if option.sign else ''}`".replace("|", "\\|"),
          _cell(option.text.format(modes=", ".join((*MODES, "fresh")))))
-        for name, option in (OPTIONS | OF_FRESH | OF_EACH | OF_HOOKS | COMPILED | OF_DATA | OF_WORK).items()
+        for name, option in OPTIONS.items()
+        # These are for searches alone.
+        if name not in ("kept_arrays", "floor", "race")
     ))  # fmt: skip
     source = inspect.getsource(protocol.Status)
     said = [(word, meaning) for meaning, word in re.findall(r'# (.+)\n +\w+ = "(\w+)"', source)]

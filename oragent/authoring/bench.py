@@ -132,6 +132,11 @@ def describe_success(ended: Evaluation) -> str:
     return f"score {ended.score}{cell}; {ended.wall_s:.2f} s, {ended.cpu_s:.2f} CPU s, {ended.peak_mb:.0f} MiB"
 
 
+def judge_score(title: str, ended: Evaluation, level: Level = Level.FAILURE) -> ContractFinding:
+    """Create the finding about an evaluation that must have a score."""
+    return make_finding(title, explain_failure(ended) if ended.score is None else "", describe_success(ended), level)
+
+
 def explain_failure(ended: Evaluation) -> str:
     """Explain an evaluation without a score: status and message, traceback, end of standard error, and remedy."""
     parts = [f"{ended.status}: {ended.message}", ended.traceback.strip()]

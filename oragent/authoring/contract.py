@@ -17,8 +17,8 @@ from oragent.authoring.bench import (
     Level,
     ScoringBench,
     Seed,
-    describe_success,
     explain_failure,
+    judge_score,
     make_finding,
 )
 from oragent.authoring.noise_check import check_noise
@@ -156,24 +156,19 @@ def _check_docstring(problem: Problem) -> ContractFinding:
 def _score_seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, None, Seed | None]:
     """Score the seed in mode val as a search does, without ``--mode``."""
     train = bench.run(mode="train")
-    yield _score_finding("seed in mode train", train)
+    yield judge_score("seed in mode train", train)
     if train.score is None:
         return None
     # The first evaluation may have compiled something, so its time is not used.
     warm = bench.run(mode="train")
     yield _check_repeat("same score twice", train, warm, bench.problem.seed)
     val = bench.run()
-    yield _score_finding("seed in mode val", val)
+    yield judge_score("seed in mode val", val)
     if val.score is None:
         return None
     if not quick:
         yield _check_repeat("val is the default mode", val, bench.run(mode="val"), bench.problem.seed)
     return Seed(train if warm.score is None else warm, val)
-
-
-def _score_finding(title: str, ended: Evaluation) -> ContractFinding:
-    complaint = explain_failure(ended) if ended.score is None else ""
-    return make_finding(title, complaint, describe_success(ended))
 
 
 def _check_repeat(title: str, first: Evaluation, second: Evaluation, source: str) -> ContractFinding:

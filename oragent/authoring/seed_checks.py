@@ -20,8 +20,8 @@ from oragent.authoring.bench import (
     Level,
     ScoringBench,
     Seed,
-    describe_success,
     explain_failure,
+    judge_score,
     make_finding,
 )
 from oragent.authoring.wrong_answers import SPOILING
@@ -205,11 +205,13 @@ def check_command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator
         return
     for mode in ("train", "val"):
         for size in sizes.get(mode, ()):
-            ended = bench.run(mode=mode, size=size)
-            complaint = explain_failure(ended) if ended.score is None else ""
-            yield make_finding(f"size {size} of {mode} alone", complaint, describe_success(ended))
+            yield judge_score(f"size {size} of {mode} alone", bench.run(mode=mode, size=size))
     if "test" in sizes:
-        yield _check_test_mode(bench)
+        ended = bench.run(mode="test")
+        # Searches do not use this mode, so slowness there is not a failure.
+        yield judge_score(
+            "seed in mode test", ended, Level.WARNING if ended.status is Status.TIMEOUT else Level.FAILURE
+        )
     for name in bench.problem.about.named_sets:
         yield _check_set(bench, name)
 
@@ -224,9 +226,7 @@ def _check_set(bench: ScoringBench, name: str) -> ContractFinding:
     except ProblemError as fault:
         return ContractFinding(Level.FAILURE, title, str(fault))
     limits = problem.make_limits(settings, patience, name)
-    ended = bench.score(problem.make_job(problem.seed, bench.root, limits, name, None, arguments))
-    complaint = explain_failure(ended) if ended.score is None else ""
-    return make_finding(title, complaint, describe_success(ended))
+    return judge_score(title, bench.score(problem.make_job(problem.seed, bench.root, limits, name, None, arguments)))
 
 
 def _check_refusal(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: int | None) -> ContractFinding:
@@ -253,9 +253,7 @@ def check_references(bench: ScoringBench, seed: Seed) -> Iterator[ContractFindin
         except (ProblemError, CandidateError) as fault:
             yield ContractFinding(Level.FAILURE, title, str(fault))
             continue
-        ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
-        complaint = explain_failure(ended) if ended.score is None else ""
-        yield make_finding(title, complaint, describe_success(ended))
+        yield judge_score(title, bench.run(source, mode="train", cpu_s=seed.patience_s))
 
 
 def check_work(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
@@ -307,16 +305,6 @@ def _calibrate_work(points: Sequence[tuple[float, float]], unit: str) -> Contrac
         return ContractFinding(Level.WARNING, "work", unclear)
     scale = f"1,000,000 {unit} take {1e6 * slope:.3g} CPU s, and the start {max(start_s, 0.0):.2f} s"
     return ContractFinding(Level.OK, "work", f"{scale} ({shown})")
-
-
-def _check_test_mode(bench: ScoringBench) -> ContractFinding:
-    ended = bench.run(mode="test")
-    complaint = explain_failure(ended) if ended.score is None else ""
-    # Searches do not use this mode, so slowness there is not a failure.
-    slow = ended.status is Status.TIMEOUT
-    return make_finding(
-        "seed in mode test", complaint, describe_success(ended), Level.WARNING if slow else Level.FAILURE
-    )
 
 
 def check_hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:

@@ -58,32 +58,19 @@ def _parse_instances(text: str) -> range:
     raise argparse.ArgumentTypeError(f"expected a number of instances, 1 or more, or a range such as 4:8, not {text!r}")
 
 
-def _parse_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+def _number_parser(expected: str, is_valid: Callable[[float], bool]) -> Callable[[str], float]:
+    """Return a function that reads a number; ``none`` is infinity."""
 
+    def parse(text: str) -> float:
+        try:
+            value = float("inf" if text == "none" else text)
+        except ValueError:
+            value = math.nan
+        if not is_valid(value):
+            raise argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")
+        return value
 
-def _parse_seconds(text: str) -> float:
-    value = math.inf if text == "none" else _parse_number(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"expected a positive number of seconds, or none, not {text!r}")
-    return value
-
-
-def _parse_factor(text: str) -> float:
-    value = _parse_number(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a positive factor on the work, such as 5, not {text!r}")
-    return value
-
-
-def _parse_score(text: str) -> float:
-    value = _parse_number(text)
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"expected a score, which is a finite number, not {text!r}")
-    return value
+    return parse
 
 
 def _parse_race(text: str) -> RaceTerms:
@@ -106,8 +93,13 @@ class Option(NamedTuple):
     text: str
     # Placeholder for the value in the help. None means its name.
     sign: str | None = None
+    # Ability of the evaluator without which it does not have the option.
+    ability: str = ""
 
 
+_parse_seconds = _number_parser("a positive number of seconds, or none", lambda value: value > 0)
+_parse_factor = _number_parser("a positive factor on the work, such as 5", lambda value: 0 < value < math.inf)
+_parse_score = _number_parser("a score, which is a finite number", math.isfinite)
 OPTIONS: Mapping[str, Option] = {
     "root_dir": Option(Path, Path(), "project root (default: current directory)"),
     "file_output_prefix": Option(str, "", "prefix of every file that it writes"),
@@ -115,42 +107,36 @@ OPTIONS: Mapping[str, Option] = {
     "problem_size": Option(int, None, "only this size (default: all sizes of the mode)"),
     "heuristic_s": Option(_parse_seconds, None, "limit on the CPU seconds of all calls of the heuristic", "X|none"),
     "candidate": Option(Path, None, "heuristic to score (default: heuristic.py next to this script)"),
-}
-OF_FRESH = {
     "fresh_seed": Option(
-        _parse_seed, None, "seed of a fresh test set, to draw it again, or of practice; or a file that holds it", "N"
-    )
-}
-# Option of all evaluators: the file of ``CompiledCode``.
-COMPILED = {
+        _parse_seed,
+        None,
+        "seed of a fresh test set, to draw it again, or of practice; or a file that holds it",
+        "N",
+        "fresh",
+    ),
+    "instances": Option(
+        _parse_instances, None, "only the first N of each size, or A to B-1; on train or practice", "N|A:B", "race"
+    ),
+    "observer": Option(
+        Path, None, "Python file with observe(hook, data), called at hooks; on train or practice", "FILE", "hooks"
+    ),
+    # File of `CompiledCode`.
     "compiled": Option(
         Path,
         None,
         "file of the candidate's machine code: used if it exists, else written; on train or practice",
         "FILE",
-    )
-}
-# Option of all evaluators: the file of the arrays that a probe keeps.
-KEPT = {
+    ),
+    "data": Option(Path, None, "file or folder, below the root, with the instances of the set --mode", "PATH", "data"),
+    "work": Option(_parse_factor, 1.0, "factor on the work of each solve (default: 1)", "X", "work"),
+    # File of the arrays that a probe keeps.
     "kept_arrays": Option(
         Path, None, "file for the arrays that the candidate keeps in KEPT_ARRAYS; on train or practice", "FILE"
-    )
-}
-OF_HOOKS = {
-    "observer": Option(
-        Path, None, "Python file with observe(hook, data), called at hooks; on train or practice", "FILE"
-    )
-}
-OF_FLOOR = {"floor": Option(_parse_score, None, "end early if this score is out of reach", "X")}
-OF_EACH = {
-    "instances": Option(
-        _parse_instances, None, "only the first N of each size, or A to B-1; on train or practice", "N|A:B"
-    )
-}
-OF_DATA = {"data": Option(Path, None, "file or folder, below the root, with the instances of the set --mode", "PATH")}
-OF_WORK = {"work": Option(_parse_factor, 1.0, "factor on the work of each solve (default: 1)", "X")}
-OF_RACE = {
-    "race": Option(_parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")
+    ),
+    "floor": Option(_parse_score, None, "end early if this score is out of reach", "X", "floor"),
+    "race": Option(
+        _parse_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON", "race"
+    ),
 }
 
 
@@ -263,10 +249,16 @@ def parse_arguments(
     own_flags, picks = flags or {}, choices or {}
     if race and FRESH in sizes and set(sizes.get("val", ())) <= set(sizes[FRESH]):
         sizes = {**sizes, PRACTICE: sizes["val"]}
-    options = {**OPTIONS, **COMPILED, **KEPT, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
-    options |= OF_HOOKS if hooks else {}
-    options |= OF_EACH | OF_RACE if race else {}
-    options |= (OF_DATA if data else {}) | (OF_WORK if work else {})
+    offered = {
+        "": True,
+        "fresh": FRESH in sizes,
+        "floor": floor,
+        "hooks": hooks,
+        "race": race,
+        "data": data,
+        "work": work,
+    }
+    options = {name: option for name, option in OPTIONS.items() if offered[option.ability]}
     parser = partial(_make_parser, options, own_flags, picks, sizes)
     words = sys.argv[1:] if argv is None else argv
     given = _parse_plainly(words, options)
@@ -285,6 +277,9 @@ def parse_arguments(
         parser().error(problem)
     size, mode, seed = given["problem_size"], given["mode"], given.get("fresh_seed")
     is_practice = mode == PRACTICE
+    optional = {name: given.get(name) for name in ("floor", "race", "instances")}
+    paths = ("observer", "compiled", "kept_arrays", "data")
+    optional |= {name: _real_path(given[name]) for name in paths if given.get(name)}
     return Arguments(
         root_dir=_real_path(given["root_dir"]),
         file_output_prefix=given["file_output_prefix"],
@@ -295,14 +290,8 @@ def parse_arguments(
         flags=frozenset(name for name in own_flags if given.get(name)),
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
         given_seed=PRACTICE_SEED if is_practice and seed is None else seed,
-        floor=given.get("floor"),
-        observer=_real_path(given["observer"]) if given.get("observer") else None,
-        race=given.get("race"),
-        instances=given.get("instances"),
-        compiled=_real_path(given["compiled"]) if given["compiled"] else None,
-        kept_arrays=_real_path(given["kept_arrays"]) if given["kept_arrays"] else None,
-        data=_real_path(given["data"]) if given.get("data") else None,
         work=given.get("work", 1.0),
+        **optional,
     )
 
 

@@ -143,21 +143,22 @@ def load_module(name: str, path: Path) -> types.ModuleType:
 
 def install_substitutes(task: Path) -> None:
     """Let ``import`` find the substitutes, and the parts of a task of LLM4AD in its folder."""
-    _add_module("eoh", BaseProblem=BaseProblem)
-    _add_module("llm4ad")
-    _add_module("llm4ad.base", Evaluation=EvaluationBase)
-    _add_module("alpha_evolve")
-    _add_module(
-        "alpha_evolve.models", **{f"AlphaEvolve{name}": type(name, (Fields,), {}) for name in CLASSES_OF_ALPHAEVOLVE}
-    )
-    _add_module("openevolve")
-    _add_module("openevolve.evaluation_result", EvaluationResult=EvaluationResult)
-    _add_module("shinka")
-    _add_module("shinka.core", run_shinka_eval=run_shinka_eval)
+    members: Mapping[str, Mapping[str, Any]] = {
+        "eoh": {"BaseProblem": BaseProblem},
+        "llm4ad.base": {"Evaluation": EvaluationBase},
+        "alpha_evolve.models": {f"AlphaEvolve{name}": type(name, (Fields,), {}) for name in CLASSES_OF_ALPHAEVOLVE},
+        "openevolve.evaluation_result": {"EvaluationResult": EvaluationResult},
+        "shinka.core": {"run_shinka_eval": run_shinka_eval},
+    }
+    for name, values in members.items():
+        parent, _, child = name.partition(".")
+        if child:
+            _add_module(parent, {})
+        _add_module(name, values)
     sys.meta_path.insert(0, _TaskFinder(task))
 
 
-def _add_module(name: str, **members: Any) -> None:
+def _add_module(name: str, members: Mapping[str, Any]) -> None:
     module = types.ModuleType(name)
     vars(module).update(members)
     parent, _, own_name = name.rpartition(".")

@@ -241,12 +241,14 @@ def _describe_nearest_lines(lines: list[str], searched_lines: list[str]) -> str:
     """Return a hint with the lines of the parent that are most similar to the SEARCH lines; empty if no lines are."""
     if len(lines) > MAX_LINES or len(searched_lines) > MAX_SHOWN:
         return ""
-    words = [Counter(WORD.findall(text_line)) for text_line in lines]
-    sought = sum((Counter(WORD.findall(text_line)) for text_line in searched_lines), Counter[str]())
-    starts = range(max(len(lines) - len(searched_lines), 0) + 1)
-    alike = [(sum((sum(words[at : at + len(searched_lines)], Counter[str]()) & sought).values()), at) for at in starts]
-    most_shared, start = max(alike, key=lambda pair: (pair[0], -pair[1]))
-    if 2 * most_shared < sum(sought.values()):
+    sought = Counter(WORD.findall("\n".join(searched_lines)))
+
+    def count_shared(start: int) -> int:
+        window = "\n".join(lines[start : start + len(searched_lines)])
+        return (Counter(WORD.findall(window)) & sought).total()
+
+    start = max(range(max(len(lines) - len(searched_lines), 0) + 1), key=count_shared)
+    if 2 * count_shared(start) < sought.total():
         return ""
     shown = "\n".join(text_line[:200] for text_line in lines[start : start + len(searched_lines)])
     return f". {NEAREST}\n{shown}"

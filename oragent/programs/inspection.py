@@ -37,16 +37,11 @@ _lock = threading.Lock()
 
 # Random in each call without a seed.
 SEEDABLE = {
-    "numpy.random.default_rng": "np.random.default_rng(0)",
-    "numpy.random.RandomState": "np.random.RandomState(0)",
-    "numpy.random.SeedSequence": "np.random.SeedSequence(0)",
-    "numpy.random.PCG64": "np.random.PCG64(0)",
-    "numpy.random.MT19937": "np.random.MT19937(0)",
-    "numpy.random.Philox": "np.random.Philox(0)",
-    "numpy.random.SFC64": "np.random.SFC64(0)",
-    "numpy.random.seed": "np.random.seed(0)",
-    "random.Random": "random.Random(0)",
-    "random.seed": "random.seed(0)",
+    **{
+        f"numpy.random.{name}": f"np.random.{name}(0)"
+        for name in ("default_rng", "RandomState", "SeedSequence", "PCG64", "MT19937", "Philox", "SFC64", "seed")
+    },
+    **{f"random.{name}": f"random.{name}(0)" for name in ("Random", "seed")},
 }
 ENTROPY = {"random.SystemRandom", "os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "secrets", "torch.seed"}
 CLOCKS = {

@@ -13,12 +13,13 @@ give different values, the code counts. Programs are read as text, never run.
 """
 
 import ast
+import io
 import re
-from bisect import bisect_right
+import tokenize
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 from oragent._base.errors import CandidateError
 from oragent.programs import inspection
@@ -207,14 +208,6 @@ class _ProgramText:
         self._starts = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
-        spans = sorted(
-            ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-        )
-        self._string_starts = [start for start, _ in spans]
-        # Latest end of all strings up to each start.
-        self._string_ends = [*accumulate((end for _, end in spans), max)]
         self._top: dict[str, list[_Binding]] = {}
         self._by_line: dict[tuple[str, int], list[_Binding]] = {}
         for name, node, is_top in self._named_values():
@@ -242,12 +235,13 @@ class _ProgramText:
     def declarations(self) -> list[_Declaration]:
         """Comments that declare parameters, without texts inside strings."""
         declarations = []
-        for number, line in enumerate(self._lines, 1):
-            matches = _COMMENT.finditer(line)
-            match = next((match for match in matches if not self._is_in_string(number, match.start())), None)
-            if match:
-                spec = line[match.end() :].rstrip()[:MAX_SPEC]
-                declarations.append(_Declaration(number, spec, self._starts[number - 1] + match.end()))
+        # The parser of Python accepts some texts that this module does not.
+        with suppress(tokenize.TokenError, SyntaxError):
+            for token in tokenize.generate_tokens(io.StringIO(self._source).readline):
+                if token.type == tokenize.COMMENT and (match := _COMMENT.search(token.string)):
+                    line, column = token.start
+                    spec = token.string[match.end() :].rstrip()[:MAX_SPEC]
+                    declarations.append(_Declaration(line, spec, self._starts[line - 1] + column + match.end()))
         return declarations
 
     def _named_values(self) -> Iterator[tuple[str, ast.expr, bool]]:
@@ -285,8 +279,3 @@ class _ProgramText:
         """Return the index of the character at a line and a column, which the syntax tree counts in bytes."""
         prefix = self._lines[line - 1].encode(errors="surrogatepass")[:column]
         return self._starts[line - 1] + len(prefix.decode(errors="replace"))
-
-    def _is_in_string(self, line: int, column: int) -> bool:
-        position = line, len(self._lines[line - 1][:column].encode(errors="surrogatepass"))
-        begun = bisect_right(self._string_starts, position)
-        return begun > 0 and self._string_ends[begun - 1] > position

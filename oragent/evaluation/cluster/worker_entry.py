@@ -31,6 +31,8 @@ from oragent.sandbox.messages import EndReason, Limits
 
 # Maximum length of an answer. The output of an evaluator is limited to 1 MiB, and JSON escapes lengthen it.
 MAX_CHARACTERS = 16 << 20
+# Fields of a job that each machine has itself.
+LOCAL = ("evaluator", "root_dir")
 TEXTS = ("message", "traceback", "log", "output")
 TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
 OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
@@ -54,38 +56,16 @@ class WorkerTrouble(OragentError):
 
 def make_request(job: Job, content: Content) -> str:
     """Return a job as the request to a worker, which has its own paths."""
-    plain = {
-        "source": job.source,
-        "limits": vars(job.limits),
-        "mode": job.mode,
-        "problem_size": job.problem_size,
-        "arguments": job.arguments,
-        "names": job.names,
-        "environment": dict(job.environment),
-        "observer": job.observer,
-        "program": job.program,
-        "keeps_arrays": job.keeps_arrays,
-    }
+    plain = {name: value for name, value in vars(job).items() if name not in LOCAL} | {"limits": vars(job.limits)}
     return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
 
 
 def read_job(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
     """Parse a job on a worker that has its content in a folder."""
     root = folder / ROOT if (folder / ROOT).is_dir() else folder
-    return Job(
-        evaluator=folder / evaluator,
-        source=plain["source"],
-        root_dir=root,
-        limits=Limits(**plain["limits"]),
-        mode=plain["mode"],
-        problem_size=plain["problem_size"],
-        arguments=tuple(plain["arguments"]),
-        names=tuple(plain["names"]),
-        environment=plain["environment"],
-        observer=plain["observer"],
-        program=plain["program"],
-        keeps_arrays=plain["keeps_arrays"],
-    )
+    words = {name: tuple(plain[name]) for name in ("arguments", "names")}
+    own = {"evaluator": folder / evaluator, "root_dir": root, "limits": Limits(**plain["limits"])}
+    return Job(**{**plain, **words, **own})
 
 
 def content_missing(digest: str) -> str:
