@@ -98,6 +98,7 @@ SITES = {
     "benchmarks/workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "harness/wire_format.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
     "domains/driving/evaluation.py": ({"json.loads": 1}, SANDBOX),
+    "benchmarks/workspace/generating/domain.py": ({"exec": 1}, "a program of our own, filled in with names that were drawn"),
     "benchmarks/converse/agents/formulating.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
     "benchmarks/converse/agents/sandboxed_programs.py": ({"json.loads": 1}, f"what a program left, of bounded size: {BOUNDED}"),
     "benchmarks/converse/problems/formulated.py": ({"json.loads": 1}, OURS),

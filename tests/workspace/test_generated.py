@@ -6,7 +6,6 @@ reproduces both optima.
 
 import contextlib
 import csv
-import email
 import io
 import json
 import re
@@ -14,7 +13,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from difflib import SequenceMatcher
+from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,12 +28,10 @@ from oragent.llm.model import Message, Request, ToolCall
 from oragent.workspace.layout import Mode
 from oragent_benchmarks.workspace.benchmark import WorkspaceBenchmark
 from oragent_benchmarks.workspace.command import MANIFEST, WorkspaceBenchRequest, run_bench
-from oragent_benchmarks.workspace.generating.domain import Change, Domain
+from oragent_benchmarks.workspace.generating.domain import STRUCTURAL, Business, Parameter, list_businesses
 from oragent_benchmarks.workspace.generating.instances import (
-    DOMAINS,
     RevisedInstance,
     draw_instance,
-    list_answers,
     version_files,
     write_set,
 )
@@ -40,7 +40,13 @@ from oragent_benchmarks.workspace.tables import MeasuredAgent
 
 pulp = pytest.importorskip("pulp")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-SCALE = {"kg": 1000, "ct": 100, "ct/t": 100, "min": 60, "kWh": 1000, "ct/MWh": 100}
+SCALE = {"kg": 1000, "ct": 100, "ct/t": 100, "min": 60, "kWh": 1000, "ct/MWh": 100, "l": 1000, "EUR": 1000}
+# How figures are corrected, in all wordings.
+CORRECTIONS = re.compile(
+    r"the file says [^;]*; use ([\d.]+)|again\. Right is ([\d.]+)|richtig ist ([\d.]+)|"
+    r"the cell is empty; use ([\d.]+)|no figure\. It is ([\d.]+)|fehlt in der Datei: ([\d.]+)"
+)
+Figures = dict[str, dict[tuple[str, ...], float]]
 
 
 @pytest.mark.parametrize(("count", "difficulty"), [(0, 1), (1000, 1), (1, 0), (1, 6)])
@@ -55,46 +61,38 @@ def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
         list(write_set(tmp_path, 0, 1, 1))
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_every_change_can_be_read(domain: Domain) -> None:
-    """All templates are filled in, and name the labels of their operations."""
-    rng = np.random.default_rng(3)
-    data = domain.draw(rng, domain.sizes[0])
-    changes: list[Change] = domain.list_changes(rng, data)
-    assert len(changes) >= 8
+@pytest.mark.parametrize("business", list_businesses(), ids=lambda business: business.name)
+def test_every_wording_of_a_change_has_the_names_and_figures_of_its_program(business: Business) -> None:
+    data = business.draw(np.random.default_rng(3), 1)
+    changes = business.list_changes(np.random.default_rng(3), data)
+    assert {change.kind for change in changes} >= STRUCTURAL
+    used = {kind: " ".join(cell) for kind, cell in business.spec["cells"].items()}
+    for line in business.spec["rules"].splitlines():
+        for kind in re.findall(r"\+(\w+)\|", line):
+            used[kind] = used.get(kind, "") + line
     for change in changes:
-        assert "{" not in change.text
-        assert bool(change.lines) == bool(change.program) != bool(change.cells)
-        for label in re.findall(r'"([^"]+)"', " ".join(change.lines)):
-            assert label.removesuffix("Sun") in change.text or label in (
-                "early",
-                "late",
-                "Wed",
-                "Thu",
-                "Fri",
-                "Sat",
-                "Sun",
-            )
+        words = set(re.findall(r"\$(\w+)", used[change.kind]))
+        for text in change.texts:
+            assert "$" not in text
+            assert all({**business.own, **data.words}[word].lower() in text.lower() for word in words)
 
 
 class Folder:
-    """The files of one version, read as a person would who has only the notes and the e-mail."""
+    """The files of one version, read by headings and by what the documents say about traps."""
 
     def __init__(self, folder: Path) -> None:
-        self.data, self.notes = folder / "data", (folder / "docs/data_notes.md").read_text()
+        self.data = folder / "data"
+        self.lines = [line for path in (folder / "docs").iterdir() for line in path.read_text().splitlines()]
         codes = self.data / "codes.csv"
         self.names = (
             {row["code"]: row["name"] for row in csv.DictReader(codes.read_text().splitlines())}
             if codes.exists()
             else {}
         )
-        mail = folder / "docs/figures.eml"
-        body = email.message_from_bytes(mail.read_bytes()).get_payload().split("\n> ")[0] if mail.exists() else ""  # type: ignore[union-attr]
-        found = re.findall(r"^- (.*) \(([\w, ]+)\): .*Please use ([\d.]+) ", body, re.MULTILINE)
-        self.mails = {(meaning, tuple(place.split(", ")[1:])): float(value) for meaning, place, value in found}
+        paths = [path for path in self.data.iterdir() if "do_not_use" not in path.name and path != codes]
+        self.tables = {path.name: self.rows(path) for path in paths}
 
-    def rows(self, name: str) -> list[dict[str, str]]:
-        path = self.data / name
+    def rows(self, path: Path) -> list[dict[str, str]]:
         if path.suffix == ".json":
             rows = json.loads(path.read_text())["records"]
         elif path.suffix == ".db":
@@ -111,190 +109,389 @@ class Folder:
         rows = [{key: "" if cell is None else str(cell).replace(",", ".") for key, cell in row.items()} for row in rows]
         return [row for row in rows if row.get("status") != "superseded"]
 
-    def find(self, meaning: str) -> dict[tuple[str, ...], float]:
-        """Return a parameter by labels, in the units of the business; ``meaning`` is its description in the notes."""
-        figures = {}
-        setting = next(
-            (row for row in self.rows("general_parameters.csv") if row["Context_Description"] == meaning), None
-        )
-        if setting:
-            figures[()] = float(setting["Value"]) / SCALE.get(setting["Unit"], 1)
+    def find(self, parameter: Parameter, sets: dict[str, tuple[str, ...]]) -> dict[tuple[str, ...], float]:
+        """Return a parameter by labels, in the unit of the business."""
+        figures: dict[tuple[str, ...], float] = {}
+        if not parameter.sets:
+            rows = self.tables["general_parameters.csv"]
+            (row,) = [row for row in rows if row["Parameter_Name"] in parameter.headings]
+            factor = SCALE[row["Unit"]] if row["Unit"] != parameter.unit else 1
+            figures[()] = float(row["Value"]) / factor
         else:
-            line = next(
-                line for line in self.notes.splitlines() if f"is {meaning}, in" in line or f"are {meaning} in" in line
-            )
-            file, keys = (
-                re.findall(r"`([^`]+)`", line)[0],
-                re.findall(r"`([^`]+)`", line.split("one line for each")[1].split(".")[0].split(", and")[0]),
-            )
-            unit = re.search(rf"{re.escape(meaning)},? in ([\w/]+)", line)[1]  # type: ignore[index]
-            for row in self.rows(file):
-                labels = [self.names.get(row[key], row[key]) for key in keys]
-                if f"are {meaning} in" in line:
-                    cells = {(*labels, column): cell for column, cell in row.items() if column not in keys}
-                else:
-                    column = re.search(rf"`([^`]+)` is {re.escape(meaning)},", line)[1]  # type: ignore[index]
-                    cells = {tuple(labels): row[column]}
-                figures |= {key: float(cell) / SCALE.get(unit, 1) for key, cell in cells.items() if cell}
-        return figures | {key: value for (text, key), value in self.mails.items() if text == meaning}
+            rows = next(rows for name, rows in self.tables.items() if Path(name).stem == parameter.table)
+            keys = [key for key in rows[0] if key.lower().removesuffix("_name") in parameter.sets]
+            found = [name for name in rows[0] if name.split(" [")[0] in parameter.headings]
+            heading = found[0] if found else ""
+            unit = heading.partition(" [")[2].rstrip("]")
+            factor = SCALE[unit] if unit not in ("", parameter.unit) else 1
+            for row in rows:
+                labels = tuple(self.names.get(row[key], row[key]) for key in keys)
+                wide = sets[parameter.sets[-1]]
+                cells = {labels: row[heading]} if found else {(*labels, name): row[name] for name in wide}
+                figures |= {key: float(cell) / factor for key, cell in cells.items() if cell}
+        for line in self.lines:
+            for match in CORRECTIONS.finditer(line):
+                for key in product(*(sets[name] for name in parameter.sets)):
+                    for title in parameter.headings:
+                        place = re.escape(", ".join([title, *key]))
+                        if re.search(rf"(^|[^\w,]){place}(:| again| the export| fehlt)", line):
+                            figures[key] = float(next(group for group in match.groups() if group))
+        return figures
 
 
-def write_model(
-    domain: str, get: dict[str, dict[tuple[str, ...], float]]
-) -> tuple[pulp.LpProblem, dict[str, dict], list]:
-    """Write each business a second time, with other rows than the generator's: expanded sums in place of states."""
-    problem, total = pulp.LpProblem(), pulp.lpSum
-    if domain == "distribution":
-        depots, customers = [d for (d,) in get["capacity"]], [c for (c,) in get["demand"]]
-        rented = {(d,): pulp.LpVariable(f"r{i}", cat="Binary") for i, d in enumerate(depots)}
-        share = {
-            (d, c): pulp.LpVariable(f"s{i}_{j}", 0, 1) for i, d in enumerate(depots) for j, c in enumerate(customers)
-        }
-        ship = {(d, c): get["demand"][c,] * share[d, c] for d, c in share}
-        for c in customers:
-            problem += total(share[d, c] for d in depots) == 1
-        for d in depots:
-            out = total(ship[d, c] for c in customers)
-            problem += out <= get["capacity"][d,] * rented[d,]
-            problem += out >= get["least_load"][()] * rented[d,]
-        cost = [get["rent"][k] * rented[k] for k in rented] + [get["rate"][k] * ship[k] for k in ship]
-        return problem, {"rented": rented, "ship": ship}, cost
-    if domain == "production":
-        items = [i for (i,) in get["hours"]]
-        weeks = sorted((w for (w,) in get["line"]), key=lambda w: int(w[2:]))
-        make = {(i, w): pulp.LpVariable(f"m{a}_{w}", 0) for a, i in enumerate(items) for w in weeks}
-        setup = {(i, w): pulp.LpVariable(f"y{a}_{w}", cat="Binary") for a, i in enumerate(items) for w in weeks}
-        stock = {
-            (i, w): get["first_stock"][i,] + total(make[i, v] - get["demand"][i, v] for v in weeks[: n + 1])
-            for i in items for n, w in enumerate(weeks)
-        }  # fmt: skip
-        for i, w in make:
-            problem += stock[i, w] >= 0
-            problem += get["hours"][i,] * make[i, w] <= get["line"][w,] * setup[i, w]
-        for w in weeks:
-            problem += (
-                total(get["hours"][i,] * make[i, w] + get["setup_hours"][i,] * setup[i, w] for i in items)
-                <= get["line"][w,]
-            )
-            problem += total(stock[i, w] for i in items) <= get["shelf"][()]
-        cost = [get["setup_cost"][i,] * setup[i, w] + get["holding"][i,] * stock[i, w] for i, w in make]
-        return problem, {"make": make, "setup": setup, "stock": stock}, cost
-    if domain == "rostering":
-        days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-        staff = {k: pulp.LpVariable(f"b{n}", 0, cat="Integer") for n, k in enumerate(get["need"])}
-        temp = {k: pulp.LpVariable(f"t{n}", 0, cat="Integer") for n, k in enumerate(get["need"])}
-        for (h, d, s), need in get["need"].items():
-            # Off on the two days before the first one of a block.
-            off = [days[(days.index(d) + 1) % 7], days[(days.index(d) + 2) % 7]]
-            problem += total(staff[h, first, s] for first in days if first not in off) + temp[h, d, s] >= need
-        for (h,) in get["crew"]:
-            problem += total(v for k, v in staff.items() if k[0] == h) <= get["crew"][h,]
-        problem += total(temp.values()) <= get["pool"][()]
-        cost = [get["wage"][h, s] * v for (h, _, s), v in staff.items()] + [
-            get["fee"][k[2],] * v for k, v in temp.items()
-        ]
-        return problem, {"staff": staff, "temp": temp}, cost
-    plants, hours = [p for (p,) in get["top"]], sorted((h for (h,) in get["load"]), key=lambda h: int(h[1:]))
-    heat = {(p, h): pulp.LpVariable(f"q{a}_{h}", 0) for a, p in enumerate(plants) for h in hours}
-    on = {k: pulp.LpVariable(f"on{n}", cat="Binary") for n, k in enumerate(heat)}
-    start = {k: pulp.LpVariable(f"st{n}", cat="Binary") for n, k in enumerate(heat)}
-    level, held = {}, get["first"][()]
-    for n, h in enumerate(hours):
-        flow = total(heat[p, h] for p in plants) - get["load"][h,]
-        problem += flow <= get["pump"][()]
-        problem += flow >= -get["pump"][()]
-        held = level[h,] = held + flow
-        problem += held >= 0
-        problem += held <= get["tank"][()]
+def solve(rows: list[Any], goals: list[Any], sense: int = pulp.LpMinimize) -> float:
+    """Optimise the goals one after the other; return the last optimum."""
+    problem = pulp.LpProblem("independent", sense)
+    for row in rows:
+        problem += row
+    for goal in goals:
+        problem.setObjective(goal)
+        assert problem.solve(pulp.HiGHS(msg=False, gapRel=0)) == 1
+        value = float(pulp.value(goal))
+        problem += goal <= value + 1e-6 if sense == pulp.LpMinimize else goal >= value - 1e-6
+    return value
+
+
+def variables(name: str, keys: list[Any], high: float | None = None, cat: str = "Continuous") -> dict[Any, Any]:
+    return {key: pulp.LpVariable(f"{name}{place}", 0, high, cat) for place, key in enumerate(keys)}
+
+
+def binaries(name: str, keys: list[Any]) -> dict[Any, Any]:
+    return variables(name, keys, 1, "Integer")
+
+
+total = pulp.lpSum
+
+
+# Each class once more, with other variables than the programs of the generator. ``get`` has the figures of the files,
+# ``word`` the names and figures of the changes, ``kinds`` the changes that hold.
+def solve_location(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    depots, customers = [key[0] for key in get["capacity"]], [key[0] for key in get["demand"]]
+    pairs = list(product(depots, customers))
+    rented, share = binaries("r", depots), variables("s", pairs, 1)
+    second = variables("q", pairs, 1 if "index" in kinds else 0)
+    load = {(d, c): get["demand"][c,] * share[d, c] for d, c in pairs}
+    out = {d: total(load[d, c] for c in customers) for d in depots}
+    rows = [total(share[d, c] for d in depots) == 1 for c in customers]
+    rows += [out[d] <= get["capacity"][d,] * rented[d] for d in depots]
+    rows += [second[pair] <= share[pair] for pair in pairs]
+    if "least_load" in get:
+        rows += [out[d] >= get["least_load"][()] * rented[d] for d in depots]
+    if "most_open" in get:
+        rows.append(total(rented.values()) <= get["most_open"][()])
+    freight = total(get["rate"][pair] * load[pair] for pair in pairs)
+    if "index" in kinds:
+        by_second = total(get["demand"][c,] * second[d, c] for d, c in pairs)
+        rows.append(by_second <= float(word["cap"]))
+        freight -= float(word["saving"]) * by_second
+    cost = freight + total(get["rent"][d,] * rented[d] for d in depots)
+    if "condition" in kinds:
+        shift = binaries("f", depots)
+        rows += [out[d] - float(word["bound"]) <= 1e4 * shift[d] for d in depots]
+        cost += float(word["fee"]) * total(shift.values())
+    if "choice" in kinds:
+        rows.append(rented[word["first"]] + rented[word["next"]] <= 1)
+    if "surcharge" in kinds:
+        cost += float(word["toll"]) * total(out[d] for d in depots if d != word["third"])
+    return solve(rows, [freight, cost] if "goal" in kinds else [cost])
+
+
+def solve_lots(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    items, weeks = [key[0] for key in get["hours"]], [key[0] for key in get["line"]]
+    weeks.sort(key=lambda week: int(re.sub(r"\D", "", week)))
+    keys = list(product(items, weeks))
+    make, setup = variables("m", keys), binaries("y", keys)
+    bought = variables("b", keys, None if "index" in kinds else 0)
+    stock = {
+        (i, w): get["first_stock"][i,]
+        + total(make[i, v] + bought[i, v] - get["demand"][i, v] for v in weeks[: place + 1])
+        for i in items
+        for place, w in enumerate(weeks)
+    }
+    rows = [stock[key] >= 0 for key in keys]
+    rows += [get["hours"][i,] * make[i, w] <= get["line"][w,] * setup[i, w] for i, w in keys]
+    cost = total(get["setup_cost"][i,] * setup[i, w] + get["holding"][i,] * stock[i, w] for i, w in keys)
+    for w in weeks:
+        spent = [get["hours"][i,] * make[i, w] + get["setup_hours"][i,] * setup[i, w] for i in items]
+        rows += [total(spent) <= get["line"][w,], total(stock[i, w] for i in items) <= get["shelf"][()]]
+        if "most_setups" in get:
+            rows.append(total(setup[i, w] for i in items) <= get["most_setups"][()])
+        if "index" in kinds:
+            rows.append(total(bought[i, w] for i in items) <= float(word["cap"]))
+        if "condition" in kinds:
+            hall = pulp.LpVariable(f"hall{w}", cat="Binary")
+            rows.append(total(stock[i, w] for i in items) - float(word["bound"]) <= 1e4 * hall)
+            cost += float(word["fee"]) * hall
+        if "choice" in kinds:
+            rows.append(setup[word["first"], w] + setup[word["second"], w] <= 1)
+        if "limit" in kinds:
+            rows.append(stock[word["second"], w] >= float(word["close"]))
+    if "last_stock" in get:
+        rows.append(total(stock[i, weeks[-1]] for i in items) >= get["last_stock"][()])
+    if "index" in kinds:
+        cost += float(word["price"]) * total(bought.values())
+    return solve(rows, [total(setup.values()), cost] if "goal" in kinds else [cost])
+
+
+def solve_roster(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    staff, temp = variables("s", list(get["need"]), cat="Integer"), variables("t", list(get["need"]), cat="Integer")
+    new = variables("n", list(get["need"]), None if "index" in kinds else 0, "Integer")
+    rows = [new[key] <= temp[key] for key in new]
+    for (site, day, shift), need in get["need"].items():
+        # Off on the two days before the first one of a block.
+        off = [days[(days.index(day) + ahead) % 7] for ahead in (1, 2)]
+        present = total(staff[site, first, shift] for first in days if first not in off)
+        rows.append(present + temp[site, day, shift] >= need)
+    for (site,), crew in get["crew"].items():
+        rows.append(total(one for key, one in staff.items() if key[0] == site) <= crew)
+    if "pool" in get:
+        rows.append(total(temp.values()) <= get["pool"][()])
+    if "day_pool" in get:
+        rows += [total(one for key, one in temp.items() if key[1] == day) <= get["day_pool"][()] for day in days]
+    cost = total(get["wage"][site, shift] * one for (site, _, shift), one in staff.items())
+    cost += total(get["fee"][key[2],] * one for key, one in temp.items())
+    if "index" in kinds:
+        rows.append(total(new.values()) <= float(word["cap"]))
+        cost -= float(word["saving"]) * total(new.values())
+    for (site,) in get["crew"]:
+        duties = total(one for key, one in temp.items() if key[0] == site)
+        if "condition" in kinds:
+            used = pulp.LpVariable(f"used{len(rows)}", cat="Binary")
+            rows.append(duties <= 1e3 * used)
+            cost += float(word["flat"]) * used
+        if "limit" in kinds:
+            rows.append(duties <= float(word["most"]))
+    if "surcharge" in kinds:
+        cost += float(word["extra"]) * total(one for key, one in staff.items() if key[1] not in ("Mon", "Tue"))
+    return solve(rows, [total(temp.values()), cost] if "goal" in kinds else [cost])
+
+
+def solve_dispatch(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    plants, hours = [key[0] for key in get["top"]], [key[0] for key in get["load"]]
+    hours.sort(key=lambda hour: int(re.sub(r"\D", "", hour)))
+    keys = list(product(plants, hours))
+    heat, on, start = variables("q", keys), binaries("on", keys), binaries("st", keys)
+    second = variables("g", keys, None if "index" in kinds else 0)
+    rows, held = [second[key] <= heat[key] for key in keys], get["first"][()]
+    for place, h in enumerate(hours):
+        made = total(heat[p, h] for p in plants)
+        flow = made - get["load"][h,]
+        held = held + flow
+        rows += [flow <= get["pump"][()], flow >= -get["pump"][()], held >= 0, held <= get["tank"][()]]
+        if "reserve" in get:
+            rows.append(total(get["top"][p,] * on[p, h] for p in plants) - made >= get["reserve"][()])
         for p in plants:
-            problem += heat[p, h] <= get["top"][p,] * on[p, h]
-            problem += heat[p, h] >= get["bottom"][p,] * on[p, h]
-            problem += start[p, h] >= on[p, h] - (on[p, hours[n - 1]] if n else 0)
-    problem += held >= get["first"][()]
-    cost = [get["fuel"][p,] * heat[p, h] + get["firing"][p,] * start[p, h] for p, h in heat]
-    return problem, {"heat": heat, "on": on, "start": start, "level": level}, cost
+            rows += [heat[p, h] <= get["top"][p,] * on[p, h], heat[p, h] >= get["bottom"][p,] * on[p, h]]
+            rows.append(start[p, h] >= on[p, h] - (on[p, hours[place - 1]] if place else 0))
+        if "condition" in kinds:
+            both = [word["first"], word["next"]]
+            free = 1e3 * (2 - total(on[p, h] for p in both))
+            rows.append(total(heat[p, h] for p in both) <= float(word["bound"]) + free)
+        if "limit" in kinds:
+            rows.append(total(on[p, h] for p in plants) <= int(word["count"]))
+    if "reserve" not in get:
+        rows.append(held >= get["first"][()])
+    cost = total(get["fuel"][p,] * heat[p, h] + get["firing"][p,] * start[p, h] for p, h in heat)
+    if "index" in kinds:
+        rows.append(total(second.values()) <= float(word["cap"]))
+        cost -= float(word["saving"]) * total(second.values())
+    if "surcharge" in kinds:
+        cost += float(word["tax"]) * total(heat[word["next"], h] for h in hours)
+    return solve(rows, [total(start.values()), cost] if "goal" in kinds else [cost])
 
 
-def optimum(instance: RevisedInstance, folder: Path, revised: bool, *extra: str, changed: bool = True) -> float:
-    """Solve the independent model with the figures of the files, the changes of the request and further lines."""
+def solve_assign(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    pairs, crews = list(get["hours"]), [key[0] for key in get["free"]]
+    do, late = binaries("d", pairs), binaries("w", pairs)
+    rows = [late[pair] <= (do[pair] if "index" in kinds else 0) for pair in pairs]
+    rows += [total(do[job, crew] for crew in crews) == 1 for job in {job for job, _ in pairs}]
+    cost = total(get["price"][pair] * do[pair] for pair in pairs)
+    count = {crew: total(do[pair] for pair in pairs if pair[1] == crew) for crew in crews}
+    for crew in crews:
+        own = [pair for pair in pairs if pair[1] == crew]
+        rows.append(total(get["hours"][pair] * (do[pair] - late[pair]) for pair in own) <= get["free"][crew,])
+        if "index" in kinds:
+            rows.append(total(get["hours"][pair] * late[pair] for pair in own) <= float(word["cap"]))
+        if "most_jobs" in get:
+            rows.append(count[crew] <= get["most_jobs"][()])
+        if "van" in get:
+            used = pulp.LpVariable(f"used{len(rows)}", cat="Binary")
+            rows.append(count[crew] <= len(own) * used)
+            cost += get["van"][crew,] * used
+        if "condition" in kinds:
+            over = pulp.LpVariable(f"over{len(rows)}", cat="Binary")
+            rows.append(count[crew] - int(word["bound"]) <= len(own) * over)
+            cost += float(word["lead"]) * over
+    if "index" in kinds:
+        cost += float(word["fee"]) * total(late.values())
+    if "limit" in kinds:
+        rows.append(count[word["first"]] <= int(word["most"]))
+    if "surcharge" in kinds:
+        cost += float(word["toll"]) * count[word["next"]]
+    return solve(rows, [count[word["next"]], cost] if "goal" in kinds else [cost])
+
+
+def solve_blend(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    raws, products = [key[0] for key in get["cost"]], [key[0] for key in get["price"]]
+    pairs = list(product(raws, products))
+    use, spot = variables("u", pairs), variables("s", pairs, None if "index" in kinds else 0)
+    rows = [spot[pair] <= use[pair] for pair in pairs]
+    margin = total((get["price"][p,] - get["cost"][r,]) * use[r, p] for r, p in pairs)
+    for r in raws:
+        rows.append(total(use[r, p] - spot[r, p] for p in products) <= get["supply"][r,])
+        if "index" in kinds:
+            rows.append(total(spot[r, p] for p in products) <= float(word["cap"]))
+    for p in products:
+        made = total(use[r, p] for r in raws)
+        rows += [made <= get["most"][p,]]
+        rows.append(total((get["share"][r,] - get["least_share"][p,]) * use[r, p] for r in raws) >= 0)
+        if "contract" in get:
+            rows.append(made >= get["contract"][p,])
+        if "condition" in kinds:
+            run = pulp.LpVariable(f"run{len(rows)}", cat="Binary")
+            rows.append(made <= 1e4 * run)
+            margin -= float(word["flat"]) * run
+        if "limit" in kinds:
+            rows.append(100 * use[word["first"], p] <= float(word["part"]) * made)
+    if "mixer" in get:
+        rows.append(total(use.values()) <= get["mixer"][()])
+    if "index" in kinds:
+        margin -= float(word["fee"]) * total(spot.values())
+    if "surcharge" in kinds:
+        margin -= float(word["duty"]) * total(use[word["next"], p] for p in products)
+    first = total(use[r, p] for r, p in pairs if p == word["third"])
+    return solve(rows, [first, margin] if "goal" in kinds else [margin], pulp.LpMaximize)
+
+
+def solve_invest(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    projects, years = [key[0] for key in get["value"]], sorted(key[0] for key in get["budget"])
+    take, later = binaries("x", projects), binaries("z", projects)
+    rows = [later[p] <= (take[p] if "index" in kinds else 0) for p in projects]
+    left = 0
+    for place, year in enumerate(years):
+        spent = total(get["spend"][p, year] * (take[p] - later[p]) for p in projects)
+        if place:
+            spent += total(get["spend"][p, years[place - 1]] * later[p] for p in projects)
+        left = get["budget"][year,] - spent + (get["keep"][()] / 100 * left if "keep" in get else 0)
+        rows.append(left >= 0)
+    count = total(take.values())
+    if "most" in get:
+        rows.append(count <= get["most"][()])
+    worth = total(get["value"][p,] * take[p] for p in projects)
+    if "index" in kinds:
+        worth -= total(get["value"][p,] * float(word["loss"]) / 100 * later[p] for p in projects)
+    if "condition" in kinds:
+        office = pulp.LpVariable("office", cat="Binary")
+        rows.append(count - int(word["bound"]) <= len(projects) * office)
+        worth -= float(word["fee"]) * office
+    if "choice" in kinds:
+        rows.append(take[word["first"]] + take[word["next"]] <= 1)
+    if "surcharge" in kinds:
+        worth -= float(word["cut"]) * count
+    return solve(rows, [count, worth] if "goal" in kinds else [worth], pulp.LpMaximize)
+
+
+def solve_sequence(get: Figures, word: dict[str, str], kinds: set[str]) -> float:
+    """Variables say in which slot an order ends, and where it runs."""
+    orders, count = [key[0] for key in get["length"]], int(word["slots"])
+    lengths = {(o, False): int(get["length"][o,]) for o in orders}
+    if "index" in kinds:
+        lengths |= {(o, True): max(1, int(get["length"][o,]) - 1) for o in orders}
+    ready = {o: int(get["release"][o,]) if "release" in get else 0 for o in orders}
+    places = [
+        (o, end, new) for (o, new), length in lengths.items() for end in range(1, count + 1) if end - length >= ready[o]
+    ]
+    ends = binaries("e", places)
+    rows = [total(ends[place] for place in places if place[0] == o) == 1 for o in orders]
+    cost = total(get["weight"][o,] * end * ends[o, end, new] for o, end, new in places)
+    tariff = sorted(get.get("tariff", {}).items(), key=lambda item: int(item[0][0][1:]))
+    for slot in range(1, count + 1):
+        for new in (False, True):
+            busy = [ends[p] for p in places if p[2] == new and p[1] - lengths[p[0], new] < slot <= p[1]]
+            if not busy:
+                continue
+            rows.append(total(busy) <= (1 if new else get["machines"][()]))
+            cost += (tariff[slot - 1][1] if tariff else 0) * total(busy)
+            if "closure" in kinds and int(word["slot"][1:]) == slot:
+                rows.append(total(busy) == 0)
+    late = total(ends[place] for place in places if place[1] > int(word["bound"]))
+    if "index" in kinds:
+        cost += float(word["fee"]) * total(ends[place] for place in places if place[2])
+    if "condition" in kinds:
+        cost += float(word["fine"]) * late
+    if "choice" in kinds:
+        begin = total((end - lengths[o, new]) * ends[o, end, new] for o, end, new in places if o == word["next"])
+        rows.append(begin >= total(end * ends[o, end, new] for o, end, new in places if o == word["first"]))
+    return solve(rows, [late, cost] if "goal" in kinds else [cost])
+
+
+def find_optimum(instance: RevisedInstance, folder: Path, *, revised: bool, changed: bool = True) -> float:
+    """Solve the independent model with the figures of the files and the changes of the request."""
     for path, content in version_files(instance, revised=revised).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
-    files, domain = Folder(folder), instance.domain
-    get = {parameter.name: files.find(parameter.meaning) for parameter in domain.parameters}
+    files, business, sets = Folder(folder), instance.business, instance.data.sets
+    get = {parameter.name: files.find(parameter, sets) for parameter in business.parameters}
+    kinds = {change.kind for change in instance.changes} if revised and changed else set[str]()
     if revised:
-        request = (folder / "docs/change_request.md").read_text()
-        assert all(change.text in request for change in instance.changes)
+        request = " ".join(files.lines)
+        assert all(any(text in request for text in change.texts) for change in instance.changes)
         for cell in instance.cells:
-            assert f"{cell.value:g}" in request
             assert (get[cell.parameter][cell.key] == pytest.approx(cell.value)) == instance.is_in_files
             get[cell.parameter][cell.key] = cell.value
-    problem, variables, cost = write_model(domain.name, get)
-    if revised:
-        scope = {**variables, "problem": problem, "cost": cost, "pulp": pulp, "pick": pick, "sets": instance.data.sets}
-        for change in instance.changes if changed else ():
-            exec(change.program, scope)
-        cost = scope["cost"]
-    for line in extra:
-        exec(line, {**variables, "problem": problem, "pulp": pulp, "pick": pick})
-    problem += pulp.lpSum(cost)
-    assert problem.solve(pulp.HiGHS(msg=False)) == 1
-    return float(pulp.value(problem.objective))
+    word = {**instance.data.words, "slots": str(len(sets.get("slot", ())))}
+    if "drop" in kinds:
+        get = {
+            name: {key: value for key, value in figures.items() if word["gone"] not in key}
+            for name, figures in get.items()
+        }
+    return float(globals()[f"solve_{business.class_name}"](get, word, kinds))
 
 
-def pick(family: dict, *labels: object) -> list:
-    return [
-        member
-        for key, member in family.items()
-        if all(
-            want in ("*", have) or (isinstance(want, tuple) and have in want)
-            for have, want in zip(key, labels, strict=True)
-        )
+def check_instance(instance: RevisedInstance, folder: Path) -> None:
+    assert find_optimum(instance, folder / "original", revised=False) == pytest.approx(instance.before, rel=1e-6)
+    assert find_optimum(instance, folder / "revised", revised=True) == pytest.approx(instance.after, rel=1e-6)
+    unchanged = find_optimum(instance, folder / "unchanged", revised=True, changed=False)
+    if any(not change.cells for change in instance.changes):
+        assert unchanged != pytest.approx(instance.after, rel=0.015)
+
+
+@pytest.mark.parametrize("business", list_businesses(), ids=lambda business: business.name)
+def test_an_independent_reader_finds_the_optima_and_an_unchanged_program_misses_them(
+    tmp_path: Path, business: Business
+) -> None:
+    instance = draw_instance(np.random.default_rng([5, 3]), business, 1, is_structural=True)
+    check_instance(instance, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(1, 41))
+def test_the_instances_of_a_set_have_the_optima_of_an_independent_model(tmp_path: Path, number: int) -> None:
+    difficulty = 1 + number % 4
+    rng, business = np.random.default_rng([number, difficulty]), list_businesses()[(number - 1) % 16]
+    check_instance(draw_instance(rng, business, difficulty, is_structural=number % 3 != 0), tmp_path)
+
+
+def test_a_set_has_texts_that_differ_and_changes_of_the_structure(tmp_path: Path) -> None:
+    """The share of words that two documents have in common, in order, is below 0.6 on average within a class."""
+    list(write_set(tmp_path / "set", 4, 24, 1))
+    notes = [json.loads(line) for line in (tmp_path / "set/vault/changes.jsonl").read_text().splitlines()]
+    kinds = [any(change["is_structural"] for change in note["changes"]) for note in notes]
+    assert len({note["business"] for note in notes}) == 16
+    assert sum(kinds) * 3 >= len(kinds)
+    texts: dict[str, list[list[str]]] = {}
+    for note in notes:
+        docs = tmp_path / f"set/views/or_space_{note['instance_number']:03d}_explain/revised/docs"
+        words = [word for path in sorted(docs.iterdir()) for word in path.read_text().split()]
+        texts.setdefault(note["domain"], []).append(words)
+    assert len(texts) == 8
+    shares = [
+        SequenceMatcher(None, first, second, autojunk=False).ratio()
+        for of_class in texts.values()
+        for first, second in combinations(of_class, 2)
     ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_an_independent_reader_finds_both_optima(tmp_path: Path, domain: Domain, seed: int) -> None:
-    difficulty = (1, 3, 4)[seed - 1]
-    instance = draw_instance(np.random.default_rng([seed, difficulty, 7]), domain, difficulty)
-    assert optimum(instance, tmp_path / "original", False) == pytest.approx(instance.before, rel=1e-6)
-    assert optimum(instance, tmp_path / "revised", True) == pytest.approx(instance.after, rel=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_refused_alternatives_cost_what_the_answers_say(tmp_path: Path, domain: Domain) -> None:
-    rng = np.random.default_rng([domain.name.encode()[0], 3])
-    found = 0
-    for number in range(1, 5):
-        instance = draw_instance(rng, domain, 1 + number % 2)
-        is_revised = number % 2 == 0
-        answers = [one for one in list_answers(instance, rng, number) if one.kind == "whynot"]
-        for answer in answers:
-            family, labels, value = re.fullmatch(r"whynot (\w+)\[(.*)\] = (\d)", answer.line).groups()  # type: ignore[union-attr]
-            rows = (
-                f"for one in pick({family}, {labels.replace('*', chr(34) + '*' + chr(34))}): problem += one == {value}"
-            )
-            folder = tmp_path / str(number)
-            costs = [optimum(instance, folder, is_revised, *extra) for extra in ((), (rows,))]
-            assert costs[1] - costs[0] == pytest.approx(answer.value, rel=1e-4, abs=0.01)
-            found += 1
-    assert found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-def test_an_unchanged_program_misses_the_optimum_of_new_files(tmp_path: Path, domain: Domain) -> None:
-    rng, found = np.random.default_rng(11), 0
-    for number in range(40):
-        instance = draw_instance(rng, domain, 3)
-        if instance.is_in_files and instance.cells and found < 2:
-            found += 1
-            unchanged = optimum(instance, tmp_path / str(number), True, changed=False)
-            assert unchanged != pytest.approx(instance.after, rel=0.015)
-    assert found
+    assert sum(shares) / len(shares) < 0.6
 
 
 @pytest.mark.slow

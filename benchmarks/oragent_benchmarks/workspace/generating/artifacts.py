@@ -1,4 +1,4 @@
-"""Business files and documents of clean data: tables in several formats, notes on the data, e-mails.
+"""Business files of clean data: tables in several formats, with traps that notes and corrections explain.
 
 A layout is drawn once for an instance, so that the files of both versions have the same form. ``SOURCES`` in the
 program's ``utils.py`` is the exact inverse of the noise.
@@ -18,7 +18,9 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from oragent_benchmarks.workspace.generating.domain import CleanData, Domain, Figures, Key, Parameter, choose
+from oragent_benchmarks.workspace.generating.domain import Business, CleanData, Parameter
+from oragent_benchmarks.workspace.generating.draws import Key, choose
+from oragent_benchmarks.workspace.generating.texts import general
 
 # Other units of a figure, with the factor by which it is written.
 UNITS = {
@@ -28,6 +30,8 @@ UNITS = {
     "h": ("min", 60.0),
     "MWh": ("kWh", 1000.0),
     "EUR/MWh": ("ct/MWh", 100.0),
+    "m3": ("l", 1000.0),
+    "kEUR": ("EUR", 1000.0),
 }
 # Formats by difficulty.
 FORMATS = (("csv",), ("csv", "semicolon", "xlsx"), *[("csv", "semicolon", "xlsx", "json", "db")] * 3)
@@ -99,42 +103,37 @@ class FileLayout:
 
 
 def draw_layout(
-    rng: np.random.Generator, domain: Domain, data: CleanData, difficulty: int, changed: Set[tuple[str, Key]]
+    rng: np.random.Generator, business: Business, data: CleanData, difficulty: int, changed: Set[tuple[str, Key]]
 ) -> FileLayout:
     """Draw the form of the files. Changed cells of the data are not among the wrong ones."""
-    titles = list(dict.fromkeys(parameter.table for parameter in domain.parameters))
+    titles = list(dict.fromkeys(parameter.table for parameter in business.parameters))
     offset = int(rng.integers(5))
     tables = []
     for number, title in enumerate(titles):
-        parameters = tuple(one for one in domain.parameters if one.table == title)
+        parameters = tuple(one for one in business.parameters if one.table == title)
         form = FORMATS[difficulty - 1][(number + offset) % len(FORMATS[difficulty - 1])]
         sets, columns = parameters[0].sets, {}
-        for one in parameters:
-            unit, factor = (
-                UNITS[one.unit] if difficulty > 2 and one.unit in UNITS and rng.random() < 0.4 else (one.unit, 1.0)
-            )
-            heading = choose(rng, one.headings)[0]
-            columns[one.name] = (
-                f"{heading} [{unit}]" if form in ("xlsx", "semicolon") and sets else heading,
-                unit,
-                factor,
-            )
         is_wide = difficulty > 1 and len(sets) > 1 and len(parameters) == 1 and bool(rng.random() < 0.5)
+        for one in parameters:
+            is_scaled = difficulty > 2 and one.unit in UNITS and not is_wide and rng.random() < 0.4
+            unit, factor = UNITS[one.unit] if is_scaled else (one.unit, 1.0)
+            heading = choose(rng, one.headings)[0]
+            columns[one.name] = (f"{heading} [{unit}]" if unit and sets and not is_wide else heading, unit, factor)
         keys = tuple(choose(rng, (name, f"{name}_name", name.title()))[0] for name in sets)
         extras = tuple(choose(rng, list(EXTRAS), min(2, difficulty))) if len(sets) == 1 else ()
         stale = difficulty > 1 and len(sets) == 1 and bool(rng.random() < 0.6)
         tables.append(TableLayout(title, parameters, form if sets else "csv", keys, columns, extras, is_wide, stale))
     codes: dict[str, str] = {}
     if difficulty > 2:
-        labels = data.sets[next(one.sets[0] for one in domain.parameters if one.sets)]
+        labels = data.sets[next(one.sets[0] for one in business.parameters if one.sets)]
         numbers = (100 + rng.permutation(800)[: len(labels)]).tolist()
         codes = {label: f"{labels[0][0]}{number}" for label, number in zip(labels, numbers, strict=True)}
     corrections: dict[tuple[str, Key], float | None] = {}
     for _ in range(max(0, difficulty - 2)):
-        one = domain.parameters[int(rng.integers(len(domain.parameters)))]
+        one = business.parameters[int(rng.integers(len(business.parameters)))]
         key = choose_key(rng, data.values[one.name])
         wrong = round(data.values[one.name][key] * float(rng.choice([0.7, 1.3, 1.5])), 1)
-        if (one.name, key) not in changed:
+        if wrong != data.values[one.name][key] and (one.name, key) not in changed:
             corrections[one.name, key] = None if difficulty > 3 and key and not corrections else wrong
     return FileLayout(tuple(tables), codes, corrections, int(rng.integers(2**31)))
 
@@ -170,13 +169,8 @@ def write_data(layout: FileLayout, data: CleanData) -> dict[str, bytes]:
 
 def _settings_rows(table: TableLayout, values: Mapping[str, Mapping[Key, float | None]]) -> list[Row]:
     return [
-        {
-            "Parameter_Name": table.columns[one.name][0],
-            "Value": _scaled(values[one.name][()], table.columns[one.name][2]),
-            "Unit": table.columns[one.name][1],
-            "Context_Description": one.meaning,
-        }
-        for one in table.parameters
+        {"Parameter_Name": heading, "Value": _scaled(values[name][()], factor), "Unit": unit}
+        for name, (heading, unit, factor) in table.columns.items()
     ]
 
 
@@ -297,71 +291,28 @@ def describe_sources(layout: FileLayout, data: CleanData) -> dict[str, dict[str,
     return sources
 
 
-def write_notes(layout: FileLayout) -> str:
-    """Return the notes on the data."""
-    lines = ["# Where the figures are", "", "Collected by the planning desk, not always tidy. Folder `data`:", ""]
-    for table in layout.tables:
-        if not table.keys:
-            names = ", ".join(f"`{table.columns[one.name][0]}`" for one in table.parameters)
-            lines.append(f"- `general_parameters.csv`: single figures ({names}), with units. These are the settings.")
-            continue
-        text = f"- `{table.path}`"
-        text += {"xlsx": " (sheet Export, below its title line)", "db": f" (SQLite, table {table.title})"}.get(
-            table.form, ""
-        )
-        text += {"semicolon": " (semicolons, decimal commas)", "json": " (under `records`)"}.get(table.form, "")
-        keys = " and ".join(f"`{name}`" for name in table.keys[: len(table.keys) - table.is_wide])
-        text += f": one line for each {keys}"
-        if table.is_wide:
-            column, unit, _ = table.columns[table.parameters[0].name]
-            text += f", and one column for each {table.keys[-1]}. The cells are {table.parameters[0].meaning} in {unit}"
-        text += "."
-        for one in table.parameters[: 0 if table.is_wide else None]:
-            column, unit, _ = table.columns[one.name]
-            text += f" `{column}` is {one.meaning}, in {unit}."
-        if table.has_stale_rows:
-            text += " Lines with status superseded are former figures and do not count."
-        if table.extras:
-            text += f" Nobody here uses {' or '.join(f'`{name}`' for name in table.extras)}."
-        lines.append(text)
-    if layout.codes:
-        lines.append("- `codes.csv`: some systems write codes in place of names; here they are, code and name.")
-        lines.append("- Anything else in the folder (old versions, the canteen) came with the export. Leave it alone.")
-    return "\n".join(lines) + "\n"
+def note_traps(layout: FileLayout) -> list[tuple[str, ...]]:
+    """Return sentences on what nobody can guess from the files. They are no dictionary of the data."""
+    notes = [general("stale", file=table.path) for table in layout.tables if table.has_stale_rows]
+    names = ["units"]
+    names += ["settings"] if any(not table.keys for table in layout.tables) else []
+    names += ["codes", "other"] if layout.codes else []
+    return [*(general(name) for name in names), *notes]
 
 
-def write_mail(domain: Domain, layout: FileLayout, values: Figures) -> str:
-    """Return an e-mail with a thread that corrects figures of the files. Empty if none is wrong."""
-    if not layout.corrections:
-        return ""
-    parameters = {one.name: one for one in domain.parameters}
-    lines, doubts = [], []
+def correct_figures(business: Business, layout: FileLayout, data: CleanData) -> list[tuple[str, ...]]:
+    """Return a sentence for each figure of the files that is wrong or lacks."""
+    units = {parameter.name: parameter.unit for parameter in business.parameters}
+    headings = {name: heading for table in layout.tables for name, (heading, _, _) in table.columns.items()}
+    sentences = []
     for (name, key), wrong in layout.corrections.items():
-        one, value = parameters[name], values[name][key]
-        subject = f"{one.meaning} ({one.table}{''.join(f', {label}' for label in key)})"
-        seen = "the cell is empty" if wrong is None else f"the file says {wrong:g} {one.unit}, which is wrong"
-        lines.append(f"- {subject}: {seen}. Please use {value:g} {one.unit}.")
-        doubts.append(f"> - {subject}: is it {round(value * 1.1 + 1):g} {one.unit}?")
-    return "\n".join(
-        [
-            "From: Ida Brandt <ida.brandt@example.com>",
-            "To: planning@example.com",
-            "Date: Thu, 12 Mar 2026 16:40:00 +0100",
-            "Subject: Re: Re: figures that cannot be right",
-            'Content-Type: text/plain; charset="utf-8"',
-            "",
-            "Hello all,",
-            "",
-            "sorry for the delay, the audit ate my week. Checked again, these are final. The files are locked until",
-            "Monday, so the figures there stay as they are:",
-            "",
-            *lines,
-            "",
-            "Regards, Ida",
-            "",
-            "> On Tuesday Tom wrote:",
-            "> Ida, my guesses for now, from memory. Do not plan with them before you have looked them up:",
-            *doubts,
-            "",
-        ]
-    )
+        right = data.values[name][key]
+        words = {
+            "place": ", ".join([headings[name].split(" [")[0], *key]),
+            "right": f"{right:g}",
+            "wrong": f"{wrong or 0:g}",
+            "guess": f"{right * 1.1 + 1:g}",
+            "unit": f" {units[name]}" if units[name] else "",
+        }
+        sentences.append(general("empty" if wrong is None else "wrong", **words))
+    return sentences

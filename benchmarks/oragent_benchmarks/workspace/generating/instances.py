@@ -14,82 +14,45 @@ import numpy as np
 
 from oragent._base.errors import ModellingError, WorkspaceError
 from oragent.modelling.data.indexed import RELATIONS
-from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.operations.results import CompareResult, ExtremeResult, OperationResult, PriceResult, SolveResult
+from oragent.modelling.operations import ModelSession
+from oragent.modelling.operations.results import CompareResult, ExtremeResult, OperationResult, PriceResult
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shorten_path
-from oragent_benchmarks.workspace.generating import distribution, energy, production, rostering
 from oragent_benchmarks.workspace.generating.artifacts import (
     FileLayout,
+    correct_figures,
     describe_sources,
     draw_layout,
+    note_traps,
     write_data,
-    write_mail,
-    write_notes,
 )
-from oragent_benchmarks.workspace.generating.domain import Change, CleanData, DataCell, Domain, Query
+from oragent_benchmarks.workspace.generating.domain import (
+    CLASSES,
+    STRUCTURAL,
+    Business,
+    Change,
+    CleanData,
+    DataCell,
+    Query,
+    list_businesses,
+)
+from oragent_benchmarks.workspace.generating.texts import general, write_document
 from oragent_benchmarks.workspace.importing import LABELS, import_release, read_release
 from oragent_benchmarks.workspace.views import VAULT
 
-DOMAINS = (
-    Domain(
-        "distribution",
-        "Hexa Frais, wholesale of chilled goods",
-        ((4, 12), (5, 18), (7, 34), (8, 64), (10, 100)),
-        distribution.PARAMETERS,
-        distribution.draw,
-        distribution.add_rules,
-        distribution.draw_words,
-    ),
-    Domain(
-        "production",
-        "Birk & Sons, garden and home furniture",
-        ((4, 5), (5, 7), (6, 9), (7, 11), (9, 13)),
-        production.PARAMETERS,
-        production.draw,
-        production.add_rules,
-        production.draw_words,
-    ),
-    Domain(
-        "rostering",
-        "Lindenhof Care Group",
-        ((2,), (4,), (8,), (16,), (36,)),
-        rostering.PARAMETERS,
-        rostering.draw,
-        rostering.add_rules,
-        rostering.draw_words,
-    ),
-    Domain(
-        "energy",
-        "Stadtwerk Auen, district heating",
-        ((3, 8), (3, 12), (4, 18), (4, 36), (6, 48)),
-        energy.PARAMETERS,
-        energy.draw,
-        energy.add_rules,
-        energy.draw_words,
-    ),
-)
 DIFFICULTIES = range(1, 6)
 # Number of changes of a revision by difficulty.
 CHANGES = (1, 1, 2, 2, 3)
 # A revision moves the optimum by at least this share, twice the tolerance of grading.
 MOVES = 0.02
-# Limits without seconds, so that every machine gives the same set.
-LIMITS = SolveLimits(nodes=5000)
 ATTEMPTS = 50
-ASIDES = (
-    "I write this between two meetings, so bear with me.",
-    "Some of it will sound odd to you; ask anyone in planning, it has always been like this.",
-    "Tom wanted a nicer text, but Tom is on leave.",
-    "The auditors want this on paper, so here it is.",
-)
 # Questions by the operation that answers them.
 QUESTIONS = {
-    "solve": "What is the lowest cost of the original plan and of the revised one",
-    "price": "By how much would the lowest cost of the {version} plan rise {text}, if you solve it again",
+    "solve": "What is the best objective of the original plan and of the revised one",
+    "price": "By how much would the best objective of the {version} plan rise {text}, if you solve it again",
     "total": "In the best {version} plan, {text}",
-    "whynot": "Why does the best {version} plan not {text}, and by how much would the lowest cost rise if it did",
-    "whatif": 'What would be the lowest cost of the original plan under this rule alone: "{text}"',
+    "whynot": "Why does the best {version} plan not {text}, and how much would be added to its objective if it did",
+    "whatif": 'What would be the best objective of the original plan under this rule alone: "{text}"',
 }
 # Dimensions of the release by the operation.
 DIMENSIONS = {"price": "Dual-Theory Soundness & State Interpretation", "total": "Logical-Physical Alignment"}
@@ -99,19 +62,18 @@ from itertools import product
 
 import pulp
 
-from utils import SOURCES, load, pick
-
-$rules
+from utils import SOURCES, load
 
 data = {name: load(name) for name in SOURCES}
 sets = $sets
 $cells
-problem = pulp.LpProblem("plan", pulp.LpMinimize)
-variables, cost = add_rules(problem, sets, data)
-$names = variables.values()
-$changes
-problem += pulp.lpSum(cost)
-problem.solve()
+problem = pulp.LpProblem("plan", pulp.$sense)
+goals = []
+$rules
+for goal in goals:
+    problem.setObjective(goal)
+    problem.solve()
++goal|    problem += goal $relation pulp.value(goal) $slack
 print("OBJECTIVE_VALUE:", pulp.value(problem.objective))
 '''
 
@@ -120,7 +82,7 @@ print("OBJECTIVE_VALUE:", pulp.value(problem.objective))
 class RevisedInstance:
     """A model, a revision with proven optima, and the files of both."""
 
-    domain: Domain
+    business: Business
     data: CleanData
     layout: FileLayout
     changes: tuple[Change, ...]
@@ -159,60 +121,44 @@ class ExactAnswer(NamedTuple):
     line: str
 
 
-def optimum(session: ModelSession) -> float | None:
-    """Return the optimum, or None if there is none, or no proof within the limits."""
-    result = session.ask("solve")
-    if isinstance(result, SolveResult) and result.status == "optimal" and result.objective.is_exact:
-        return result.objective.value
-    return None
-
-
-def draw_instance(rng: np.random.Generator, domain: Domain, difficulty: int) -> RevisedInstance:
+def draw_instance(
+    rng: np.random.Generator, business: Business, difficulty: int, *, is_structural: bool
+) -> RevisedInstance:
     """Draw data and a revision until both optima are proven and differ."""
     for _ in range(ATTEMPTS):
-        data = domain.draw(rng, domain.sizes[difficulty - 1])
-        original = ModelSession(domain.build(data), LIMITS)
-        before = optimum(original)
-        if before is None:
+        data = business.draw(rng, difficulty)
+        original = business.optimise(data, [])
+        if original is None:
             continue
+        before = original[1]
         chosen, optima = list[Change](), list[float]()
-        for change in domain.list_changes(rng, data):
+        # A revision has at most one change of structure, and that one comes first.
+        changes = business.list_changes(rng, data)
+        changes.sort(key=lambda change: (change.kind in STRUCTURAL) != is_structural)
+        for change in changes:
+            is_other_kind = (change.kind in STRUCTURAL) != (is_structural and not chosen)
             # With new files alone, a program that nobody changed would pass.
-            needs_rule = len(chosen) == CHANGES[difficulty - 1] - 1 and not any(one.lines for one in chosen)
-            taken = frozenset().union(*(one.targets for one in chosen))
-            if (needs_rule and not change.lines and difficulty > 1) or change.targets & taken:
+            lacks_rule = len(chosen) == CHANGES[difficulty - 1] - 1 and all(one.cells for one in chosen)
+            if is_other_kind or (lacks_rule and change.cells and difficulty > 1):
                 continue
-            trial = _revise(domain, data, [*chosen, change])
-            steps = [before, *optima]
-            if trial is None or any(_is_close(trial, step, before) for step in steps):
+            trial = business.optimise(data, [*chosen, change])
+            if trial is None or any(_is_close(trial, step, before) for step in (before, *optima)):
                 continue
             chosen.append(change)
             optima.append(trial[1])
             if len(chosen) == CHANGES[difficulty - 1]:
-                cells = [cell for one in chosen for cell in one.cells]
-                has_rules = any(one.lines for one in chosen)
-                if cells and has_rules:
-                    # An unchanged program must not pass on the new files.
-                    unchanged = _revise(domain, data, [one for one in chosen if one.cells])
-                    if _is_close(unchanged, trial[1], before):
-                        break
-                layout = draw_layout(rng, domain, data, difficulty, {(cell.parameter, cell.key) for cell in cells})
+                with_cells = [one for one in chosen if one.cells]
+                has_rules = len(with_cells) < len(chosen)
+                # An unchanged program must not pass on the new files.
+                if with_cells and has_rules and _is_close(business.optimise(data, with_cells), trial[1], before):
+                    break
+                cells = {(cell.parameter, cell.key) for one in with_cells for cell in one.cells}
+                layout = draw_layout(rng, business, data, difficulty, cells)
                 is_in_files = has_rules and bool(rng.random() < 0.5)
                 return RevisedInstance(
-                    domain, data, layout, tuple(chosen), is_in_files, original, trial[0], (before, *optima)
+                    business, data, layout, tuple(chosen), is_in_files, original[0], trial[0], (before, *optima)
                 )
-    raise WorkspaceError(f"no instance of {domain.name} in {ATTEMPTS} draws; choose another seed or difficulty")
-
-
-def _revise(domain: Domain, data: CleanData, changes: list[Change]) -> tuple[ModelSession, float] | None:
-    """Return the revised model with its optimum; None if it has none."""
-    session = ModelSession(domain.build(data.with_cells(cell for change in changes for cell in change.cells)), LIMITS)
-    session.run(line for change in changes for line in change.lines)
-    try:
-        after = optimum(session)
-    except ModellingError:
-        return None
-    return None if after is None else (session, after)
+    raise WorkspaceError(f"no instance of {business.name} in {ATTEMPTS} draws; choose another seed or difficulty")
 
 
 def _is_close(revision: tuple[ModelSession, float] | None, after: float, before: float) -> bool:
@@ -222,52 +168,46 @@ def _is_close(revision: tuple[ModelSession, float] | None, after: float, before:
 
 def version_files(instance: RevisedInstance, *, revised: bool) -> dict[str, bytes]:
     """Return the documents, data and formulation of one version."""
-    domain, data = instance.domain, instance.data
-    if revised and instance.is_in_files:
-        data = data.with_cells(instance.cells)
-    aside = ASIDES[instance.layout.seed % len(ASIDES)]
-    requirement = f"# {domain.company}: what the plan has to do\n\n{aside}\n\n{domain.sections['requirement']}"
-    texts = {
-        "docs/requirement.md": requirement,
-        "docs/data_notes.md": write_notes(instance.layout),
-        "docs/figures.eml": write_mail(domain, instance.layout, instance.data.values),
-        "src/formulation.tex": domain.sections["formulation"],
+    business, data, rng = instance.business, instance.data, np.random.default_rng(instance.layout.seed)
+    # The goal, which is the last sentence of the requirement, and the introduction keep their places.
+    rules = [*business.sentences("requirement"), *business.sentences("own")]
+    aim = rules.pop(-2)
+    order = rng.permutation(len(rules)).tolist()
+    sentences = [*business.sentences("intro"), *(rules[place] for place in order), aim]
+    topics = {
+        "requirement": sentences,
+        "data": note_traps(instance.layout),
+        "figures": correct_figures(business, instance.layout, data),
     }
     if revised:
-        texts["docs/change_request.md"] = _write_request(instance)
-        texts["src/formulation.tex"] += "".join(f"% {line}\n" for one in instance.changes for line in one.lines)
-    files = {path: text.encode() for path, text in texts.items() if text}
+        if instance.is_in_files:
+            data = data.with_cells(instance.cells)
+        topics["change"] = [change.texts for change in instance.changes]
+        if instance.cells:
+            topics["change"].append(general("in_files" if instance.is_in_files else "not_in_files"))
+        topics["change"].append(general("same"))
+    documents = [write_document(rng, business.own["company"], topic, lines) for topic, lines in topics.items() if lines]
+    files = {f"docs/{name}": text.encode() for name, text in documents}
+    formulation = business.select(business.spec["formulation"], instance.data, ()) + "\n"
+    if revised:
+        formulation += "".join(f"% {change.texts[0]}\n" for change in instance.changes)
+    files["src/formulation.tex"] = formulation.encode()
     return files | {f"data/{name}": content for name, content in write_data(instance.layout, data).items()}
-
-
-def _write_request(instance: RevisedInstance) -> str:
-    lines = [f"# {instance.domain.company}: changes from next month on", ""]
-    lines.append("The requirement stands. On top of it, the following is agreed with the management:")
-    lines += ["", *(f"- {change.text}" for change in instance.changes), ""]
-    if instance.cells and instance.is_in_files:
-        lines.append("New figures are in the files already. They replace what e-mails said about the same figure.")
-    elif instance.cells:
-        lines.append(
-            "The files still show the old figures, and nobody will update them before the month ends. Use those above."
-        )
-    lines.append("All else stays as it is.")
-    return "\n".join(lines) + "\n"
 
 
 def program_files(instance: RevisedInstance, *, revised: bool) -> dict[str, bytes]:
     """Return the program of a version and its module ``utils``."""
-    sources, changes, cells = describe_sources(instance.layout, instance.data), "", ""
-    if revised:
-        changes = "".join(f"# {one.text}\n{one.program}\n" for one in instance.changes if one.program)
-        cells = "".join(f"{cell.program}\n" for cell in instance.cells if not instance.is_in_files)
-    first = instance.original.model.variables
-    main = Template(MAIN).substitute(
-        title=instance.domain.company,
-        rules=instance.domain.program.replace(": Any, sets: Sets, data: Figures) -> Any", ", sets, data)"),
+    business, kinds = instance.business, [change.kind for change in instance.changes] if revised else []
+    sources, maximises = describe_sources(instance.layout, instance.data), business.spec["sense"] == "max"
+    is_in_program = revised and not instance.is_in_files
+    main = Template(business.select(MAIN, instance.data, kinds)).substitute(
+        title=business.own["company"],
         sets=pformat({name: list(labels) for name, labels in instance.data.sets.items()}, width=110, compact=True),
-        names=", ".join(family.name for family in first),
-        cells=cells,
-        changes=changes,
+        cells="".join(f"{cell.program}\n" for cell in instance.cells if is_in_program),
+        sense="LpMaximize" if maximises else "LpMinimize",
+        rules=business.select(business.spec["rules"], instance.data, kinds),
+        relation=">=" if maximises else "<=",
+        slack="- 1e-6" if maximises else "+ 1e-6",
     )
     utils = (Path(__file__).parent / "utils.txt").read_text(encoding="utf-8")
     text = Template(utils).safe_substitute(sources=pformat(sources, width=110, sort_dicts=False))
@@ -326,7 +266,8 @@ def _effect(result: OperationResult) -> float | None:
 def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: int) -> Iterator[ExactAnswer]:
     """Yield a question for each kind that has an answer: a price or total, a refused alternative, a rule alone."""
     version, session = ("original", instance.original) if number % 2 else ("revised", instance.revised)
-    queries = instance.domain.list_queries(rng, instance.data)
+    business, data = instance.business, instance.data
+    queries = business.list_queries(data)
     start = number % len(queries)
     turned = queries[start:] + queries[:start]
     for group in ({"price", "total"}, {"whynot"}):
@@ -336,25 +277,19 @@ def list_answers(instance: RevisedInstance, rng: np.random.Generator, number: in
                 question = QUESTIONS[query.kind].format(version=version, text=query.text)
                 yield ExactAnswer(query.kind, question, query.text, value, f"{query.kind} {query.subject}")
                 break
-    used = frozenset().union(*(one.targets for one in instance.changes))
-    for change in instance.domain.list_changes(rng, instance.data):
-        if not change.lines or change.targets & used:
-            continue
-        trial = instance.original.ask("whatif " + "; ".join(change.lines))
-        if abs(_effect(trial) or 0.0) > 0.01:
-            assert isinstance(trial, CompareResult)
-            question = QUESTIONS["whatif"].format(text=change.text)
-            yield ExactAnswer(
-                "whatif", question, "cost of the trial in EUR", trial.objective.after.value or 0.0, trial.line
-            )
+    for change in business.list_changes(rng, data):
+        trial = None if change.cells or change in instance.changes else business.optimise(data, [change])
+        if trial is not None and abs(trial[1] - instance.before) > 0.01:
+            question = QUESTIONS["whatif"].format(text=change.texts[0])
+            yield ExactAnswer("whatif", question, "objective of the trial", trial[1], f"whatif {change.kind}")
             break
 
 
 def write_question(instance: RevisedInstance, rng: np.random.Generator, number: int) -> dict[str, Any]:
     """Return the rubric of a question about both versions. All answers are results of operations."""
     answers = [
-        ExactAnswer("solve", QUESTIONS["solve"], "original cost in EUR", instance.before, "solve"),
-        ExactAnswer("solve", "", "revised cost in EUR", instance.after, ""),
+        ExactAnswer("solve", QUESTIONS["solve"], "original objective", instance.before, "solve"),
+        ExactAnswer("solve", "", "revised objective", instance.after, ""),
         *list_answers(instance, rng, number),
     ]
     question = "? ".join(one.question for one in answers if one.question) + "? Give all figures with two decimals."
@@ -383,7 +318,8 @@ def describe_instance(instance: RevisedInstance, number: int) -> dict[str, Any]:
     rows, columns = instance.original.model.shape
     return {
         "instance_number": number,
-        "domain": instance.domain.name,
+        "domain": instance.business.class_name,
+        "business": instance.business.name,
         "rows": rows,
         "variables": columns,
         "formats": sorted({table.form for table in instance.layout.tables}),
@@ -391,12 +327,14 @@ def describe_instance(instance: RevisedInstance, number: int) -> dict[str, Any]:
         "changes": [
             {
                 "kind": change.kind,
-                "text": change.text,
-                "operations": list(change.lines),
+                "is_structural": change.kind in STRUCTURAL,
+                "text": change.texts[0],
                 "cells": [[cell.parameter, list(cell.key), cell.value] for cell in change.cells],
             }
             for change in instance.changes
         ],
+        # Names and figures of the changes.
+        "words": instance.data.words,
         "figures_in_files": instance.is_in_files,
         # Of the original, and after each change. All are proven.
         "optima": list(instance.optima),
@@ -408,7 +346,7 @@ def instance_files(instance: RevisedInstance, rng: np.random.Generator, number: 
     first, second = (version_files(instance, revised=revised) for revised in (False, True))
     programs = [program_files(instance, revised=revised) for revised in (False, True)]
     records = [write_records(instance.original, instance.before), write_records(instance.revised, instance.after)]
-    name = {"instance_id": f"{instance.domain.name}_{number:03d}", "domain": instance.domain.name}
+    name = {"instance_id": f"{instance.business.name}_{number:03d}", "domain": instance.business.name}
     given = {path: content for path, content in first.items() if not path.startswith("src/")}
     original = _below("original", first) | _below("original/src", programs[0])
     revised = {path: content for path, content in second.items() if not path.startswith("src/")}
@@ -454,19 +392,22 @@ def write_set(folder: Path, seed: int, count: int, difficulty: int) -> Iterator[
     labels: dict[Mode, list[str]] = {Mode.BUILD: [], Mode.REVISE: []}
     for number in range(1, count + 1):
         rng = np.random.default_rng([seed, difficulty, number])
-        instance = draw_instance(rng, DOMAINS[(number - 1) % len(DOMAINS)], difficulty)
+        # Every second instance of a class has a change of structure.
+        turn, place = divmod(number - 1, len(CLASSES))
+        business = list_businesses()[(number - 1) % len(list_businesses())]
+        instance = draw_instance(rng, business, difficulty, is_structural=(turn + place) % 2 == 0)
         files = instance_files(instance, rng, number)
         rubrics += files.pop("rubric")[""]
         for mode, of_mode in files.items():
             release |= _below(f"Workspace_OR/{mode}_workspaces/instance_{number}", of_mode)
         for mode, value in ((Mode.BUILD, instance.before), (Mode.REVISE, instance.after)):
             name = f"or_space_{number:03d}_{mode}"
-            labels[mode].append(f"{name},{mode},{number},{instance.domain.name}_{number:03d},{value!r},0.01")
+            labels[mode].append(f"{name},{mode},{number},{instance.business.name}_{number:03d},{value!r},0.01")
         notes += _as_json(describe_instance(instance, number))
         columns = instance.original.model.shape[1]
         kinds = ", ".join(change.kind for change in instance.changes)
         moved = f"{instance.before:.2f} to {instance.after:.2f}"
-        yield f"{number}: {instance.domain.name}, {columns} variables, {moved} ({kinds})"
+        yield f"{number}: {instance.business.name}, {columns} variables, {moved} ({kinds})"
     head = "workspace_id,task_type,instance_number,instance_id,reference_objective,relative_tolerance"
     for mode, lines in labels.items():
         release[f"evaluation/{LABELS[mode]}"] = "\n".join([head, *lines, ""]).encode()
