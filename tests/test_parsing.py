@@ -111,7 +111,7 @@ SITES = {
     "modelling/data/names.py": ({"yaml.safe_load": 1}, f"corrections of the user, of bounded size: {BOUNDED}"),
     "modelling/files/sol_files.py": ({"json.loads": 1}, BOUNDED),
     "modelling/files/text_forms.py": ({"json.loads": 1}, BOUNDED),
-    "modelling/files/feature_text.py": ({"json.loads": 1}, BOUNDED),
+    "modelling/files/mps_reader.py": ({"json.loads": 1}, BOUNDED),
     "workspace/reading.py": ({"json.loads": 1}, USER),
     "benchmarks/training/curve.py": ({"json.loads": 1}, OURS),
 }  # fmt: skip

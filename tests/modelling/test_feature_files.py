@@ -127,9 +127,8 @@ def test_a_written_model_has_the_same_optimum(form: str) -> None:
 @pytest.mark.parametrize("form", ["lp", "mps"])
 def test_gurobi_reads_our_files(form: str, tmp_path: Path) -> None:
     gurobipy = pytest.importorskip("gurobipy")
-    milp = replace(
-        model(replace(IN_BOTH, **{n: p for n, p in vars(LOGIC).items() if p})), objective=Objective({"s": 1.0})
-    )
+    features = replace(IN_BOTH, quadratic=(), **{name: part for name, part in vars(LOGIC).items() if part})
+    milp = model(features).with_records(objective=Objective({"s": 1.0}))
     path = tmp_path / f"model.{form}"
     path.write_text(to_text(milp, form), encoding="utf-8")
     read = gurobipy.read(str(path))

@@ -16,7 +16,7 @@ from oragent.modelling.data.links import LinkedVector, Links
 from oragent.modelling.data.model_values import MAX_FIGURE, NO_BOUND, Sense
 from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.data.tolerances import scales_of
-from oragent.modelling.files.lp_reader import UNNAMED
+from oragent.modelling.files.parsed_model import UNNAMED
 
 AT_MOST, EQUAL, AT_LEAST = -1, 0, 1
 # Suffix of the family with the upper limits of rows with two limits.

@@ -17,7 +17,7 @@ from oragent.modelling.capture.reading import ReadModel
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.tolerances import scale_of
-from oragent.modelling.files.lp_reader import UNNAMED
+from oragent.modelling.files.parsed_model import UNNAMED
 
 # Relative difference up to which coefficients and limits are equal.
 SAME = 1e-9

@@ -93,7 +93,7 @@ class Sparse:
         """Return True if every entry is 0."""
         return not self.values.any()
 
-    def select_rows(self, rows: Sequence[int]) -> Self:
+    def select_rows(self, rows: Sequence[int] | NDArray[np.intp]) -> Self:
         """Return the matrix of the selected rows, in the order given."""
         chosen = np.asarray(rows, dtype=np.int64)
         first, count = self.starts[chosen], np.diff(self.starts)[chosen]
@@ -236,3 +236,27 @@ class Arrays:
 def _largest_excess(values: Vector, low: Vector, high: Vector, size: Vector) -> float:
     beyond = np.maximum(np.maximum(low - values, values - high), 0.0)
     return float((beyond / np.maximum(1.0, size)).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class SplitRows:
+    """Rows with one limit each, from ``m`` rows with two."""
+
+    # ``(k,)`` position of each row among those with two limits, ascending.
+    rows: NDArray[np.intp]
+    # ``(k,)`` codes of relations, as in ``IndexedModel.relations``, and right-hand sides.
+    relations: NDArray[np.int8]
+    rhs: Vector
+    # ``(k,)`` "least" or "most" for each part of a row that becomes two, else an empty text.
+    sides: list[str]
+
+
+def split_limits(low: Vector, high: Vector) -> SplitRows:
+    """Return a row for each limit. An equation stays one row, and a row without limits is left out."""
+    is_equal: NDArray[np.bool_] = np.equal(low, high)
+    limits = np.column_stack([np.isfinite(low), np.isfinite(high) & ~is_equal])
+    rows, side = np.nonzero(limits)
+    relations = np.where(is_equal[rows], 0, 1 - 2 * side).astype(np.int8)
+    is_part = (limits[:, 0] & limits[:, 1])[rows]
+    sides = [("least", "most")[at] if part else "" for at, part in zip(side.tolist(), is_part.tolist(), strict=True)]
+    return SplitRows(rows, relations, np.where(side == 0, low[rows], high[rows]), sides)

@@ -19,16 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.arrays import Arrays, Sparse, split_limits
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.links import LinkedVector, Positions, Vector
 from oragent.modelling.data.model_records import Objective, Row, Variable, check_records
-from oragent.modelling.data.model_values import Relation, Sense, VariableKind, check_choice, check_unique, require_text
+from oragent.modelling.data.model_values import (
+    MAX_FIGURE,
+    Relation,
+    Sense,
+    VariableKind,
+    check_choice,
+    check_unique,
+    free_name,
+    require_text,
+)
 from oragent.modelling.data.objectives import (
     IndexedObjective,
     base_objective,
-    cost_vector,
     further_objectives,
     rank_objectives,
 )
@@ -37,6 +45,8 @@ from oragent.modelling.references.reference_text import label_text, name_text
 Keys = NDArray[np.int32]
 # Code of a relation in ``IndexedModel.relations``.
 RELATION_CODES = {Relation.AT_MOST: -1, Relation.EQUAL: 0, Relation.AT_LEAST: 1}
+# Name, unit and meaning of a member.
+Details = tuple[str, str, str]
 RELATIONS = {code: relation for relation, code in RELATION_CODES.items()}
 KINDS = (VariableKind.CONTINUOUS, VariableKind.INTEGER)
 # Name of an objective that has none in its file.
@@ -187,40 +197,97 @@ class IndexedModel:
         require_text((name, meaning), "the model")
         column_of = {variable.name: column for column, variable in enumerate(variables)}
         row_of = {row.name: position for position, row in enumerate(rows)}
-        keyed = features.rekey(column_of.__getitem__, row_of.__getitem__) if features else ModelFeatures[int]()
-        main = IndexedObjective(
-            objective.name or UNNAMED_OBJECTIVE,
+        cost = np.zeros(len(variables))
+        cost[[column_of[key] for key in objective.terms]] = list(objective.terms.values())
+        limits = np.array([row.limits for row in rows], dtype=float).reshape(-1, 2)
+        arrays = Arrays(
             check_choice(Sense, sense, "the model: sense"),
-            cost_vector({column_of[key]: value for key, value in objective.terms.items()}, len(variables)),
+            cost,
             objective.constant,
-            objective.unit,
-            objective.meaning,
-            quadratic=keyed.quadratic,
+            np.array([variable.low for variable in variables], dtype=float),
+            np.array([variable.high for variable in variables], dtype=float),
+            np.array([variable.is_integer for variable in variables], dtype=bool),
+            Sparse(
+                np.cumsum([0, *(len(row.terms) for row in rows)], dtype=np.int32),
+                np.array([column_of[key] for row in rows for key in row.terms], dtype=np.int32),
+                np.array([value for row in rows for value in row.terms.values()], dtype=float),
+                len(variables),
+            ),
+            limits[:, 0],
+            limits[:, 1],
+            features.rekey(column_of.__getitem__, row_of.__getitem__) if features else ModelFeatures[int](),
         )
+        return cls.from_arrays(
+            arrays,
+            [(variable.name, variable.unit, variable.meaning) for variable in variables],
+            [(row.name, "", row.meaning) for row in rows],
+            (objective.name, objective.unit, objective.meaning),
+            name,
+            meaning,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Arrays,
+        variables: Sequence[Details],
+        rows: Sequence[Details],
+        objective: Details,
+        name: str = "",
+        meaning: str = "",
+    ) -> Self:
+        """Return a model in which each variable and each row is a family of its own.
+
+        A row with two limits becomes two rows, and a row without limits is left out. Soft rows need rows of one limit.
+
+        Args:
+            arrays: Figures of the model, with all its objectives.
+            variables: ``(n,)`` name, unit and meaning of each variable.
+            rows: ``(m,)`` name, unit and meaning of each row.
+            objective: Name, unit and meaning of the objective.
+            name: Name of the model.
+            meaning: Description of the model, one line.
+
+        Raises:
+            ModellingError: Names or figures are not those of a model.
+        """
+        features, columns, split = arrays.features, len(variables), split_limits(arrays.row_low, arrays.row_high)
+        matrix = arrays.matrix.select_rows(split.rows)
+        title, unit, note = objective
+        main = IndexedObjective(
+            title or UNNAMED_OBJECTIVE,
+            arrays.sense,
+            LinkedVector.of_numbers(arrays.cost),
+            arrays.constant,
+            unit,
+            note,
+            quadratic=features.quadratic,
+        )
+        taken = {row[0] for row in rows}
+        shown = []
+        for row, side in zip(split.rows.tolist(), split.sides, strict=True):
+            title, unit, note = rows[row]
+            shown.append((free_name(f"{title} {side}", taken) if side else title, unit, note))
         return cls(
             name=name,
             meaning=meaning,
             sets=(),
             parameters=(),
-            variables=_single_families(
-                VariableFamily, [(variable.name, variable.unit, variable.meaning) for variable in variables]
-            ),
-            rows=_single_families(RowFamily, [(row.name, "", row.meaning) for row in rows]),
-            objectives=(main, *(IndexedObjective.from_further(goal, len(variables)) for goal in keyed.goals)),
-            features=replace(keyed, quadratic=(), goals=()),
+            variables=_single_families(VariableFamily, variables),
+            rows=_single_families(RowFamily, shown),
+            objectives=(main, *(IndexedObjective.from_further(goal, columns) for goal in features.goals)),
+            features=replace(features, quadratic=(), goals=()),
             cells=np.zeros(0),
-            low=LinkedVector.of_numbers(np.array([variable.low for variable in variables], dtype=float)),
-            high=LinkedVector.of_numbers(np.array([variable.high for variable in variables], dtype=float)),
-            integer=np.array([variable.is_integer for variable in variables], dtype=bool),
-            starts=np.cumsum([0, *(len(row.terms) for row in rows)], dtype=np.int64),
-            columns=np.array([column_of[key] for row in rows for key in row.terms], dtype=np.int32),
-            entries=LinkedVector.of_numbers(
-                np.array([value for row in rows for value in row.terms.values()], dtype=float)
-            ),
-            relations=np.array([RELATION_CODES[row.relation] for row in rows], dtype=np.int8),
-            rhs=LinkedVector.of_numbers(np.array([row.rhs for row in rows], dtype=float)),
-            flat_columns=tuple(column_of),
-            flat_rows=tuple(row_of),
+            low=LinkedVector.of_numbers(arrays.low),
+            high=LinkedVector.of_numbers(arrays.high),
+            integer=arrays.integer,
+            starts=matrix.starts.astype(np.int64),
+            columns=matrix.columns,
+            entries=LinkedVector.of_numbers(matrix.values),
+            relations=split.relations,
+            rhs=LinkedVector.of_numbers(split.rhs),
+            flat_columns=tuple(variable[0] for variable in variables),
+            flat_rows=tuple(row[0] for row in shown),
         ).check()
 
     def with_records(
@@ -528,6 +595,23 @@ class IndexedModel:
         _check_features(self)
         return self
 
+    def check_figures(self) -> Self:
+        """Return the model. Bounds that exclude each other, and figures that solvers do not accept, raise an error."""
+        arrays = self.to_arrays()
+        parts = [arrays.matrix.values, self.rhs_values, np.array([goal.constant for goal in self.objectives])]
+        parts += [goal.cost.evaluate(self.cells) for goal in self.objectives]
+        wrong = np.flatnonzero((arrays.low > arrays.high) | (arrays.low == np.inf) | (arrays.high == -np.inf))
+        if len(wrong):
+            name = self.flat_variable_names[int(wrong[0])]
+            raise ModellingError(
+                f"variable {quoted(name)}: its least value is above its largest value: swap the bounds"
+            )
+        if np.abs(np.concatenate(parts)).max(initial=0.0) > MAX_FIGURE:
+            raise ModellingError(
+                f"a figure is beyond {MAX_FIGURE:g} in size; expected coefficients that solvers accept"
+            )
+        return self
+
 
 Record = TypeVar("Record", Variable, Row)
 
@@ -539,7 +623,7 @@ def _find_record(records: Mapping[str, Record], name: str, what: str) -> Record:
     return record
 
 
-def _single_families(kind: type[AnyFamily], details: Sequence[tuple[str, str, str]]) -> tuple[AnyFamily, ...]:
+def _single_families(kind: type[AnyFamily], details: Sequence[Details]) -> tuple[AnyFamily, ...]:
     """Return a family for each member, by its name, unit and meaning."""
     keys, positions = product_keys(()), np.arange(len(details))
     return tuple(

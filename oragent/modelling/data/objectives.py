@@ -1,7 +1,7 @@
 """Objectives of indexed models, their weighted sums, and the order in which they are optimised."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,10 +38,12 @@ class IndexedObjective:
     @classmethod
     def from_further(cls, goal: FurtherObjective[int], columns: int) -> "IndexedObjective":
         """Return a further objective of a model with a number of columns."""
+        cost = np.zeros(columns)
+        cost[list(goal.terms)] = list(goal.terms.values())
         return cls(
             goal.name,
             goal.sense,
-            cost_vector(goal.terms, columns),
+            LinkedVector.of_numbers(cost),
             goal.constant,
             weight=goal.weight,
             priority=goal.priority,
@@ -52,14 +54,6 @@ class IndexedObjective:
     def allowance(self, optimum: float) -> float:
         """Return the amount by which objectives of lower priority may worsen an optimum."""
         return max(self.slack * abs(optimum), self.slack_amount)
-
-
-def cost_vector(terms: Mapping[int, float], columns: int) -> LinkedVector:
-    """Return the coefficients of all columns from those that are not 0."""
-    cost = np.zeros(columns)
-    for column, value in terms.items():
-        cost[column] = value
-    return LinkedVector.of_numbers(cost)
 
 
 def effective_weights(objectives: Sequence[IndexedObjective]) -> list[float]:

@@ -1,24 +1,26 @@
-"""Reader of LP files of Gurobi and CPLEX with parts that HiGHS's reader rejects.
+"""Reader of LP files of Gurobi, CPLEX, HiGHS and others.
 
-These parts are names with brackets, ranges, semi-continuous variables, special ordered sets, quadratic terms,
-indicators, several objectives, and general constraints (MIN, MAX, ABS, AND, OR, PWL). The reference manuals of CPLEX
-and Gurobi define the format.
+Read are names with brackets, ranges, semi-continuous variables, special ordered sets, quadratic terms, indicators,
+several objectives, and general constraints (MIN, MAX, ABS, AND, OR, PWL). The reference manuals of CPLEX and Gurobi
+define the format.
 """
 
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.features import (
-    Absolute,
-    BinaryProduct,
-    Extreme,
     Indicator,
-    ModelFeatures,
     OrderedSet,
     PiecewiseLinear,
     QuadraticRow,
@@ -26,9 +28,8 @@ from oragent.modelling.data.features import (
     SemiContinuous,
 )
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.model_records import Objective, Row, Variable
-from oragent.modelling.data.model_values import Relation, Sense, VariableKind, check_bound, free_name
-from oragent.modelling.files.feature_text import FileObjective, rank_objectives
+from oragent.modelling.data.model_values import NO_BOUND, Relation, Sense, check_bound, free_name
+from oragent.modelling.files.parsed_model import FileObjective, Parts, add_general, build_model
 
 BODY = r"[\w.!\"#$%&;?@'`{}~|(),]"
 # The first character is no digit. Letters of all languages are allowed, as solvers write them.
@@ -37,17 +38,20 @@ NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TOKEN = re.compile(
     rf"\s*(?:(?P<operator>->|::|<=|>=|=<|=>|[-+*/^:<>=\[\](),])|(?P<number>{NUMBER})|(?P<name>{NAME})|(?P<bad>\S))"
 )
+WORDS = (
+    r"maximi[sz]e|maximum|max|minimi[sz]e|minimum|min|subject\s+to|such\s+that|st|s\.t\.|st\.|lazy\s+constraints|"
+    r"user\s+cuts|bounds?|general\s+constraints?|gen(?:eral)?s?|int(?:eger)?s?|bin(?:ary|aries)?"
+)
 SECTION = re.compile(
-    r"^\s*(?P<word>maximi[sz]e|maximum|max|minimi[sz]e|minimum|min|subject\s+to|such\s+that|st|s\.t\.|st\.|"
-    r"(?:lazy\s+constraints|user\s+cuts)|bounds?|general\s+constraints?|gen(?:eral)?s?|int(?:eger)?s?|bin(?:ary|aries)?|"
-    r"semi-?continuous|semi-?integer|semis?|sos[12]?|pwl|pwlobj|end)(?P<multi>\s+multi-objectives)?\s*$",
+    rf"^\s*(?P<word>{WORDS}|semi-?continuous|semi-?integer|semis?|sos[12]?|pwl|pwlobj|end)"
+    r"(?P<multi>\s+multi-objectives)?\s*$",
     re.IGNORECASE,
 )
-INLINE = re.compile(
-    r"^\s*(?:maximi[sz]e|maximum|max|minimi[sz]e|minimum|min)\s+(?!multi-objectives)(?=\S)", re.IGNORECASE
-)
-# A bound or right-hand side of this size is infinite for Gurobi, CPLEX and HiGHS.
-MIN_INFINITE = 1e20
+# A section whose first line goes on after its word. No expression has two names side by side.
+INLINE = re.compile(rf"^\s*(?P<word>{WORDS})\s+(?=[^\s:<>=+*/^\]-])", re.IGNORECASE)
+# First line of a section PWL, in difference to a variable of this name.
+FUNCTION = re.compile(r"[=(]")
+LABEL = re.compile(r"\s*([^\s:<>=]+)\s*:(?!:)")
 RELATIONS = {
     "<": Relation.AT_MOST,
     "<=": Relation.AT_MOST,
@@ -59,21 +63,8 @@ RELATIONS = {
 }
 MIRRORED = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.EQUAL}
 INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
-# Default names of objectives.
-UNNAMED = re.compile(r"obj(?:ective)?|of|r0|z|_*", re.IGNORECASE)
 FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
 OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
-# Parts that HiGHS's reader rejects.
-OWN = re.compile(
-    r"\[|->|^\s*(?:semi[\w-]*\s*\n(?!\s*end)|sos|general\s+constraint)|multi-objectives|"
-    r"^\s*(?:lazy\s+constraints|user\s+cuts)\s*$|^\s*pwl\s*\n[^\n]*[=(]",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def needs_own_reader(text: str) -> bool:
-    """Return True if a file has parts that HiGHS's reader rejects."""
-    return OWN.search(re.sub(r"\\.*", "", text)) is not None
 
 
 def read_lp(text: str) -> IndexedModel:
@@ -85,8 +76,7 @@ def read_lp(text: str) -> IndexedModel:
     return _LpReader(text).read()
 
 
-@dataclass
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     line: int
@@ -104,25 +94,23 @@ class _LpReader:
 
     def __init__(self, text: str) -> None:
         self.lines = text.splitlines()
+        # Tokens of some lines of the present section, and its further lines.
         self.tokens: list[_Token] = []
         self.at = 0
+        self.waiting: Iterator[tuple[int, str]] = iter(())
+        self.has_labels = True
         self.low: dict[str, float] = {}
         self.high: dict[str, float] = {}
-        self.integer: set[str] = set()
-        self.rows: list[Row] = []
+        self.integer, self.binary = set[str](), set[str]()
         self.row_names: set[str] = set()
+        # Name, terms and limits of each linear row.
+        self.rows: list[tuple[str, dict[str, float], float, float]] = []
         self.sense = Sense.MINIMIZE
-        self.objectives: list[tuple[str, _Expression, dict[str, float]]] = []
-        self.quadratic_rows: list[QuadraticRow[str]] = []
-        self.indicators: list[Indicator[str]] = []
-        self.sets: list[OrderedSet[str]] = []
-        self.semi: list[str] = []
-        self.piecewise: list[PiecewiseLinear[str]] = []
+        self.objectives: list[FileObjective] = []
+        # Other parts by field of ``ModelFeatures``.
+        self.parts: Parts = defaultdict(list)
         # Name, input, output, slopes before and after, and points of each function of CPLEX.
         self.sloped: list[tuple[str, str, str, tuple[float, float], tuple[tuple[float, float], ...]]] = []
-        self.absolutes: list[Absolute[str]] = []
-        self.extremes: list[Extreme[str]] = []
-        self.products: list[BinaryProduct[str]] = []
 
     def read(self) -> IndexedModel:
         sections = list(self._sections())
@@ -141,18 +129,26 @@ class _LpReader:
             if not line.strip():
                 continue
             match = SECTION.match(line)
-            if match is None and not word and (inline := INLINE.match(line)):
-                word, line = inline[0].strip().lower(), line[inline.end() :]
-            if match:
+            if (
+                match
+                and match["word"].lower() == "pwl"
+                and not FUNCTION.search("".join(self.lines[number : number + 1]))
+            ):
+                match = None
+            inline = None if match else INLINE.match(line)
+            begin = match or inline
+            if begin:
                 if word:
                     yield word, multi, lines
-                word, multi, lines = " ".join(match["word"].lower().split()), bool(match["multi"]), []
+                word, multi, lines = " ".join(begin["word"].lower().split()), bool(match and match["multi"]), []
                 if word == "end":
                     return
             elif not word:
-                raise ModellingError(f"line {number}: expected Minimize or Maximize: {quoted(line.strip())}")
-            else:
-                lines.append((number, line))
+                raise ModellingError(
+                    f"line {number}: expected Minimize or Maximize: {quoted(line.strip())}; not a model in LP form"
+                )
+            if not match:
+                lines.append((number, line[inline.end() :] if inline else line))
         if word:
             yield word, multi, lines
 
@@ -163,29 +159,36 @@ class _LpReader:
             return
         if word == "pwlobj":
             raise ModellingError("a piecewise linear objective (PWLObj): expected a PWL constraint instead")
-        self._tokenise(lines)
-        if word.startswith(("subject", "such", "st", "s.t", "lazy", "user")):
-            while self._more():
-                self._read_row()
-        elif word.startswith("bound"):
-            while self._more():
-                self._read_bound()
+        read: Callable[[], None] = self._read_row
+        if word.startswith("bound"):
+            read = self._read_bound
         elif word.startswith("general con"):
-            while self._more():
-                self._read_general()
+            read = self._read_general
         elif word.startswith("sos"):
-            while self._more():
-                self._read_set(word)
+            read = partial(self._read_set, word)
         elif word == "pwl":
-            while self._more():
-                self._read_slopes()
-        else:
-            self._read_names(word)
+            read = self._read_slopes
+        elif word.startswith(("gen", "int", "bin", "semi")):
+            read = partial(self._read_name, word)
+        # Members of ordered sets are written as labels are.
+        self._tokenise(lines, has_labels=not word.startswith("sos"))
+        while self._more():
+            read()
 
-    def _tokenise(self, lines: list[tuple[int, str]]) -> None:
-        self.tokens, self.at = [], 0
-        for number, line in lines:
-            for match in TOKEN.finditer(line):
+    def _tokenise(self, lines: list[tuple[int, str]], *, has_labels: bool = True) -> None:
+        self.tokens, self.at, self.waiting, self.has_labels = [], 0, iter(lines), has_labels
+
+    def _fill(self, count: int) -> None:
+        """Read lines until a number of tokens is ahead, or the section ends."""
+        while len(self.tokens) - self.at < count:
+            number, line = next(self.waiting, (0, ""))
+            if not number:
+                return
+            self.tokens, self.at = self.tokens[max(0, self.at - 1) :], min(self.at, 1)
+            label = LABEL.match(line) if self.has_labels else None
+            if label:
+                self.tokens += (_Token("name", label[1], number), _Token("operator", ":", number))
+            for match in TOKEN.finditer(line, label.end() if label else 0):
                 kind = str(match.lastgroup)
                 if kind == "bad":
                     raise ModellingError(
@@ -194,9 +197,12 @@ class _LpReader:
                 self.tokens.append(_Token(kind, match[kind], number))
 
     def _more(self) -> bool:
+        self._fill(1)
         return self.at < len(self.tokens)
 
     def _peek(self, ahead: int = 0) -> _Token:
+        if self.at + ahead >= len(self.tokens):
+            self._fill(ahead + 1)
         if self.at + ahead < len(self.tokens):
             return self.tokens[self.at + ahead]
         return _Token("end", "", self.tokens[-1].line if self.tokens else 0)
@@ -230,7 +236,7 @@ class _LpReader:
             token = self._take()
         if token.kind == "number":
             value = float(token.text)
-            return sign * (math.inf if value >= MIN_INFINITE else value)
+            return sign * (math.inf if value >= NO_BOUND else value)
         if token.kind == "name" and INFINITE.fullmatch(token.text):
             return sign * math.inf
         raise self._error(token, "a number")
@@ -306,7 +312,7 @@ class _LpReader:
         if not multi:
             self._tokenise(lines)
             name = self._label()
-            self.objectives.append((name, self._expression(), {}))
+            self._add_objective(name, {})
             if self._more():
                 raise self._error(self._peek(), "a term of the objective")
             return
@@ -321,21 +327,24 @@ class _LpReader:
                 raise ModellingError(f"line {number}: expected NAME: Priority=... Weight=...")
         for name, words, block in blocks:
             self._tokenise(block)
-            self.objectives.append((name, self._expression(), words))
+            self._add_objective(name, words)
+
+    def _add_objective(self, name: str, words: dict[str, float]) -> None:
+        part = self._expression()
+        self.objectives.append(FileObjective(name, part.terms, part.constant, words, tuple(part.quadratic)))
 
     def _read_row(self) -> None:
-        name = self._label() or f"R{len(self.rows)}"
+        name = self._label() or f"R{len(self.row_names)}"
         if self._peek().kind == "name" and self._peek(1).text == "=" and self._peek(3).text == "->":
             binary, _, value, _ = self._variable(self._take()), self._take(), self._number(), self._take()
-            self.low[binary], self.high[binary] = max(self.low[binary], 0.0), min(self.high[binary], 1.0)
-            self.integer.add(binary)
+            self.binary.add(binary)
             expression = self._expression()
             relation, rhs = RELATIONS.get(self._peek().text), 0.0
             if relation is None:
                 raise self._error(self._peek(), "<=, >= or =")
             self.at += 1
             rhs = self._number() - expression.constant
-            self.indicators.append(Indicator(name, binary, value > 0.5, expression.terms, relation, rhs))
+            self.parts["indicators"].append(Indicator(name, binary, value > 0.5, expression.terms, relation, rhs))
             return
         expression = self._expression()
         first = RELATIONS.get(self._peek().text)
@@ -344,31 +353,32 @@ class _LpReader:
         self.at += 1
         if not expression.terms and not expression.quadratic:
             # Number, relation, terms, and optionally a second relation.
-            middle = self._expression()
-            self._add_row(name, middle, MIRRORED[first], expression.constant, two=self._peek().text in RELATIONS)
+            middle, limits = self._expression(), [(MIRRORED[first], expression.constant)]
             if self._peek().text in RELATIONS:
-                second = RELATIONS[self._take().text]
-                self._add_row(name, middle, second, self._number(), two=True)
-            return
-        self._add_row(name, expression, first, self._number())
-
-    def _add_row(
-        self, name: str, expression: _Expression, relation: Relation, rhs: float, *, two: bool = False
-    ) -> None:
-        if two:
-            name = f"{name} {'least' if relation is Relation.AT_LEAST else 'most'}"
-        if math.isinf(rhs):
-            if relation is Relation.EQUAL or (rhs > 0) is (relation is Relation.AT_LEAST):
-                raise ModellingError(f"row {quoted(name)}: no point reaches an infinite right-hand side")
-            return
-        unique = free_name(name, self.row_names)
-        if expression.quadratic:
-            quadratic = tuple(expression.quadratic)
-            self.quadratic_rows.append(
-                QuadraticRow(unique, expression.terms, quadratic, relation, rhs - expression.constant)
-            )
+                limits.append((RELATIONS[self._take().text], self._number()))
+            self._add_row(name, middle, limits)
         else:
-            self.rows.append(Row(unique, expression.terms, relation, rhs - expression.constant))
+            self._add_row(name, expression, [(first, self._number())])
+
+    def _add_row(self, name: str, expression: _Expression, limits: list[tuple[Relation, float]]) -> None:
+        low, high = -math.inf, math.inf
+        for relation, rhs in limits:
+            if math.isinf(rhs) and (relation is Relation.EQUAL or (rhs > 0) is (relation is Relation.AT_LEAST)):
+                raise ModellingError(f"row {quoted(name)}: no point reaches an infinite right-hand side")
+            low = low if relation is Relation.AT_MOST else max(low, rhs - expression.constant)
+            high = high if relation is Relation.AT_LEAST else min(high, rhs - expression.constant)
+        name = free_name(name, self.row_names)
+        if not expression.quadratic:
+            self.rows.append((name, expression.terms, low, high))
+            return
+        sides = [(Relation.AT_LEAST, low, " least"), (Relation.AT_MOST, high, " most")]
+        if low == high:
+            sides = [(Relation.EQUAL, low, "")]
+        sides = [side for side in sides if math.isfinite(side[1])]
+        for relation, rhs, side in sides:
+            shown = f"{name}{side}" if len(sides) > 1 else name
+            row = QuadraticRow(shown, expression.terms, tuple(expression.quadratic), relation, rhs)
+            self.parts["quadratic_rows"].append(row)
 
     def _read_bound(self) -> None:
         token = self._peek()
@@ -399,20 +409,17 @@ class _LpReader:
         if relation is not Relation.AT_LEAST:
             self.high[name] = bound
 
-    def _read_names(self, word: str) -> None:
-        while self._more():
-            name = self._variable(self._take())
-            if word.startswith("semi"):
-                self.semi.append(name)
-                if word.endswith("integer"):
-                    self.integer.add(name)
-                continue
+    def _read_name(self, word: str) -> None:
+        name = self._variable(self._take())
+        if word.startswith("semi"):
+            self.parts["semi_continuous"].append(SemiContinuous(name))
+        if word.startswith("bin"):
+            self.binary.add(name)
+        elif not word.startswith("semi") or word.endswith("integer"):
             self.integer.add(name)
-            if word.startswith("bin"):
-                self.low[name], self.high[name] = max(self.low[name], 0.0), min(self.high[name], 1.0)
 
     def _read_set(self, word: str) -> None:
-        name = self._label() or f"SOS{len(self.sets)}"
+        name = self._label() or f"SOS{len(self.parts['ordered_sets'])}"
         kind = 2 if word == "sos2" else 1
         if re.fullmatch(r"[sS][12]", self._peek().text) and self._peek(1).text == "::":
             kind = int(self._take().text[1])
@@ -426,7 +433,7 @@ class _LpReader:
             members[member] = self._number()
         if not members:
             raise self._error(self._peek(), "a variable, a colon and a weight")
-        self.sets.append(OrderedSet(name, kind, members))
+        self.parts["ordered_sets"].append(OrderedSet(name, kind, members))
 
     def _read_general(self) -> None:
         name = self._label() or f"GC{self.at}"
@@ -438,7 +445,11 @@ class _LpReader:
         if word.upper() not in FUNCTIONS or token.kind != "name":
             raise self._error(token, ", ".join(sorted(FUNCTIONS)))
         arguments, constants = self._arguments(rest)
-        self._add_general(name, word.upper(), output, arguments, constants)
+        if word.upper() == "PWL" and len(arguments) == 1:
+            self._expect(":")
+            self.parts["piecewise"].append(PiecewiseLinear(name, arguments[0], output, tuple(self._points())))
+        else:
+            add_general(self.parts, word.upper(), name, output, arguments, constants)
 
     def _arguments(self, rest: str) -> tuple[list[str], list[float]]:
         """Read variables and numbers up to the closing bracket. A bracket or comma may directly follow a name."""
@@ -459,23 +470,6 @@ class _LpReader:
             elif word:
                 names.append(self._variable(_Token("name", word, line)))
         return names, constants
-
-    def _add_general(self, name: str, word: str, output: str, inputs: list[str], constants: list[float]) -> None:
-        if word in ("MIN", "MAX"):
-            pick = max if word == "MAX" else min
-            constant = pick(constants) if constants else None
-            self.extremes.append(Extreme(name, output, tuple(inputs), word == "MAX", constant))
-        elif word == "OR":
-            self.extremes.append(Extreme(name, output, tuple(inputs), True))
-        elif word == "AND":
-            self.products.append(BinaryProduct(name, output, tuple(inputs)))
-        elif word == "ABS" and len(inputs) == 1:
-            self.absolutes.append(Absolute(name, inputs[0], output))
-        elif word == "PWL" and len(inputs) == 1:
-            self._expect(":")
-            self.piecewise.append(PiecewiseLinear(name, inputs[0], output, tuple(self._points())))
-        else:
-            raise ModellingError(f"general constraint {quoted(name)}: expected {word} of one variable")
 
     def _read_slopes(self) -> None:
         """Read a function of CPLEX: the slope before its points, the points, and the slope after them."""
@@ -513,32 +507,27 @@ class _LpReader:
             yield x, y
 
     def _build(self) -> IndexedModel:
-        variables = tuple(
-            Variable(
-                name, low, self.high[name], VariableKind.INTEGER if name in self.integer else VariableKind.CONTINUOUS
-            )
-            for name, low in self.low.items()
+        for name in self.binary:
+            self.low[name], self.high[name] = max(self.low[name], 0.0), min(self.high[name], 1.0)
+        self.parts["piecewise"] += self._list_sloped()
+        column_of = {name: column for column, name in enumerate(self.low)}
+        entries = [
+            (row, column_of[name], value)
+            for row, (_, terms, _, _) in enumerate(self.rows)
+            for name, value in terms.items()
+            if value
+        ]
+        places, columns, values = np.array(entries, dtype=float).reshape(-1, 3).T
+        whole = self.integer | self.binary
+        arrays = Arrays(
+            self.sense,
+            np.zeros(0),
+            0.0,
+            np.array(list(self.low.values())),
+            np.array(list(self.high.values())),
+            np.array([name in whole for name in self.low], dtype=bool),
+            Sparse.from_entries(places, columns, values, (len(self.rows), len(column_of))),
+            np.array([low for _, _, low, _ in self.rows], dtype=float),
+            np.array([high for _, _, _, high in self.rows], dtype=float),
         )
-        parts = [FileObjective(name, part.terms, part.constant, words) for name, part, words in self.objectives]
-        base, sense, goals = rank_objectives(parts, self.sense)
-        quadratic = next(
-            part.quadratic for (_, part, _), each in zip(self.objectives, parts, strict=True) if each is base
-        )
-        if any(part.quadratic for _, part, _ in self.objectives if part.quadratic is not quadratic):
-            raise ModellingError("an objective other than the last one is quadratic: expected linear ones")
-        features = ModelFeatures(
-            quadratic=tuple(quadratic),
-            quadratic_rows=tuple(self.quadratic_rows),
-            indicators=tuple(self.indicators),
-            ordered_sets=tuple(self.sets),
-            semi_continuous=tuple(SemiContinuous(name) for name in self.semi),
-            piecewise=(*self.piecewise, *self._list_sloped()),
-            absolutes=tuple(self.absolutes),
-            extremes=tuple(self.extremes),
-            products=tuple(self.products),
-            goals=goals,
-        )
-        name = "" if UNNAMED.fullmatch(base.name) else base.name
-        terms = {column: value for column, value in base.terms.items() if value}
-        objective = Objective(terms, base.constant, name=name)
-        return IndexedModel.from_records(variables, self.rows, objective, sense, features=features)
+        return build_model(arrays, list(column_of), [name for name, *_ in self.rows], self.objectives, self.parts)

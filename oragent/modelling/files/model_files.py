@@ -22,8 +22,7 @@ from oragent.modelling.files.model_json import from_json, to_json
 from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.files.solution_json import point_from_json, solution_dict
-from oragent.modelling.files.text_forms import FORMS, to_text
-from oragent.sandbox.reading import read_in_child
+from oragent.modelling.files.text_forms import FORMS, from_content, to_text
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
@@ -44,19 +43,14 @@ GZIP = 31
 def read(path: Path) -> IndexedModel:
     """Read a model from ``.json``, ``.mps``, ``.lp``, ``.rlp`` or ``.ilp``; the last four also packed.
 
-    MPS and LP files are parsed in a separate process with limits, because an invalid file can make HiGHS's reader run
-    without end. Each variable and row of a flat file is a family of its own.
+    Each variable and row of a flat file is a family of its own.
 
     Raises:
         ModellingError: The file is missing, empty, too large, binary, or not a model. The message starts with its name.
     """
     form, content = _form_of(path), read_bytes(path, "a model")
     with naming_file(path):
-        if form == "json":
-            return from_json(content)
-        return from_json(
-            read_in_child("oragent.modelling.files.text_forms:text_as_json", content, form, ModellingError)
-        )
+        return from_json(content) if form == "json" else from_content(content, form)
 
 
 def read_indexed(path: Path) -> IndexedModel:

@@ -31,7 +31,6 @@ from oragent.modelling.data.indexed import (
 from oragent.modelling.data.links import LinkedVector, Links, Positions, Vector
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import (
-    MAX_FIGURE,
     Relation,
     Sense,
     check_choice,
@@ -167,7 +166,7 @@ def _read_indexed(data: object) -> IndexedModel:
         ) from None
     _check_links(indexed)
     _check_texts(indexed)
-    _check_figures(indexed.check())
+    indexed.check().check_figures()
     check_unique(indexed.flat_variable_names, "variables")
     check_unique(indexed.flat_row_names, "rows")
     return indexed
@@ -229,19 +228,6 @@ def _check_texts(model: IndexedModel) -> None:
         require_text((part.unit, part.meaning), quoted(part.name))
     for name in (*model.flat_columns, *model.flat_rows):
         require_name(name, "a variable or a row")
-
-
-def _check_figures(model: IndexedModel) -> None:
-    """Raise an error for bounds that exclude each other, and for figures that solvers do not accept."""
-    arrays = model.to_arrays()
-    parts = [arrays.matrix.values, model.rhs_values, np.array([goal.constant for goal in model.objectives])]
-    parts += [goal.cost.evaluate(model.cells) for goal in model.objectives]
-    wrong = np.flatnonzero((arrays.low > arrays.high) | (arrays.low == np.inf) | (arrays.high == -np.inf))
-    if len(wrong):
-        name = model.flat_variable_names[int(wrong[0])]
-        raise ModellingError(f"variable {quoted(name)}: its least value is above its largest value: swap the bounds")
-    if np.abs(np.concatenate(parts)).max(initial=0.0) > MAX_FIGURE:
-        raise ModellingError(f"a figure is beyond {MAX_FIGURE:g} in size; expected coefficients that solvers accept")
 
 
 def _set_dict(index_set: IndexSet) -> dict[str, Any]:

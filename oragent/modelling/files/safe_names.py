@@ -22,12 +22,16 @@ class SafeNaming:
     """Substitutes for names, by original name."""
 
     variables: Mapping[str, str]
+    # Also of objectives and of other parts than rows.
     rows: Mapping[str, str]
 
     @classmethod
     def for_model(cls, model: IndexedModel) -> Self:
         """Return the substitutes for names with spaces, signs, or a meaning in a file format."""
-        return cls(_stand_ins(model.flat_variable_names, "x"), _stand_ins(model.flat_row_names, "r"))
+        features, objective = model.named_features, model.objective_record.name
+        titles = [*(part.name for part in features.parts), *(goal.name for goal in features.goals)]
+        rows = _stand_ins([*model.flat_row_names, *titles, *filter(None, [objective])], "r")
+        return cls(_stand_ins(model.flat_variable_names, "x"), rows)
 
 
 def _stand_ins(names: Sequence[str], letter: str) -> dict[str, str]:

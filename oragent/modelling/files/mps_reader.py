@@ -1,0 +1,417 @@
+"""Reader of MPS files, in free and in fixed form, with the sections of Gurobi and CPLEX.
+
+Read are SOS, quadratic terms, INDICATORS, GENCONS, LAZYCONS, and several N rows, which are objectives. Their priorities
+and weights follow the name, as Gurobi writes them, or stand in a comment. Without them, N rows after the first one are
+only computed. Each line is checked, because solvers' readers skip lines that they do not understand.
+"""
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse, Vector, split_limits
+from oragent.modelling.data.display import quoted
+from oragent.modelling.data.features import (
+    Indicator,
+    OrderedSet,
+    PiecewiseLinear,
+    QuadraticRow,
+    QuadraticTerm,
+    SemiContinuous,
+)
+from oragent.modelling.data.indexed import RELATIONS, IndexedModel
+from oragent.modelling.data.model_values import Sense, check_bound, free_name
+from oragent.modelling.files.parsed_model import FileObjective, Parts, add_general, build_model
+
+# Sections that begin once, and all others. Rows of LAZYCONS and USERCUTS hold like those of ROWS.
+SINGLE = ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
+SECTION_WORDS = """
+    NAME OBJSENSE OBJSENSEMAX OBJSENSEMIN ENDATA SOS QCMATRIX INDICATORS GENCONS LAZYCONS USERCUTS
+    QUADOBJ QSECTION QMATRIX
+"""
+SECTIONS = (*SINGLE, *SECTION_WORDS.split())
+# General constraints of Gurobi that are read, and all of its others.
+GENERAL = ("MIN", "MAX", "ABS", "AND", "OR", "PWL")
+NOT_READ = ("NORM", "POLY", "EXP", "EXPA", "LOG", "LOGA", "LOGISTIC", "POW", "SIN", "COS", "TAN", "NL")
+# Figures after the name of an N row.
+RANKS = ("priority", "weight", "abstol", "reltol")
+GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
+GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack", "slack_amount"}
+PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
+NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC", "SI"}
+# First and last columns of the fields in fixed form.
+FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
+NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
+# Row without limits that earlier versions of oragent added.
+IDLE = "idle_row"
+
+
+def read_mps(text: str) -> IndexedModel:
+    """Read a model.
+
+    Raises:
+        ModellingError: The text is not a model in MPS form; the message names the line.
+    """
+    reader = _MpsReader()
+    for number, line in enumerate(text.splitlines(), 1):
+        if reader.section == "ENDATA":
+            break
+        if line.startswith("*") or not (words := line.split()):
+            continue
+        try:
+            if line[0].isspace():
+                reader.read_line(line, words)
+            else:
+                reader.begin_section(words)
+        except ModellingError as problem:
+            raise ModellingError(f"line {number}: {problem}: {quoted(line.strip())}; not a model in MPS form") from None
+    return reader.build(text)
+
+
+def _number(word: str) -> float:
+    if not NUMBER.fullmatch(word):
+        raise ModellingError(f"{quoted(word)} is not a number")
+    return float(word.upper().replace("D", "E"))
+
+
+class _MpsReader:
+    """Parts of a file that were read so far. Methods for lines change nothing if they raise an error."""
+
+    def __init__(self) -> None:
+        self.section, self.sections = "", set[str]()
+        self.read: Callable[[list[str]], None] = self._refuse
+        self.is_maximized: bool | None = None
+        # Position and relation of each row, and names and figures of N rows.
+        self.rows: dict[str, int] = {}
+        self.relations: list[str] = []
+        self.ranks: dict[str, dict[str, float]] = {}
+        self.sides: dict[str, float] = {}
+        self.ranges: dict[str, float] = {}
+        # Position and bounds of each column; the bounds of an integer one are 0 and 1 if none is stated.
+        self.columns: dict[str, int] = {}
+        self.low: dict[str, float] = {}
+        self.high: dict[str, float] = {}
+        self.integer, self.semi = set[str](), dict[str, None]()
+        self.is_integer = False
+        # Row, column and figure of each entry.
+        self.entries: tuple[list[int], list[int], list[float]] = ([], [], [])
+        self.sets: list[tuple[str, int, dict[str, float]]] = []
+        # Quadratic terms by row; those of the objective have no name.
+        self.matrices: dict[str, dict[tuple[str, str], float]] = {}
+        self.matrix = ""
+        self.conditions: dict[str, tuple[str, bool]] = {}
+        # Function and name of each general constraint, and the words of its lines.
+        self.general: list[tuple[str, str, list[list[str]]]] = []
+
+    def begin_section(self, words: list[str]) -> None:
+        """Read the first line of a section."""
+        word = words[0].upper()
+        if word not in SECTIONS:
+            raise ModellingError("not a section")
+        if word in SINGLE and word in self.sections:
+            raise ModellingError(f"the section {word} begins twice")
+        self.sections.add(word)
+        self.section = word
+        readers: dict[str, Callable[[list[str]], None]] = {
+            "OBJSENSE": self._sense,
+            "ROWS": self._row,
+            "LAZYCONS": self._row,
+            "USERCUTS": self._row,
+            "COLUMNS": self._column,
+            "RHS": partial(self._side, self.sides),
+            "RANGES": partial(self._side, self.ranges),
+            "BOUNDS": self._bound,
+            "SOS": self._set,
+            "QCMATRIX": self._term,
+            "QUADOBJ": self._term,
+            "QSECTION": self._term,
+            "QMATRIX": self._term,
+            "INDICATORS": self._condition,
+            "GENCONS": self._function,
+        }
+        self.read = readers.get(word, self._skip)
+        if word.startswith("OBJSENSE"):
+            self._sense([word.removeprefix("OBJSENSE"), *words[1:]])
+        if word == "QCMATRIX" and (len(words) != 2 or words[1] not in self.rows):
+            raise ModellingError("expected QCMATRIX and the name of a row")
+        self.matrix = words[1] if word == "QCMATRIX" else ""
+
+    def read_line(self, line: str, words: list[str]) -> None:
+        """Read a line of the current section. Errors in its words count only if its fixed fields are wrong too."""
+        try:
+            self.read(words)
+        except ModellingError:
+            # Files with fixed columns allow names with spaces.
+            if "".join(line[end:start] for (_, end), (start, _) in pairwise(FIXED)).strip():
+                raise
+            fields = [line[start:end].strip() for start, end in FIXED]
+            with suppress(ModellingError):
+                self.read([field for field in fields if field])
+                return
+            raise
+
+    def _refuse(self, words: list[str]) -> None:
+        raise ModellingError("expected a section such as ROWS")
+
+    def _skip(self, words: list[str]) -> None:
+        """Skip the lines of NAME."""
+
+    def _sense(self, words: list[str]) -> None:
+        for word in words:
+            if word.upper().startswith(("MAX", "MIN")):
+                self.is_maximized = word.upper().startswith("MAX")
+
+    def _row(self, words: list[str]) -> None:
+        ranks = {}
+        if len(words) == 2 + len(RANKS) and words[0].upper() == "N":
+            ranks = {words[1]: dict(zip(RANKS, map(_number, words[2:]), strict=True))}
+        elif len(words) != 2 or words[0].upper() not in ("N", "L", "G", "E"):
+            raise ModellingError("expected N, L, G or E and the name of a row")
+        if words[1] in self.rows:
+            raise ModellingError("a second row of this name")
+        self.rows[words[1]] = len(self.relations)
+        self.relations.append(words[0].upper())
+        self.ranks |= ranks
+
+    def _column(self, words: list[str]) -> None:
+        if len(words) not in (3, 5):
+            raise ModellingError("expected a column, and one or two rows with a number each")
+        if words[1] not in self.rows and words[1].strip("'\"").upper() == "MARKER":
+            marker = words[2].strip("'\"").upper()
+            if marker not in ("INTORG", "INTEND", "SOSORG", "SOSEND"):
+                raise ModellingError("expected INTORG or INTEND")
+            self.is_integer = marker == "INTORG"
+            return
+        pairs = self._pairs(words[1:])
+        column = self.columns.setdefault(words[0], len(self.columns))
+        if self.is_integer:
+            self.integer.add(words[0])
+        rows, columns, values = self.entries
+        for name, value in pairs:
+            rows.append(self.rows[name])
+            columns.append(column)
+            values.append(value)
+
+    def _side(self, figures: dict[str, float], words: list[str]) -> None:
+        if not 2 <= len(words) <= 5:
+            raise ModellingError("expected one or two rows with a number each")
+        figures.update(self._pairs(words[len(words) % 2 :]))
+
+    def _pairs(self, words: list[str]) -> list[tuple[str, float]]:
+        for name in words[::2]:
+            if name not in self.rows:
+                raise ModellingError(f"{quoted(name)} is not a row of this model")
+        return list(zip(words[::2], map(_number, words[1::2]), strict=True))
+
+    def _bound(self, words: list[str]) -> None:
+        kind, rest = words[0].upper(), words[1:]
+        if kind not in NO_VALUE | WITH_VALUE:
+            raise ModellingError("expected a kind of bound such as UP, LO, FX, FR, MI, PL or BV")
+        has_value = len(rest) > 1 and NUMBER.fullmatch(rest[-1]) is not None
+        if kind in WITH_VALUE and not has_value:
+            raise ModellingError("expected a column and a number")
+        names = [rest[-2]] if kind in WITH_VALUE else rest[-2:]
+        name = next((name for name in names if name in self.columns), "")
+        if not name:
+            raise ModellingError(f"{' '.join(map(quoted, names))} is not a column of this model")
+        value = check_bound(_number(rest[-1]), "a bound") if kind in WITH_VALUE else 0.0
+        if kind in ("LO", "LI", "FX", "FR", "MI", "BV"):
+            self.low[name] = -math.inf if kind in ("FR", "MI") else value
+        if kind in ("UP", "UI", "FX", "FR", "PL", "BV", "SC", "SI"):
+            self.high[name] = {"FR": math.inf, "PL": math.inf, "BV": 1.0}.get(kind, value)
+        if kind in ("LI", "UI", "BV", "SI"):
+            self.integer.add(name)
+        if kind in ("SC", "SI"):
+            self.semi[name] = None
+
+    def _set(self, words: list[str]) -> None:
+        if words[0].upper() in ("S1", "S2") and not (len(words) == 2 and words[0] in self.columns):
+            named = words[1:-1] if len(words) > 2 and NUMBER.fullmatch(words[-1]) else words[1:]
+            self.sets.append((named[-1] if named else f"SOS{len(self.sets)}", int(words[0][1]), {}))
+            return
+        if len(words) not in (2, 3) or words[-2] not in self.columns or not NUMBER.fullmatch(words[-1]):
+            raise ModellingError("expected S1, S2, or a column and its weight")
+        if not self.sets:
+            raise ModellingError("expected S1 or S2 and a name first")
+        self.sets[-1][2][words[-2]] = _number(words[-1])
+
+    def _term(self, words: list[str]) -> None:
+        if len(words) != 3 or not {words[0], words[1]} <= self.columns.keys() or not NUMBER.fullmatch(words[2]):
+            raise ModellingError("expected two columns and a number")
+        first, second = sorted(words[:2])
+        # The objective is x'Qx / 2, of which QMATRIX has both triangles and other sections one. Rows are x'Qx.
+        is_half = self.section == "QMATRIX" or (not self.matrix and first == second)
+        terms = self.matrices.setdefault(self.matrix, {})
+        terms[first, second] = terms.get((first, second), 0.0) + _number(words[2]) * (0.5 if is_half else 1.0)
+
+    def _condition(self, words: list[str]) -> None:
+        if len(words) != 4 or words[0].upper() != "IF" or words[3] not in ("0", "1"):
+            raise ModellingError("expected IF, a row, a binary column, and 0 or 1")
+        if words[1] not in self.rows or words[2] not in self.columns:
+            raise ModellingError("not a row and a column of this model")
+        self.conditions[words[1]] = (words[2], words[3] == "1")
+
+    def _function(self, words: list[str]) -> None:
+        word = words[0].upper()
+        if len(words) == 2 and word in NOT_READ:
+            raise ModellingError(f"expected one of {', '.join(GENERAL)}; {word} is not linear")
+        if len(words) == 2 and word in GENERAL and words[0] not in self.columns:
+            self.general.append((word, words[1], []))
+            return
+        if not self.general or not all(word in self.columns or NUMBER.fullmatch(word) for word in words):
+            raise ModellingError("expected a function and a name, or columns and numbers")
+        self.general[-1][2].append(words)
+
+    def build(self, text: str) -> IndexedModel:
+        """Return the model of all sections."""
+        if self.section != "ENDATA":
+            raise ModellingError("not a model in MPS form: the file ends before ENDATA, it is damaged or cut off")
+        for section in ("ROWS", "COLUMNS"):
+            if section not in self.sections:
+                raise ModellingError(f"not a model in MPS form: the section {section} is missing")
+        if not self.columns:
+            raise ModellingError("not a model in MPS form: no variable was found in it")
+        names, columns = list(self.rows), list(self.columns)
+        places, of_column, figures = (np.array(part) for part in self.entries)
+        order = np.lexsort((of_column, places))
+        is_twice = (np.diff(places[order]) == 0) & (np.diff(of_column[order]) == 0)
+        if is_twice.any():
+            entry = order[int(np.flatnonzero(is_twice)[0])]
+            pair = f"{quoted(columns[of_column[entry]])} in row {quoted(names[places[entry]])}"
+            raise ModellingError(f"column {pair} has two figures: expected one; not a model in MPS form")
+        present = order[figures[order] != 0]
+        matrix = Sparse.from_entries(places[present], of_column[present], figures[present], (len(names), len(columns)))
+        terms = _RowTerms(matrix, columns)
+        is_maximized = bool(PULP_SENSE.search(text)) if self.is_maximized is None else self.is_maximized
+        sense = Sense.MAXIMIZE if is_maximized else Sense.MINIMIZE
+        objectives = self._list_objectives(text, sense, terms)
+        low, high = self._row_limits(names)
+        taken: set[str] = set()
+        parts: Parts = defaultdict(list, semi_continuous=list(map(SemiContinuous, self.semi)))
+        parts["ordered_sets"] = [OrderedSet(free_name(name, taken), kind, members) for name, kind, members in self.sets]
+        self._add_general(parts)
+        special = self._add_rows(parts, low, high, terms)
+        rows = [row for row, kind in enumerate(self.relations) if kind != "N" and row not in special]
+        arrays = Arrays(
+            sense,
+            np.zeros(0),
+            0.0,
+            np.array([self.low.get(name, 0.0) for name in columns]),
+            np.array([self.high.get(name, self._default_high(name)) for name in columns]),
+            np.array([name in self.integer for name in columns], dtype=bool),
+            matrix.select_rows(rows),
+            low[rows],
+            high[rows],
+        )
+        return build_model(arrays, columns, [names[row] for row in rows], objectives, parts)
+
+    def _default_high(self, name: str) -> float:
+        return 1.0 if name in self.integer and name not in self.low else math.inf
+
+    def _row_limits(self, names: list[str]) -> tuple[Vector, Vector]:
+        sides = np.array([check_bound(self.sides.get(name, 0.0), "a right-hand side") for name in names])
+        kinds = np.array(self.relations)
+        low, high = np.where(kinds == "L", -np.inf, sides), np.where(kinds == "G", np.inf, sides)
+        for name, width in self.ranges.items():
+            row = self.rows[name]
+            if kinds[row] == "G" or (kinds[row] == "E" and width > 0):
+                high[row] = low[row] + abs(width)
+            else:
+                low[row] = high[row] - abs(width)
+        return low, high
+
+    def _list_objectives(self, text: str, sense: Sense, terms: "_RowTerms") -> list[FileObjective]:
+        """Return the N rows, with their ranks or those of comments."""
+        free = [name for name, kind in zip(self.rows, self.relations, strict=True) if kind == "N" and name != IDLE]
+        unranked = [name for name in free if name not in self.ranks]
+        if self.ranks and unranked:
+            raise ModellingError(
+                f"objective {quoted(unranked[0])} lacks a priority, a weight and two tolerances, which another one "
+                "has: expected these four numbers after each N row, or after none"
+            )
+        notes = _read_goal_notes(text)
+        objectives: list[FileObjective] = []
+        for name in free or [""]:
+            words = self.ranks.get(name, {} if name == (free or [""])[0] else {"weight": 0.0})
+            constant = -self.sides.get(name, 0.0)
+            if name in notes:
+                note = notes[name]
+                constant, sign = note["constant"], 1.0 if note["sense"] == str(sense) else -1.0
+                words = {"priority": note["priority"], "weight": sign * note["weight"]}
+                words |= {"reltol": note["slack"], "abstol": note["slack_amount"]}
+            costs = terms.of(self.rows[name]) if name else {}
+            quadratic = () if objectives else self._products("")
+            objectives.append(FileObjective(name, costs, constant, words, quadratic))
+        return objectives
+
+    def _add_rows(self, parts: Parts, low: Vector, high: Vector, terms: "_RowTerms") -> set[int]:
+        """Add the rows with quadratic terms or a condition, and return their positions."""
+        special = set()
+        for name in filter(None, (*self.matrices, *self.conditions)):
+            row = self.rows[name]
+            special.add(row)
+            split = split_limits(low[row : row + 1], high[row : row + 1])
+            if len(split.rhs) != 1:
+                raise ModellingError(
+                    f"row {quoted(name)} has two limits: expected one for a quadratic row or an indicator"
+                )
+            limit = RELATIONS[int(split.relations[0])], float(split.rhs[0])
+            if name in self.matrices:
+                products = self._products(name)
+                parts["quadratic_rows"].append(QuadraticRow(name, terms.of(row), products, *limit))
+            else:
+                parts["indicators"].append(Indicator(name, *self.conditions[name], terms.of(row), *limit))
+        return special
+
+    def _products(self, name: str) -> tuple[QuadraticTerm[str], ...]:
+        return tuple(QuadraticTerm(*pair, value) for pair, value in self.matrices.get(name, {}).items() if value)
+
+    def _add_general(self, parts: Parts) -> None:
+        """Add the general constraints, each with its output first, and for PWL its input before that."""
+        for word, name, lines in self.general:
+            names = [entry for line in lines for entry in line if entry in self.columns]
+            numbers = [_number(entry) for line in lines for entry in line if entry not in self.columns]
+            if len(names) < 2 or (word == "PWL" and len(names) > 2):
+                raise ModellingError(f"general constraint {quoted(name)}: expected the columns of {word}")
+            if word == "PWL":
+                points = tuple(zip(numbers[::2], numbers[1::2], strict=False))
+                parts["piecewise"].append(PiecewiseLinear(name, names[0], names[1], points))
+            else:
+                add_general(parts, word, name, names[0], names[1:], numbers)
+
+
+class _RowTerms:
+    """Coefficients of rows by the names of the columns."""
+
+    def __init__(self, matrix: Sparse, columns: list[str]) -> None:
+        self._matrix, self._columns = matrix, columns
+
+    def of(self, row: int) -> dict[str, float]:
+        """Return the coefficients of a row."""
+        matrix, part = self._matrix, slice(self._matrix.starts[row], self._matrix.starts[row + 1])
+        names = [self._columns[column] for column in matrix.columns[part]]
+        return dict(zip(names, matrix.values[part].tolist(), strict=True))
+
+
+def _read_goal_notes(text: str) -> dict[str, dict[str, Any]]:
+    """Return the figures of further objectives in comments, by N row."""
+    notes: dict[str, dict[str, Any]] = {}
+    for name, facts in GOAL_NOTE.findall(text):
+        try:
+            notes[name] = dict(json.loads(facts))
+        except ValueError:
+            raise ModellingError(
+                "a comment gives an objective in a form that is not JSON: correct or remove the comment"
+            ) from None
+        if notes[name].keys() != GOAL_KEYS:
+            raise ModellingError(f"the comment of objective {quoted(name)}: expected {', '.join(sorted(GOAL_KEYS))}")
+    return notes
