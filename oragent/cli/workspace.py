@@ -1,4 +1,4 @@
-"""Commands on workspaces: ``workspace`` and ``bench workspace``."""
+"""Commands on workspaces."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from oragent._base.distribution import import_benchmarks
 from oragent.cli import workspace_models
 from oragent.cli.language_model import LanguageModel
 from oragent.cli.options import ChosenGap, ModelWords, ProgramMemory, console, with_settings
@@ -18,18 +17,6 @@ workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain mo
 workspace_models.register(workspace)
 
 FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
-
-
-@workspace.command(name="import")
-def import_release(
-    release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder or clone of the public release.")],
-    out: Annotated[
-        Path | None, typer.Option("--outputs", "--out", help="New folder for views and vault; none: count alone.")
-    ] = None,
-) -> None:
-    """Read the public release, and make views of it for agents."""
-    outputs = import_benchmarks("workspace.outputs")
-    raise typer.Exit(outputs.import_command(release, out, console))
 
 
 Time = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]

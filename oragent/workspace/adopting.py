@@ -25,9 +25,9 @@ from oragent.workspace.sources import WORKING, FolderState, open_state_model
 DOCUMENTS = (".md", ".txt", ".rst", ".docx", ".pdf", ".eml", ".msg")
 DATA = (".csv", ".tsv", ".xlsx", ".xlsm", ".db", ".sqlite", ".sqlite3", ".json", ".parquet")
 MODELS = (".lp", ".mps")
-# Names that describe how a project is built, not what its model is about.
+# Names that describe how a project is built, not what its model is about, and folders that programs write.
 TOOLING = re.compile(
-    r"(?:^|/)(?:requirements[^/]*\.txt|package(?:-lock)?\.json|tsconfig\.json|licen[cs]e[^/]*|changelog[^/]*|"
+    r"(?:^|/)(?:(?:outputs?|logs)/.*|requirements[^/]*\.txt|package(?:-lock)?\.json|tsconfig\.json|licen[cs]e[^/]*|changelog[^/]*|"
     r"contributing[^/]*|code_of_conduct[^/]*|setup\.py|conftest\.py|workspace\.yaml)$",
     re.IGNORECASE,
 )

@@ -248,7 +248,8 @@ def verify_revision(
     """Compare two states, and test whether the new program keeps the former rules.
 
     The new program runs on the new data, with the former value in each changed cell and the given neutral values in new
-    cells. Its optimum must equal the former one. ``open_model`` replaces the function that runs a program.
+    cells. Its optimum must equal the former one. A revision without a solution is not verified if the former one had
+    one. ``open_model`` replaces the function that runs a program.
 
     Raises:
         ModellingError: No model of a program can be captured.
@@ -256,17 +257,22 @@ def verify_revision(
     """
     opening = open_model or (lambda state: open_state_model(state, tell))
     first, second = opening(old), opening(new)
-    result, before, _ = _compare(first, second)
+    result, before, after = _compare(first, second)
     data = DataFiles.between(old, new)
     preservation = _test_preservation(new, before, data, neutral, opening)
     return result.model_copy(
         update={
             "verb": "verify",
-            "ok": preservation.holds is True,
+            "ok": preservation.holds is True and _keeps_solution(before, after),
             "edits": tuple(data.list_edits()),
             "preservation": preservation,
         }
     )
+
+
+def _keeps_solution(before: ModelScenario, after: ModelScenario) -> bool:
+    former, status = before.known.outcome.status, after.known.outcome.status
+    return status in HAS_POINT or status is former is not SolveStatus.UNKNOWN
 
 
 def _test_preservation(

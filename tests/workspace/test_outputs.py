@@ -56,13 +56,13 @@ def test_what_answers_cover(answers, judgements, points):
 @pytest.mark.slow
 @needs_release
 def test_the_release_is_read_whole():
-    output = CliRunner().invoke(app, ["workspace", "import", str(PUBLIC)]).output
+    output = CliRunner().invoke(app, ["bench", "workspace", "--import", str(PUBLIC)]).output
     assert "300 imported: 100 build, 100 revise, 100 explain" in output
 
 
 def test_an_imported_set_scores_as_the_release_does(tmp_path):
     root = synthetic(tmp_path / "release")
-    result = CliRunner().invoke(app, ["workspace", "import", str(root), "--out", str(tmp_path / "set")])
+    result = CliRunner().invoke(app, ["bench", "workspace", "--import", str(root), "--set", str(tmp_path / "set")])
     assert result.exit_code == 0, result.output
     for place in (root, tmp_path / "set"):
         labels = read_labels(place)

@@ -109,6 +109,14 @@ def test_a_repository_is_adopted_at_its_objective(shape: str, tmp_path: Path) ->
     assert CliRunner().invoke(app, ["workspace", "check", str(folder)]).exit_code == 0
 
 
+def test_files_that_a_program_writes_are_no_data(tmp_path: Path) -> None:
+    put(tmp_path, {"plan.lp": SHAPES["a model file"][0]["plan.lp"], "data/t.csv": "a,b\n", "outputs/r.csv": "a,b\n",
+                   "runs/output/p.json": "{}", "logs/l.txt": "x", "input/outputs.csv": "a,b\n", "notes.md": "x"})  # fmt: skip
+    (proposal,) = propose_settings(tmp_path)
+    assert proposal["data"] == ["data/*.csv", "input/*.csv"]
+    assert proposal["documents"] == ["notes.md"]
+
+
 @pytest.mark.slow
 def test_a_proposal_says_what_lacks_and_other_programs_are_listed(tmp_path: Path) -> None:
     needs = f"import os\n{LIBRARY}\nbuild(float(os.environ['WEEKS']))\n"

@@ -16,7 +16,7 @@ def bench_workspace(
     calls: ModelCalls,
     words: ModelWords = None,
     root: Annotated[
-        Path | None, typer.Option("--set", help="A release, or a folder that 'workspace import' wrote.")
+        Path | None, typer.Option("--set", help="A release, or a folder that --import or --generate wrote.")
     ] = None,
     modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
     variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
@@ -28,6 +28,10 @@ def bench_workspace(
     answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
     judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none.")] = "",
     penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
+    release: Annotated[
+        Path | None,
+        typer.Option("--import", metavar="DIR", help="Count the public release, write it into --set, and stop."),
+    ] = None,
     generate: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a generated set into DIR and stop.")
     ] = None,
@@ -41,9 +45,11 @@ def bench_workspace(
     """Score agents that build, revise and explain models in workspaces, or outputs made elsewhere."""
     from oragent.workspace.layout import Mode
     from oragent_benchmarks.workspace.command import WorkspaceBenchRequest, run_bench
-    from oragent_benchmarks.workspace.outputs import Outputs, score_command
+    from oragent_benchmarks.workspace.outputs import Outputs, import_command, score_command
     from oragent_benchmarks.workspace.views import RevisionView
 
+    if release is not None:
+        raise typer.Exit(import_command(release, root, console))
     if generate is not None:
         from oragent_benchmarks.workspace.generating.instances import write_set
 

@@ -187,7 +187,7 @@ def read_labels(root: Path) -> LabelSet:
     if not vault.is_dir():
         raise WorkspaceError(
             f"no set at {shorten_path(root)}: expected a release with Workspace_OR/, or views/ and vault/ as "
-            "'oragent workspace import' leaves them"
+            "'oragent bench workspace --import' leaves them"
         )
     paths = {mode: vault / vault_file(mode) for mode in Mode}
     found_references = {
