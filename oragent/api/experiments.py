@@ -9,10 +9,12 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from oragent._base.errors import CandidateError, ConfigError
+from oragent._base.errors import CandidateError, ConfigError, ProblemError
 from oragent.api.choices import ProblemChoice, resolve_problem
-from oragent.evaluation import Evaluation, EvaluationRunner
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.capabilities import (
+    CHECK,
+    describe_missing,
     evaluator_arguments,
     extend_limits,
     find_options,
@@ -20,6 +22,7 @@ from oragent.evaluation.capabilities import (
     needs_options,
     require_all,
 )
+from oragent.evaluation.devices import AUTO, pin_device, uses_networks
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_project_root, list_problems
 from oragent.programs.inspection import fit_to_frame, inspect_program, read_program
 from oragent.sandbox.limits import count_processors
@@ -72,14 +75,40 @@ def evaluate(
     project = Path(root) if root else None
     resolved = resolve_problem(problem, find_project_root(project))
     base = evaluation_root(resolved, project)
-    settings, source = LimitSettings(), load_program(program, resolved)
+    source, device = load_program(program, resolved), pin_device(AUTO, resolved).device
     with EvaluationRunner() as run:
-        has_terms = needs_options(resolved, mode) or work != 1
-        offers = find_options(resolved, base, run) if has_terms else frozenset[str]()
-        patience = mode_patience(mode)
-        arguments = evaluator_arguments(resolved, settings, offers, patience=patience, mode=mode, root=base, work=work)
-        limits = extend_limits(resolved.make_limits(settings, patience, mode), work)
-        return run(resolved.make_job(source, base, limits, mode, problem_size, arguments))
+        job = plan_evaluation(run, resolved, source, base, device, mode=mode, problem_size=problem_size, work=work)
+        return run(job)
+
+
+def plan_evaluation(
+    run: EvaluationRunner,
+    problem: Problem,
+    source: str,
+    root: Path,
+    device: str,
+    *,
+    mode: str | None = None,
+    problem_size: int | None = None,
+    work: float = 1.0,
+    words: Sequence[str] = (),
+) -> Job:
+    """Return the evaluation of a program with the limits of its problem; ``words`` are further arguments.
+
+    Raises:
+        ProblemError: The evaluator lacks an option that is needed.
+    """
+    settings, offers = LimitSettings(), frozenset[str]()
+    if CHECK in words or work != 1 or needs_options(problem, mode) or uses_networks(problem):
+        offers = find_options(problem, root, run)
+    if CHECK in words and CHECK not in offers:
+        raise ProblemError(describe_missing(CHECK))
+    patience = mode_patience(mode)
+    terms = evaluator_arguments(
+        problem, settings, offers, patience=patience, device=device, mode=mode, root=root, work=work
+    )
+    limits = extend_limits(problem.make_limits(settings, patience, mode), work)
+    return problem.make_job(source, root, limits, mode, problem_size, (*terms, *words))
 
 
 def load_program(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:

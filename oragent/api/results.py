@@ -189,8 +189,7 @@ def load(path: str | Path) -> SearchRun:
     folder = Path(path)
     data = load_run(folder)
     with Store(folder / "run.db", readonly=True) as store:
-        spent = sum(store.rounds().values(), Spent())
-        spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
         has_finished = store.meta(COMPLETE) == str(True)
     budget = build_settings(Budget, dict(data.about.settings.get("budget") or {}), [], str(folder / "config.yaml"))
-    return SearchRun(folder, spent, has_finished or budget.name_reached_bound(spent) is not None, data)
+    is_complete = has_finished or budget.name_reached_bound(data.spent) is not None
+    return SearchRun(folder, data.spent, is_complete, data)

@@ -3,7 +3,6 @@
 import asyncio
 import platform
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -21,7 +20,7 @@ from oragent._base.prompt_templates import SUFFIX, split_style
 from oragent._base.publishing import publish_result
 from oragent._base.settings import dump_settings
 from oragent._base.terminal import text_table
-from oragent.cli.options import console, print_text
+from oragent.cli.options import console, print_text, print_wrapped
 from oragent.evaluation.cluster.cluster_settings import parse_cluster
 from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
@@ -188,4 +187,4 @@ def prompts(
     else:
         for each in names:
             fields = " ".join(f"${field}" for field in sorted(Template(texts[each]).get_identifiers()))
-            print_text(textwrap.fill(f"{each}  {fields}", 80, subsequent_indent="    ", break_on_hyphens=False))
+            print_wrapped(f"{each}  {fields}")

@@ -1,5 +1,6 @@
 """Console, arguments and options that several commands share."""
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import wraps
@@ -132,6 +133,11 @@ with_solve_options = with_options("limits", SOLVE_OPTIONS, _build_solve_limits)
 def print_text(text: str) -> None:
     """Print a text without wrapping its lines."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_wrapped(text: str) -> None:
+    """Print a text as it is, in lines of at most 80 characters."""
+    print_text(textwrap.fill(text, 80, subsequent_indent="    ", break_on_hyphens=False))
 
 
 def print_caution(text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,36 +17,23 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base import package_data
-from oragent._base.errors import ConfigError, ProblemError
+from oragent._base.errors import ConfigError
 from oragent._base.protocol import Status
 from oragent._base.publishing import publish_result
 from oragent._base.racing import displayed_metrics
 from oragent._base.terminal import text_table
 from oragent._base.text_format import one_line
+from oragent.api.experiments import plan_evaluation
 from oragent.api.run_documents import describe_findings, describe_listed_problem
 from oragent.authoring import contract, exporting, importing, scaffold
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, print_caution, print_text, problem_names
-from oragent.evaluation import Evaluation, EvaluationRunner, Job
-from oragent.evaluation.capabilities import (
-    CHECK,
-    CHECKED,
-    FRESH_SEED,
-    WORK_UNITS,
-    describe_check,
-    describe_missing,
-    evaluator_arguments,
-    extend_limits,
-    find_options,
-    mode_patience,
-    needs_options,
-    require_all,
-)
-from oragent.evaluation.devices import AUTO, PinnedDevice, pin_device, uses_networks
+from oragent.evaluation import Evaluation, EvaluationRunner
+from oragent.evaluation.capabilities import CHECK, CHECKED, FRESH_SEED, WORK_UNITS, describe_check, require_all
+from oragent.evaluation.devices import AUTO, pin_device, uses_networks
 from oragent.evaluation.discovered import Evidence, find_discovered, list_discovered
 from oragent.evaluation.job import DISCOVERED
 from oragent.evaluation.noise import write_noise
 from oragent.evaluation.problem import (
-    LimitSettings,
     Problem,
     evaluation_root,
     find_problem,
@@ -162,8 +149,10 @@ def evaluate_candidate(
     if warning := resolved.unguarded_warning:
         print_caution(warning)
     with EvaluationRunner() as run:
-        selection = mode, problem_size, fresh_seed
-        jobs = [_make_job(resolved, source, base, selection, check, chosen, run, factor) for factor in factors]
+        words = [] if fresh_seed is None else [f"{FRESH_SEED}={fresh_seed}"]
+        words += [CHECK] if check else []
+        named: dict[str, Any] = {"mode": mode, "problem_size": problem_size, "words": words}
+        jobs = [plan_evaluation(run, resolved, source, base, chosen.device, work=factor, **named) for factor in factors]
         results = [run(job) for job in jobs]
     publish_result(results[0] if len(results) == 1 else dict(zip(factors, results, strict=True)))
     if len(results) > 1:
@@ -363,35 +352,6 @@ def check(
     console.print(f"{counts['OK']} ok, {counts['WARNING']} warnings, {counts['FAILURE']} failures")
     publish_result(describe_findings(findings))
     raise typer.Exit(1 if counts["FAILURE"] else 0)
-
-
-def _make_job(
-    problem: Problem,
-    source: str,
-    root: Path,
-    selection: tuple[str | None, int | None, int | None],
-    check: bool,
-    chosen: PinnedDevice,
-    run: EvaluationRunner,
-    work: float,
-) -> Job:
-    mode, size, fresh_seed = selection
-    settings, offers = LimitSettings(), frozenset[str]()
-    if check or work != 1 or needs_options(problem, mode) or uses_networks(problem):
-        offers = find_options(problem, root, run)
-    if check and CHECK not in offers:
-        raise ProblemError(describe_missing(CHECK))
-    patience = mode_patience(mode)
-    terms = evaluator_arguments(
-        problem, settings, offers, patience=patience, device=chosen.device, mode=mode, root=root, work=work
-    )
-    arguments = list(terms)
-    if fresh_seed is not None:
-        arguments += [f"{FRESH_SEED}={fresh_seed}"]
-    if check:
-        arguments += [CHECK]
-    limits = extend_limits(problem.make_limits(settings, patience, mode), work)
-    return problem.make_job(source, root, limits, mode, size, tuple(arguments))
 
 
 def _run_directly(problem: Problem, options: dict[str, Path | str | int | None], extra_arguments: list[str]) -> int:

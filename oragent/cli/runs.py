@@ -198,9 +198,9 @@ def rescore(
     publish_result({"programs": programs, "file": run / RESCORED_FILE})
     rows = []
     for program in programs:
-        now = f"{program.new_score:.6g}" if program.new_score is not None else f"{program.status}: {program.message}"
+        now = f"{program.now:.6g}" if program.now is not None else f"{program.status}: {program.message}"
         name = "seed" if program.id == "0.0" else program.id
-        rows.append((name, f"{program.recorded_score:.6g}", one_line(now, 200)))
+        rows.append((name, f"{program.before:.6g}", one_line(now, 200)))
     console.print(text_table(("candidate", "score then", "score now"), rows, "lr"))
     console.print(f"kept in {run / RESCORED_FILE}", soft_wrap=True)
 

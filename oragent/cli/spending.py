@@ -10,7 +10,7 @@ import typer
 
 from oragent._base.errors import ConfigError
 from oragent._base.publishing import has_result_listener, publish_progress
-from oragent.cli.options import print_text
+from oragent.cli.options import print_wrapped
 from oragent.llm.estimates import SpendingEstimate
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, whatever the estimate of its cost (budget.confirm).")]
@@ -30,10 +30,9 @@ def confirm_spending(estimate: SpendingEstimate, limit: float, *, yes: bool) -> 
     if not estimate.is_paid:
         return
     publish_progress("estimate", {"calls": estimate.calls, "tokens": estimate.tokens, "money": estimate.money})
-    print_text(f"estimate: {estimate.describe()}")
-    if len(estimate.roles) > 1:
-        for line in estimate.describe_roles():
-            print_text(f"  {line}")
+    roles = estimate.describe_roles() if len(estimate.roles) > 1 else []
+    for line in (f"estimate: {estimate.describe()}", *(f"  {role}" for role in roles)):
+        print_wrapped(line)
     is_asking = sys.stdin.isatty() and sys.stdout.isatty() and not has_result_listener()
     if yes or not is_asking or estimate.money is None or estimate.money <= limit:
         return

@@ -228,8 +228,8 @@ class Rescored:
     # Id of the candidate. The seed heuristic at the beginning of the run is ``0.0``.
     id: str
     # Score that the run stored.
-    recorded_score: float
-    new_score: float | None
+    before: float
+    now: float | None
     # Status of the new evaluation.
     status: str
     # Reason for a missing score.
@@ -249,8 +249,7 @@ def rescore_run(path: Path, limit: int = 20, run: Callable[[Job], Evaluation] = 
         ends = list(pool.map(lambda record: scorer.evaluate(record.source, None, patience=1), programs))
     rescored = [_make_rescored(record, end) for record, end in zip(programs, ends, strict=True)]
     # Names in the file.
-    renamed = {"recorded_score": "before", "new_score": "now"}
-    tree = [{renamed.get(name, name): value for name, value in vars(record).items()} for record in rescored]
+    tree = [asdict(record) for record in rescored]
     files.replace_file(path / RESCORED_FILE, yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
     return rescored
 

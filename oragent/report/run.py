@@ -71,8 +71,6 @@ class Spend:
     # Median wall-clock seconds of an evaluation. None without one.
     wall_median_s: float | None
     calls: CallTotals
-    # Calls by the name of the model.
-    by_model: dict[str, CallTotals]
     by_role: dict[str, CallTotals]
 
     @property
@@ -98,7 +96,6 @@ def sum_spending(records: Sequence[Committed], replies: Sequence[RecordedReply],
         cpu_s=sum(evaluation.cpu_s for evaluation in ran),
         wall_median_s=median(evaluation.wall_s for evaluation in ran) if ran else None,
         calls=_sum_calls(replies),
-        by_model=_group_calls(replies, lambda reply: reply.model),
         by_role=_group_calls(replies, lambda reply: reply.role),
     )
 

@@ -114,3 +114,11 @@ def test_a_terminal_is_asked_above_the_limit(
     else:
         spending.confirm_spending(found, limit, yes=yes)
     assert bool(questions) == asked
+
+
+def test_lines_of_an_estimate_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    found = estimate(*(PlannedCalls(role, BIG, 12_000, 20_000, 5_000) for role in ("experiments", "idea")))
+    spending.confirm_spending(found, 1.0, yes=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(any(role in line for line in lines) for role in ("experiments", "idea"))

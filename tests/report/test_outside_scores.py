@@ -96,18 +96,18 @@ def test_programs_are_scored_again_the_best_first(folder: RunFolder, monkeypatch
         return Evaluation(Status.OK, scores[job.source])
 
     rescored = rescore_run(folder.path, 3, run)
-    before = [row.recorded_score for row in rescored]
+    before = [row.before for row in rescored]
     assert len(rescored) == 4
     assert rescored[0].id == "0.0"
     # Lower is better there.
     assert before[1:] == sorted(before[1:])
     assert len({row.id for row in rescored}) == 4
-    failed = [row for row in rescored if row.new_score is None]
+    failed = [row for row in rescored if row.now is None]
     assert [(row.status, row.message) for row in failed] == [("timeout", "too slow")]
     assert all((row.status, row.message) == ("ok", "") for row in rescored if row not in failed)
     rows = yaml.safe_load((folder.path / held_out.RESCORED_FILE).read_text())
     assert [(row["id"], row["before"], row["now"], row["status"]) for row in rows] == [
-        (row.id, row.recorded_score, row.new_score, row.status) for row in rescored
+        (row.id, row.before, row.now, row.status) for row in rescored
     ]
 
 

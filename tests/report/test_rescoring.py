@@ -23,9 +23,9 @@ def test_scores_then_and_now_stand_side_by_side_and_the_run_stays(begun, toy: Pa
     with pytest.raises(ProblemError):
         reopen(folder.path)
     found = rescore_run(folder.path, limit=2)
-    assert [(one.id, one.recorded_score) for one in found] == [("0.0", 94.0), ("2.0", 30.0), ("3.0", 40.0)]
-    assert [one.new_score for one in found[1:]] == [10.0, 0.0]
+    assert [(one.id, one.before) for one in found] == [("0.0", 94.0), ("2.0", 30.0), ("3.0", 40.0)]
+    assert [one.now for one in found[1:]] == [10.0, 0.0]
     assert folder.database.read_bytes() == before
     assert [row["now"] for row in yaml.safe_load((folder.path / RESCORED_FILE).read_text())] == [
-        one.new_score for one in found
+        one.now for one in found
     ]

@@ -11,8 +11,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
 from oragent.api.mcp.agent_process import ServerAddress
 from oragent.api.mcp.agent_runs import SubmissionRun
-from oragent.api.mcp.registry import list_tools
-from oragent.api.mcp.server import HOST, build_server, make_token, require_token
+from oragent.api.mcp.server import HOST, build_server, list_tools, make_token, require_token
 from oragent.api.mcp.workplace import Workplace
 from oragent.evaluation.problem import Problem
 

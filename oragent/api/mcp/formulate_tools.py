@@ -10,7 +10,7 @@ from oragent._base.errors import ConfigError
 from oragent._base.publishing import listen
 from oragent._base.terminal import Terminal
 from oragent.api.mcp.answers import quote_output
-from oragent.api.mcp.registry import ToolFunction, describe_tool
+from oragent.api.mcp.registry import ToolEntry, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.formulate.command import prompt_for_checker, rerun_files, verify_files
 from oragent.formulate.options import VerifyCommand
@@ -22,7 +22,7 @@ NEXT = "write the checker that the prompt asks for, and call formulate_verify ag
 Files = Annotated[list[str], Field(description="JSON, CSV or table files.")]
 
 
-def formulate_tools(workplace: Workplace) -> Sequence[ToolFunction]:
+def formulate_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     """Make the tools for formulations."""
 
     @describe_tool("verification")

@@ -12,7 +12,7 @@ from oragent._base.errors import ConfigError, ModellingError
 from oragent._base.text_format import one_line
 from oragent.api.mcp.answers import page_of_text
 from oragent.api.mcp.problems import Page
-from oragent.api.mcp.registry import ToolFunction, describe_tool
+from oragent.api.mcp.registry import ToolEntry, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.modelling.convert import SOURCES, convert_model, form_of, write_source
 from oragent.modelling.opening import open_model
@@ -40,7 +40,7 @@ class _OpenModel:
         self.lock = asyncio.Lock()
 
 
-def model_tools(workplace: Workplace) -> Sequence[ToolFunction]:
+def model_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     """Make the tools for models."""
     models: dict[str, _OpenModel] = {}
 

@@ -16,7 +16,7 @@ from oragent.api.experiments import evaluate as evaluate_program
 from oragent.api.experiments import probe as probe_program
 from oragent.api.experiments import sweep as sweep_program
 from oragent.api.mcp.answers import page_of, page_of_text, quote_output
-from oragent.api.mcp.registry import ToolFunction, describe_tool
+from oragent.api.mcp.registry import ToolEntry, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
@@ -61,7 +61,7 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, object]:
     }
 
 
-def problem_tools(workplace: Workplace) -> Sequence[ToolFunction]:
+def problem_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     """Make the tools for problems."""
 
     @describe_tool("list", reads=True)

@@ -17,7 +17,7 @@ from oragent._base.text_format import one_line
 from oragent.api.mcp.agent_runs import AgentRun
 from oragent.api.mcp.answers import page_of, page_of_text
 from oragent.api.mcp.problems import Page, ProblemName, Program, describe_evaluation
-from oragent.api.mcp.registry import ToolFunction, describe_tool
+from oragent.api.mcp.registry import ToolEntry, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_candidate, describe_set, rank_elites
 from oragent.evals.duel.command import describe_duel
@@ -49,7 +49,7 @@ RunName = Annotated[str, Field(description="PROBLEM/NAME.")]
 CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
 
 
-def run_tools(workplace: Workplace) -> Sequence[ToolFunction]:
+def run_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     """Make the tools for runs."""
 
     @describe_tool("opened", again=True)

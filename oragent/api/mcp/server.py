@@ -30,7 +30,7 @@ from oragent.api.mcp.answers import hide_secrets, shorten_paths, write_answer
 from oragent.api.mcp.formulate_tools import formulate_tools
 from oragent.api.mcp.model_tools import model_tools
 from oragent.api.mcp.problems import problem_tools
-from oragent.api.mcp.registry import ToolEntry, list_tools, register_tools
+from oragent.api.mcp.registry import ToolEntry
 from oragent.api.mcp.run_tools import run_tools
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.mcp.workspace_tools import workspace_tools
@@ -56,11 +56,11 @@ _CONTEXT: ContextVar[Any] = ContextVar("context", default=None)
 # Number of bytes of an HTTP token.
 TOKEN_BYTES = 24
 
-register_tools("problems", problem_tools)
-register_tools("runs", run_tools)
-register_tools("models", model_tools)
-register_tools("formulate", formulate_tools)
-register_tools("workspace", workspace_tools)
+
+def list_tools(workplace: Workplace) -> list[ToolEntry]:
+    """List the tools of all products."""
+    groups = (problem_tools, run_tools, model_tools, formulate_tools, workspace_tools)
+    return [entry for group in groups for entry in group(workplace)]
 
 
 def require_mcp() -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.api.mcp.registry import ToolFunction, describe_tool
+from oragent.api.mcp.registry import ToolEntry, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.workspaces import Workspace
 from oragent.workspace.adopting import Adoption
@@ -25,7 +25,7 @@ Revision = Annotated[str, Field(description="Git revision or model file; . is no
 Seconds = Annotated[float | None, Field(gt=0, le=600, description="CPU seconds.")]
 
 
-def workspace_tools(workplace: Workplace) -> Sequence[ToolFunction]:
+def workspace_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     """Make the tools for workspaces."""
 
     async def perform(folder: str, seconds: float | None, verb: Callable[[Workspace], object]) -> object:

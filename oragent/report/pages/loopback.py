@@ -63,13 +63,11 @@ def make_application(pages: Mapping[str, Handler], commands: Mapping[str, Handle
     Raises:
         ConfigError: Starlette is not installed.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.requests import ClientDisconnect, Request
-        from starlette.responses import Response
-        from starlette.routing import Route
-    except ImportError as problem:
-        raise refuse_without_extra(problem) from None
+    require_server()
+    from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import Response
+    from starlette.routing import Route
 
     def send_json(value: object, status: int = 200) -> Response:
         text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -139,21 +137,16 @@ def require_server() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as problem:
-        raise refuse_without_extra(problem) from None
-
-
-def refuse_without_extra(problem: ImportError) -> ConfigError:
-    """Return the error for a missing package of the extra ``web``."""
-    return ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {extra_install_command('web')}")
+        hint = f"the page needs Starlette and Uvicorn ({problem}): {extra_install_command('web')}"
+        raise ConfigError(hint) from None
 
 
 @contextmanager
 def open_server(application: Any, port: int, **options: Any) -> Iterator[tuple[Any, socket.socket, str]]:
     """Yield a server of an ASGI application, its socket, and the address without a token."""
-    try:
-        import uvicorn
-    except ImportError as problem:
-        raise refuse_without_extra(problem) from None
+    require_server()
+    import uvicorn
+
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, True)
         try:
