@@ -24,7 +24,8 @@ from oragent._base.protocol import Status
 from oragent._base.text_format import escape_text, format_count, one_line
 from oragent.evaluation.pool import RunningJob
 from oragent.report.pages.text import format_duration, format_money, measure_gain
-from oragent.search.candidate import Candidate
+from oragent.report.significance import is_above_noise
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.checks import way_on
 from oragent.search.engine import Engine
 from oragent.search.events import Progress, SearchResult
@@ -276,6 +277,8 @@ class Display:
         # Id, description and time of the best committed program.
         self._best: tuple[str, Best, float] | None = None
         self._engine: Engine | None = None
+        # Best elite of the committed rounds.
+        self._leader: Elite | None = None
         # Budget spent when the engine ended.
         self._final: Spent | None = None
         self._seed = math.nan
@@ -356,11 +359,20 @@ class Display:
             return
         origin_candidate = next((new for new in progress.candidates if new.source == best.source), None)
         gained = "the seed" if best.id == progress.seed.id else _describe_gain(self._direction, progress)
+        if self._leader is not None:
+            gained += self._describe_step(self._leader, progress)
+        self._leader = best
         by = f", by {origin_candidate.origin}" if origin_candidate and origin_candidate.origin != "seed" else ""
         self._print(f"{gained}{by}", f"{progress.spent.evaluations:6d}  {best.score:.6g}  ")
         evaluations = format_count(progress.spent.evaluations, "evaluation")
         origin = f"{best.id}{_describe_origin(origin_candidate)}, after {evaluations}"
         self._best = best.id, Best(best.score, gained, origin, 0.0), time.monotonic()
+
+    def _describe_step(self, former: Elite, progress: Progress) -> str:
+        """Describe whether the step from the former leader is more than the noise of the instances."""
+        tried = progress.spent.evaluations
+        is_above = is_above_noise(self._direction, former.metrics, progress.best.metrics, tried)
+        return {True: ", above the noise", False: ", within the noise", None: ""}[is_above]
 
     def _describe_best(self, now: float) -> Best | None:
         if self._best is None:

@@ -13,7 +13,8 @@ from oragent._base.settings import STRICT
 from oragent.report.held_out import read_record, write_record
 
 FILE = "verdict.yaml"
-Name = Annotated[str, MaxLen(60)]
+MAX_NAME = 60
+Name = Annotated[str, MaxLen(MAX_NAME)]
 
 
 @checked(frozen=True, config=STRICT)
@@ -43,6 +44,8 @@ class RunVerdict:
     def sentence(self) -> str:
         """The verdict in words."""
         rival = "the seed" if self.rival == "seed" else f"the previous best, {self.rival}"
+        if self.rival.startswith("reference/"):
+            rival = f"the {self.rival.replace('/', ' ', 1)}"
         end = ""
         if self.low is not None and self.high is not None:
             end = f"{100 * (1 - self.level):g} % interval {100 * self.low:+.3g} to {100 * self.high:+.3g} %, "

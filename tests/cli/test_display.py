@@ -155,6 +155,27 @@ def test_a_new_best_is_said_to_be_by_what_made_it_and_not_by_what_came_last() ->
     assert (scene.ends[Status.OK], scene.cpu_s) == (4, 6.0)
 
 
+@pytest.mark.parametrize(
+    ("second", "tried", "expected"),
+    [
+        # By 1 on each of 24 instances; the same among too many programs; by 5 on half of them, worse by 3 on the others.
+        ([9.0] * 24, 4, "above"), ([9.0] * 24, 10**9, "within"), ([5.0, 13.0] * 12, 4, "within"), ([], 4, ""),
+    ],
+)  # fmt: skip
+def test_a_step_of_the_leader_is_named_above_or_within_the_noise(
+    second: list[float], tried: int, expected: str
+) -> None:
+    out = io.StringIO()
+    display = Display(Terminal(file=out, width=120), "toy by gp", Budget(), Direction.MINIMIZE, live=False)
+    seed = replace(SEED, metrics={"by_instance": {"20": [10.0] * 24}})
+    leader = replace(elite("1.0", 9.0, "code"), metrics={"by_instance": {"20": second}} if second else {})
+    display(Progress(Spent(1), seed, seed, [candidate("seed", 10.0)]))
+    display(Progress(Spent(tried), seed, leader, [candidate("code", 9.0)]))
+    first, last = out.getvalue().splitlines()
+    assert "noise" not in first
+    assert [word for word in ("above", "within") if word in last] == [expected] * bool(expected)
+
+
 def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
     """The opening of an agent takes an hour and is one round."""
 

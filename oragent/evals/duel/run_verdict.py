@@ -1,4 +1,4 @@
-"""Verdict at the end of a run: its best program against the seed and against the previous best, on new instances."""
+"""Verdicts at the end of a run: its best program against the seed, the previous best and references."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from oragent._base.safe_load import parse_json
 from oragent._base.statistics import ALPHA
-from oragent.evals.duel.contestants import Contestant
+from oragent.evals.duel.contestants import REFERENCE, Contestant
 from oragent.evals.duel.runner import Duel, DuelPlan, run_duel
 from oragent.evaluation.capabilities import PRACTICE
 from oragent.report.held_out import hash_best
 from oragent.report.run import RunData, load_run
-from oragent.report.run_verdicts import RunVerdict, write_verdicts
+from oragent.report.run_verdicts import MAX_NAME, RunVerdict, write_verdicts
 from oragent.search.candidate import Committed
 from oragent.search.folder import reopen
 from oragent.search.store import Store
@@ -38,9 +38,9 @@ def find_previous_best(data: RunData) -> Committed | None:
 
 
 def judge_run(path: Path) -> Sequence[RunVerdict]:
-    """Compare the best program of a run with the previous best and with the seed, and store the verdicts.
+    """Compare the best program of a run with the previous best, the seed and references, and store the verdicts.
 
-    Both duels draw practice instances until a difference is shown. They take at most a tenth of the CPU time of the
+    The duels draw practice instances until a difference is shown. They take at most a tenth of the CPU time of the
     run. There is no verdict if that is too little for one round, without practice instances, and on a cluster.
 
     Raises:
@@ -57,11 +57,14 @@ def judge_run(path: Path) -> Sequence[RunVerdict]:
             (record.id, store.complete_program(record.source))
             for record in {record.id: record for record in (data.best, previous, data.seed)}.values()
         )
+    folder = reopen(path, changed=True, only_read=True)
+    rivals += [
+        (f"{REFERENCE}/{name}", folder.problem.read_reference(name)[0]) for name in folder.problem.about.references
+    ]
     cost = 2 * len(rivals) * data.best.candidate.evaluation.cpu_s
     rounds = min(MAX_ROUNDS, int(MAX_SHARE * data.spend.cpu_s / cost)) if cost > 0 else 0
     if not rounds:
         return []
-    folder = reopen(path, changed=True, only_read=True)
     verdicts = []
     for rival in rivals:
         contestants = Contestant(*best), Contestant(*rival)
@@ -76,7 +79,7 @@ def judge_run(path: Path) -> Sequence[RunVerdict]:
             # The instances follow from the program, which is older than they are, so that a run can be repeated.
             first_seed=int(hash_best(path)[:SEED_DIGITS], 16),
         )
-        verdicts.append(_describe(run_duel(plan), "seed" if rival[0] == data.seed.id else rival[0]))
+        verdicts.append(_describe(run_duel(plan), "seed" if rival[0] == data.seed.id else rival[0][:MAX_NAME]))
     write_verdicts(path, verdicts)
     return verdicts
 

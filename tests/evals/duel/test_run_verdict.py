@@ -8,9 +8,11 @@ import yaml
 
 from oragent.api.run_documents import describe_run
 from oragent.evals.duel.run_verdict import find_previous_best, judge_run
+from oragent.evaluation.problem import Problem
 from oragent.report import terminal
 from oragent.report.run import load_run
 from oragent.report.run_verdicts import RunVerdict, read_verdicts, write_verdicts
+from oragent.search.folder import reopen
 from oragent.search.store import Store
 from tests.evals.duel.conftest import DicePool
 from tests.report.runs import Made, write
@@ -65,6 +67,17 @@ def test_verdicts_are_stored_for_the_present_best_and_shown(run: Path, pool: Dic
 
 def test_a_verdict_can_be_repeated(run: Path, pool: DicePool) -> None:
     assert judge_run(run) == judge_run(run)
+
+
+def test_references_of_the_problem_are_rivals_too(run: Path, pool: DicePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = reopen(run, only_read=True).problem.folder / "problem.yaml"
+    file.write_text(f"{file.read_text()}\nreferences: {{known: known.py, other: known.py}}\n")
+    monkeypatch.setattr(Problem, "read_reference", lambda self, name: ({"known": "2 0.2", "other": "0 0.2"}[name], ()))
+    verdicts = {verdict.rival: verdict for verdict in judge_run(run)}
+    assert list(verdicts) == ["3.0", "seed", "reference/known", "reference/other"]
+    assert verdicts["reference/known"].gain > 0 > verdicts["reference/other"].gain
+    assert all(verdicts[f"reference/{name}"].is_above_noise for name in ("known", "other"))
+    assert read_verdicts(run) == tuple(verdicts.values())
 
 
 def test_a_tenth_of_the_time_of_the_run_is_not_exceeded(begun, pool: DicePool) -> None:
