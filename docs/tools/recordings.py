@@ -61,7 +61,7 @@ def searches(folder: Path) -> dict[str, Any]:
     for strategy in STRATEGIES:
         args = ["bpp_online", f"--strategy={strategy}", "--model=scripted", "--evaluations=24", "--workers=2"]
         facts[strategy] = searched(folder / "runs" / strategy, *args)
-    rich = ["or_agent.initial_ideas=3", "or_agent.tuning_evaluations=8", "or_agent.tree=puct", "strategy.novelty=0.05"]
+    rich = ["or_agent.initial_ideas=3", "or_agent.tuning_evaluations=8", "strategy.novelty=0.05"]
     rich += ["archive.migration_period=2", "or_agent.reflection_period=2", "or_agent.elitist_period=3"]
     facts["or_agent_rich"] = searched(
         folder / "runs" / "or_agent_rich", "mkp_aco", "--model=scripted", "--evaluations=40", SIZES["mkp_aco"], *rich

@@ -38,13 +38,13 @@ Measure = Callable[[str], Awaitable[ProbeResult]]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Program whose amount of work fits the time limit."""
+    """Program with the values of its parameters with which it is scored."""
 
     # Text of the program.
     source: str
     # Description of the measurements; empty if there are none.
     report: str = ""
-    # Reason why no value fits; empty if one does.
+    # Reason why it is not scored, because no value fits the time limit; empty if one does.
     problem: str = ""
 
 

@@ -39,8 +39,9 @@ from oragent.search.events import Observer, OnEvent, SearchResult, call_both, ig
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.variation import breed_child
 from oragent.search.genetics.variety import describe_missing_place
+from oragent.search.prompting.instance_values import describe_noise
 from oragent.search.starting import InitialPrograms
-from oragent.search.store import CORE, ISOLATION, REQUIRED_PACKAGES, Store
+from oragent.search.store import CORE, ISOLATION, NOISE, REQUIRED_PACKAGES, Store
 from oragent.search.strategies import FUNCTION, choose_strategy
 from oragent.search.strategies.scripted import make_player
 from oragent.search.strategies.submitted import SUBMITTED
@@ -254,19 +255,19 @@ async def search(
                     is_local = config.cluster is None and replay is None and not config.is_scripted
                     if config.model is not None and is_local and store.meta(CORE) is None:
                         store.note(CORE, describe_core_speed())
+                    if not store.rounds() and (noise := describe_noise(problem)):
+                        store.note(NOISE, noise)
                     if problem.about.forgeable:
                         store.remark(problem.unguarded_warning)
                     for message in filter(None, (*places.remarks, folder.remark)):
                         tell(message)
                     places.notes.listen(lambda message: tell(message) if store.remark(message) else None)
                     store.book(checks)
-                    if checks:
-                        chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
-                    else:
-                        chosen = []
-                    for message in (
-                        prices.describe_price(settings.name, server_address(settings)) for settings in chosen
-                    ):
+                    chosen = (
+                        [*filter(None, [config.model]), *config.models.values(), *config.ensemble] if checks else []
+                    )
+                    for settings in chosen:
+                        message = prices.describe_price(settings.name, server_address(settings))
                         if message and store.remark(message):
                             tell(message)
                     recorded = ReplayModel(store.replies)

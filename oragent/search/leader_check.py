@@ -1,5 +1,7 @@
 """Check of a program that would become the best of a run, before its round is committed."""
 
+from functools import partial
+
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.best_program import BestProgram
@@ -51,14 +53,11 @@ class LeaderCheck:
 
     async def _check(self, run: RoundContext, leader: Candidate) -> Evaluation | None:
         scoring, view = self._context.scoring, self._make_view(run, leader)
-        rejected = await self._context.in_time(scoring.check(leader, view))
-        if rejected is None:
-            rejected = await self._context.in_time(scoring.harden(leader, view))
-        if rejected is None:
-            rejected = await self._context.in_time(scoring.check_more_work(leader, self._archive.best, view))
-        if rejected is None:
-            rejected = await self._context.in_time(scoring.check_protected(leader, view))
-        return rejected
+        more_work = partial(scoring.check_more_work, best=self._archive.best)
+        for check in (scoring.check, scoring.harden, more_work, scoring.check_protected):
+            if (rejected := await self._context.in_time(check(leader, seen=view))) is not None:
+                return rejected
+        return None
 
     async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
         if not self._measures:

@@ -88,6 +88,7 @@ class ExperimentRound(Protocol):
     number: int
     case: LedgerCase
     horizon: int
+    memory: Sequence[RoundNote]
     notes: list[RoundNote]
     written: tuple[RoundNote, ...]
     spent: Spent
@@ -154,19 +155,18 @@ class RoundExperiments:
         self._run.case.check_may_continue(False)
         limit = FREE_PROBES + PROBES_AN_EVALUATION * self._run.spent.evaluations
         committed = self._context.probes[min(self._run.horizon + 1, len(self._context.probes) - 1)]
+        scoring, seen = self._context.scoring, self._run.make_view(PROBE, parents)
         if committed + self._run.probe_count >= limit:
             why = (
                 f"no probe is left: {limit} for {self._run.spent.evaluations} evaluations are used; write a new program"
             )
-            rejected = self._context.scoring.reject(f"{source}\n{why}", why)
-            return self._run.add_candidate(source, rejected, parents, PROBE, call)
-        seen = self._run.make_view(PROBE, parents)
-        try:
-            source = self.pin_arrays(source)
-        except CandidateError as problem:
-            rejected = self._context.scoring.reject(source, str(problem))
-            return self._run.add_candidate(source, rejected, parents, PROBE, call)
-        probed = await self._context.in_time(self._context.scoring.probe(source, seen, observer if self.hooks else ""))
+            probed = scoring.reject(f"{source}\n{why}", why)
+        else:
+            try:
+                source = self.pin_arrays(source)
+                probed = await self._context.in_time(scoring.probe(source, seen, observer if self.hooks else ""))
+            except CandidateError as problem:
+                probed = scoring.reject(source, str(problem))
         self._note_arrays(probed.evaluation)
         return self._run.add_candidate(source, probed, parents, PROBE, call)
 
@@ -177,9 +177,11 @@ class RoundExperiments:
 
     def list_arrays(self) -> dict[str, KeptNote]:
         """Return the arrays that probes kept and this branch can load by name; the latest of a name counts."""
-        notes = (*self._run.recall(ARRAY), *self._run.written, *self._run.notes)
-        kept = [KeptNote.parse(note.round, note.text) for note in notes if note.kind == ARRAY]
+        kept = [KeptNote.parse(note.round, note.text) for note in self._array_notes()]
         return {note.name: note for note in kept}
+
+    def _array_notes(self) -> list[RoundNote]:
+        return [note for note in (*self._run.memory, *self._run.written, *self._run.notes) if note.kind == ARRAY]
 
     def pin_arrays(self, source: str) -> str:
         """Return a program whose calls of ``load_array`` name the content that they load.
@@ -194,9 +196,8 @@ class RoundExperiments:
     def _note_arrays(self, evaluation: Evaluation) -> None:
         """Note the arrays that a probe kept, as far as the run may have more."""
         listed = evaluation.metrics.get(KEPT_METRIC)
-        count = sum(note.kind == ARRAY for note in (*self._run.recall(ARRAY), *self._run.written, *self._run.notes))
         if isinstance(listed, dict):
-            for name, (digest, dtype, shape) in [*listed.items()][: max(MAX_OF_RUN - count, 0)]:
+            for name, (digest, dtype, shape) in [*listed.items()][: max(MAX_OF_RUN - len(self._array_notes()), 0)]:
                 text = KeptNote(self._run.number, name, digest, dtype, tuple(shape)).dump()
                 self._run.notes.append(RoundNote(self._run.number, ARRAY, text))
 

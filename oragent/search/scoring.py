@@ -118,14 +118,14 @@ class Scoring:
     ) -> None:
         self._cache = cache
         self._problem, self._root, self._config = problem, root, config
-        self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
+        self._store, self._pool, self._clock, self.tell = store, pool, clock, tell
         self._limits, self._offers = problem.make_limits(config.limits), offers
         self._options = evaluator_arguments(
             problem, config.limits, offers, device=config.device, protocol=config.protocol
         )
-        self._protected = {name: self._plan_job(name) for name in problem.about.protect}
+        self._protected = {name: plan_job(problem, root, config, offers, name) for name in problem.about.protect}
         lead = problem.about.work.lead
-        self._more_work = self._plan_job(work=lead) if lead > 1 else None
+        self._more_work = plan_job(problem, root, config, offers, work=lead) if lead > 1 else None
         if config.protocol is not None and PROTOCOL not in offers:
             tell(describe_missing(PROTOCOL))
         self._floors = FLOOR in offers and config.cascade is not None
@@ -282,7 +282,7 @@ class Scoring:
         """
         chance = find_unseeded(candidate.source, self._problem.signature.language)
         if chance:
-            self._tell(f"a candidate that would lead is random by itself: {chance}")
+            self.tell(f"a candidate that would lead is random by itself: {chance}")
         if not self._checks:
             return None
         mode = "train" if self._least else None
@@ -311,34 +311,11 @@ class Scoring:
         try:
             hardened = await harden_program(measure, self._problem, candidate.source)
         except ConfigError as problem:
-            self._tell(str(problem))
+            self.tell(str(problem))
             return None
         if hardened.failures:
             return _reject_leader(candidate, hardened.sentence)
         return None
-
-    def _plan_job(self, mode: str | None = None, work: float = 1.0) -> Job:
-        """Return the job of the seed on a protected set, or on val with more work.
-
-        Raises:
-            ProblemError: The evaluator cannot read the instances of the set, or has one amount of work.
-        """
-        problem, config = self._problem, self._config
-        patience = mode_patience(mode)
-        arguments = evaluator_arguments(
-            problem,
-            config.limits,
-            self._offers,
-            patience=patience,
-            device=config.device,
-            protocol=config.protocol,
-            mode=mode,
-            root=self._root,
-            work=work,
-        )
-        limits = extend_limits(problem.make_limits(config.limits, patience, mode), work)
-        size = None if mode else config.problem_size
-        return problem.make_job(problem.seed, self._root, limits, mode, size, arguments)
 
     async def check_protected(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
         """Compare a program with the seed on the protected sets of the problem.
@@ -351,12 +328,12 @@ class Scoring:
         if candidate.source == self._problem.seed:
             return None
         for name, job in self._protected.items():
-            seed = await self._run_planned(EvaluationKey("seed", EvaluationKind.SET, name), job, seen)
+            seed = await self._run_job(EvaluationKey("seed", EvaluationKind.SET, name), job, seen)
             if seed.score is None:
-                self._tell(f"set {name} protects nothing, because the seed has no score there: {seed.message}")
+                self.tell(f"set {name} protects nothing, because the seed has no score there: {seed.message}")
                 continue
             key = EvaluationKey(candidate.fingerprint, EvaluationKind.SET, name)
-            program = await self._run_planned(key, self._with_source(job, candidate.source), seen)
+            program = await self._run_job(key, self._with_source(job, candidate.source), seen)
             if program.score is None:
                 return _reject_leader(candidate, f"it fails on the protected set {name}: {program.status}")
             if find_loss(
@@ -378,7 +355,7 @@ class Scoring:
         scores = []
         for source in (best.source, candidate.source):
             key = EvaluationKey(self.fingerprint(source), EvaluationKind.WORK, f"{self._problem.about.work.lead:g}")
-            ended = await self._run_planned(key, self._with_source(self._more_work, source), seen)
+            ended = await self._run_job(key, self._with_source(self._more_work, source), seen)
             scores.append(ended.score)
         before, after = scores
         words = f"at {self._problem.about.work.lead:g} times the work"
@@ -390,14 +367,6 @@ class Scoring:
 
     def _with_source(self, job: Job, source: str) -> Job:
         return replace(job, source=self._with_arrays(source))
-
-    async def _run_planned(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:
-        if (stored := self._store.evaluation(key)) is not None:
-            return stored
-        if key not in self._flying:
-            work = self._evaluate_job(key, job, seen, f"{seen.what}, on {job.mode or 'val'}")
-            self._flying[key] = asyncio.create_task(work)
-        return await asyncio.shield(self._flying[key])
 
     def store_impure(self, fingerprint: str, rejected: Evaluation) -> str:
         """Store the evaluation of a program that failed its check; return the fingerprint under which it is stored."""
@@ -461,29 +430,20 @@ class Scoring:
         cpu_s: float | None = None,
         keeps_arrays: bool = False,
     ) -> Evaluation:
-        stored = self._store.evaluation(key)
-        if stored is not None:
+        if (stored := self._store.evaluation(key)) is not None:
+            return stored
+        limits = self._limits if cpu_s is None else replace(self._limits, cpu_s=cpu_s)
+        text, size = self._with_arrays(source), size or self._config.problem_size
+        job = self._problem.make_job(text, self._root, limits, mode, size, (*self._options, *options), observer)
+        return await self._run_job(key, replace(job, keeps_arrays=keeps_arrays), seen)
+
+    async def _run_job(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:
+        if (stored := self._store.evaluation(key)) is not None:
             return stored
         if key not in self._flying:
-            what = f"{seen.what}, on {mode}" if mode else seen.what
-            job = self._make_job(source, options, mode, size, observer)
-            if cpu_s is not None:
-                job = replace(job, limits=replace(job.limits, cpu_s=cpu_s))
-            job = replace(job, keeps_arrays=keeps_arrays)
+            what = f"{seen.what}, on {job.mode}" if job.mode else seen.what
             self._flying[key] = asyncio.create_task(self._evaluate_job(key, job, seen, what))
         return await asyncio.shield(self._flying[key])
-
-    def _make_job(
-        self,
-        source: str,
-        options: tuple[str, ...],
-        mode: str | None,
-        size: int | None,
-        observer: str,
-    ) -> Job:
-        size, arguments = size or self._config.problem_size, (*self._options, *options)
-        text = self._with_arrays(source)
-        return self._problem.make_job(text, self._root, self._limits, mode, size, arguments, observer)
 
     async def _inspect(self, source: str) -> Inspected:
         """Inspect a program. A program that loads an array which the run does not have is rejected."""
@@ -566,3 +526,34 @@ def _reject_leader(candidate: Candidate, message: str, trace: str = "") -> Evalu
         message=message[:1000],
         traceback=trace,
     )
+
+
+def plan_job(
+    problem: Problem,
+    root: Path,
+    config: Config,
+    offers: frozenset[str],
+    mode: str | None = None,
+    work: float = 1.0,
+    source: str = "",
+) -> Job:
+    """Return the job of a program, by default the seed, on a set or mode of a problem, with a factor on its work.
+
+    Raises:
+        ProblemError: The evaluator cannot read the instances of the set, or has one amount of work.
+    """
+    patience = mode_patience(mode)
+    arguments = evaluator_arguments(
+        problem,
+        config.limits,
+        offers,
+        patience=patience,
+        device=config.device,
+        protocol=config.protocol,
+        mode=mode,
+        root=root,
+        work=work,
+    )
+    limits = extend_limits(problem.make_limits(config.limits, patience, mode), work)
+    size = None if mode in problem.about.named_sets else config.problem_size
+    return problem.make_job(source or problem.seed, root, limits, mode, size, arguments)

@@ -49,7 +49,7 @@ def draw_by_softmax(
         pool = [elite for elite in archive.ranked(island) if elite.id not in taken]
         if pool:
             fitness = np.array([archive.fitness(elite.score) for elite in pool])
-            weights = np.exp((_normalise_fitness(fitness) - 1) / temperature(island))
+            weights = np.exp((normalise_fitness(fitness) - 1) / temperature(island))
             chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
     return chosen, islands[0]
 
@@ -72,7 +72,8 @@ def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -
     return [ranked[position] for position in sorted(drawn, reverse=True)]
 
 
-def _normalise_fitness(fitness: np.ndarray) -> np.ndarray:
+def normalise_fitness(fitness: np.ndarray) -> np.ndarray:
+    """Return 1 for the best fitness, 0 for the median and below, and shares of the gap between them."""
     gap, scale = np.max(fitness) - fitness, np.max(fitness) - np.median(fitness)
     normalised: np.ndarray = np.clip(1 - gap / scale, 0, 1) if scale > 0 else (gap == 0).astype(float)
     return normalised

@@ -79,6 +79,8 @@ ISOLATION = "isolation"
 REQUIRED_PACKAGES = "required_packages"
 # Key of the recorded speed of a core of that machine.
 CORE = "core"
+# Key of the recorded sentence about the noise of the problem.
+NOISE = "noise"
 # Key of the value that states whether the run used up its budget or finished.
 COMPLETE = "complete"
 
@@ -283,7 +285,7 @@ class Store:
     def take_start(self, path: Path) -> None:
         """Copy the initial programs, lessons and core speed of another run, and the actions of its user."""
         with Database(path, SCHEMA, None, readonly=True) as database:
-            for key in ("founders", "founded", "lessons", "steering", CORE):
+            for key in ("founders", "founded", "lessons", "steering", CORE, NOISE):
                 if (value := database.read_meta(key)) is not None:
                     self.note(key, value)
             arrays = database.query_rows("SELECT digest, dtype, shape, content FROM arrays")

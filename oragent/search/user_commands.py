@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from oragent._base import files
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import make_plain_folder, read_start, replace_file
@@ -32,6 +31,8 @@ PERSON = "person"
 POLL_S = 0.2
 # Largest number of characters of a reply.
 MAX_TEXT = 400_000
+# Errors of a file that is damaged or gone.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
 # Largest number of characters of the file of a prompt.
 MAX_PROMPT = 8_000_000
 
@@ -81,12 +82,9 @@ class PersonModel:
         begun = time.monotonic()
         question, answer = (self._folder / name / _file_name(request.key) for name in (ASKED, ANSWERS))
         values = {"key": request.key, "role": request.role, "prompt": request.prompt}
-        try:
-            make_plain_folder(question.parent)
+        with suppress(OSError):
             answer.unlink(missing_ok=True)
-            replace_file(question, json.dumps(values))
-        except OSError as problem:
-            raise StoreError(f"cannot write the prompt for a person to {question}: {problem}") from None
+        write_message(question.parent, question.name, values)
         try:
             while (text := _read_answer(answer)) is None:
                 await asyncio.sleep(POLL_S)
@@ -119,9 +117,8 @@ def list_open_prompts(folder: Path) -> list[OpenPrompt]:
         for path in sorted(prompt_folder.glob("[!.]*.json"), key=lambda path: path.stat().st_mtime_ns)[:100]:
             if path.is_symlink():
                 continue
-            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-                tree = json.loads(read_start(path, MAX_PROMPT))
-                prompts.append(OpenPrompt(str(tree["key"]), str(tree["role"]), str(tree["prompt"])))
+            with suppress(*UNREADABLE):
+                prompts.append(OpenPrompt(*_read_texts(path, MAX_PROMPT, "key", "role", "prompt")))
     return prompts
 
 
@@ -171,10 +168,15 @@ def _file_name(key: str) -> str:
 
 
 def _read_answer(path: Path) -> str | None:
-    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+    with suppress(*UNREADABLE):
         if not path.is_symlink():
-            return str(json.loads(read_start(path, 8 * MAX_TEXT))["text"])
+            return _read_texts(path, 8 * MAX_TEXT, "text")[0]
     return None
+
+
+def _read_texts(path: Path, limit: int, *names: str) -> list[str]:
+    tree = json.loads(read_start(path, limit))
+    return [str(tree[name]) for name in names]
 
 
 @dataclass(frozen=True)
@@ -270,11 +272,9 @@ def _list_files(directory: Path) -> Sequence[Path]:
 
 
 def _read_act(path: Path) -> Act | None:
-    try:
-        tree = json.loads(files.read_start(path, 8 * MAX_VALUE))
-        return check_act(str(tree["act"]), str(tree["value"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, ConfigError):
-        return None
+    with suppress(*UNREADABLE, ConfigError):
+        return check_act(*_read_texts(path, 8 * MAX_VALUE, "act", "value"))
+    return None
 
 
 def _read_record(store: Store) -> tuple[list[Act], Any]:

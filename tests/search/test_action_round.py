@@ -94,6 +94,40 @@ def test_a_reply_holds_programs_edits_functions_and_probes(begun) -> None:
     assert read_lesson(REPLY) == "twice x gives 94."
 
 
+@pytest.mark.parametrize(
+    ("line", "axes", "named"),
+    [
+        ("SCALE=4,5 instances=16", ("SCALE=4,5", "instances=16"), []),
+        ("SCALE=4,5 OTHER=1,2", ("SCALE=4,5",), ["OTHER"]),
+        ("OTHER=1,2", (), ["OTHER"]),
+        ("SCALE=4,5 SCALE=6", (), ["SCALE"]),
+        ("SCALE=9..4", (), ["SCALE=9..4"]),
+        ("SCALE", ("SCALE",), []),
+        ("", (), []),
+    ],
+)
+def test_words_of_a_sweep_that_cannot_be_used_are_named(begun, line: str, axes: tuple, named: list[str]) -> None:
+    found = []
+    reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: {line}\n```python\n{SCALED}```"
+
+    async def play_round(run: RoundContext) -> None:
+        found.extend(read_drafts(run, reply, None, 9))
+
+    searched(begun("strategy.patience=1"), play_round)
+    assert found[0].source
+    assert found[0].axes == axes
+    assert bool(found[0].remark) == bool(named)
+    assert all(name in found[0].remark for name in named)
+
+
+def test_an_unknown_number_of_a_sweep_is_told_to_the_writer_and_to_the_user(begun) -> None:
+    reply = f"PROGRAM: scaled\nIDEA: Scale it.\nSWEEP: SCALE=4,5 OTHER=1,2\n```python\n{SCALED}```"
+    model, told = Players(idea=reply, experiment=part(34), code="no"), []
+    search(begun(*ACTIONS, "budget.model_calls=2"), model, run=scored, tell=told.append)
+    assert "OTHER" in model.asked[1][1].partition("What became of the programs")[2].partition("\n\n")[0]
+    assert [text for text in told if "OTHER" in text]
+
+
 def test_one_call_writes_several_programs_and_each_has_its_title_idea_and_score(begun) -> None:
     asked = iter(range(100))
 

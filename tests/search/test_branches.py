@@ -95,9 +95,7 @@ def test_a_dead_model_in_a_branch_ends_the_run_though_another_branch_ran_out_of_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings", [("strategy.window=2",), ("or_agent.tree=puct", "strategy.window=3", "or_agent.reflection_period=2")]
-)
+@pytest.mark.parametrize("settings", [("strategy.window=2",), ("strategy.window=3", "or_agent.reflection_period=2")])
 def test_one_seed_gives_one_history_at_any_number_of_workers_with_a_late_model(begun, settings) -> None:
     runs = []
     for workers in (1, 2, 8):

@@ -2,38 +2,48 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from oragent.harness import figures
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.racing import displayed_metrics
+from oragent.evaluation.noise import ProblemNoise, SizeNoise, write_noise
+from oragent.evaluation.problem import Problem
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
 from oragent.search.journal import Moment
 from oragent.search.prompting.instance_values import (
     SHOWN,
     describe_instances,
+    describe_noise,
     describe_parts,
     describe_references,
     describe_sizes,
 )
 from oragent.search.prompting.search_summary import budget_left
 from oragent.search.round_context import RoundContext
+from tests.sources import ROOT
 
 
 def context(elites: list[Elite], size: int | None = None) -> RoundContext:
     """What the functions read of a round."""
     archive = SimpleNamespace(elites=lambda: elites, fitness=Direction.MINIMIZE.fitness)
     run = SimpleNamespace(
+        context=SimpleNamespace(store=SimpleNamespace(meta=lambda key: None)),
         archive=cast(Archive, archive),
         solutions=[],
         moment=SimpleNamespace(findings=[]),
         settings=SimpleNamespace(problem_size=size),
-        problem=SimpleNamespace(about=SimpleNamespace(sizes={"val": [20, 50], "test": [20, 100], "fresh": [200]})),
+        problem=SimpleNamespace(
+            about=SimpleNamespace(sizes={"val": [20, 50], "test": [20, 100], "fresh": [200]}),
+            folder=ROOT / "problems/tsp_aco",
+        ),
     )
     return cast(RoundContext, run)
 
@@ -94,10 +104,27 @@ def test_references_of_the_score_are_named_beside_it() -> None:
     )
     text = described(metrics)
     assert re.findall(r"[\d.]*\d", text) == ["181.2", "170", "155"]
-    assert described({"gap_percent_20": 1.0})
+    # The means of the table of references, which a read of the file confirms.
+    table = yaml.safe_load((ROOT / "problems/tsp_aco/references.yaml").read_text())["sets"]["val"]
+    known = described({"gap_percent_20": 1.0, "gap_percent_50": -1.0}).partition("The mean of these")[2]
+    named = [float(number) for number in re.findall(r"\d+\.\d+", known)]
+    assert named == pytest.approx([table[20]["mean"], table[50]["mean"]], rel=1e-5)
+    assert described({"gap_percent_7": 1.0})
     for damaged in ({"cost_20": 1.0}, {"references": 3}, {"references": {"bound": "x", "other": float("nan")}}):
         assert described(damaged) == ""
     assert describe_references(context([])) == ""
+
+
+def test_measured_noise_of_a_problem_is_told_and_a_problem_without_it_says_nothing(tmp_path: Path) -> None:
+    problem = cast(Problem, SimpleNamespace(folder=tmp_path))
+    assert describe_noise(problem) == ""
+    noise = ProblemNoise([1.0, 2.0], 0.625, {"20": SizeNoise(4, 1.5, 0.25)}, 0.01, 0.03125)
+    write_noise(tmp_path, noise)
+    assert re.findall(r"\d[\d.]*", describe_noise(problem)) == ["0.62", "3.1"]
+    write_noise(tmp_path, replace(noise, paired_spread=None, shown=None))
+    assert re.findall(r"\d[\d.]*\d", describe_noise(problem)) == ["0.62"]
+    (tmp_path / "noise.yaml").write_text("scores: 3")
+    assert describe_noise(problem) == ""
 
 
 def test_parts_of_the_score_are_listed_by_size_and_instance() -> None:

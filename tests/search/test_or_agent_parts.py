@@ -70,20 +70,11 @@ def test_the_best_open_leaf_comes_next_wherever_it_is() -> None:
 def test_when_nothing_is_better_the_search_goes_back_until_nothing_is_open() -> None:
     tree = grown({0: [1, 3], 2: [2], 1: [None]})
     assert tree.best_open() is None
-    assert tree.puct_open(1.0) is None
     assert [node.state for node in tree.nodes] == ["grown", "closed", "closed", "worse", "failed"]
 
 
 def test_a_child_as_good_as_its_parent_is_not_better() -> None:
     assert grown({0: [0.0]}).nodes[1].state == "worse"
-
-
-def test_puct_visits_a_neglected_branch_that_best_first_leaves_alone() -> None:
-    scores = {0: [5, 6], 2: [7, 6.5], 3: [8, 7.5], 4: [9, 8]}
-    greedy, fair = grown(scores, depth=6), grown(scores, depth=6)
-    assert greedy.best_open().solution.score == 9
-    assert greedy.puct_open(0.0).solution.score == 9
-    assert fair.puct_open(10.0).solution.score == 5
 
 
 @given(
@@ -100,9 +91,6 @@ def test_a_tree_ends_and_its_open_leaves_are_better_than_all_above_them(opened, 
         assert node.depth <= depth
         if node.state == "open" and node.parent is not None:
             assert node.solution.score > tree.nodes[node.parent].solution.score
-    picked = tree.puct_open(1.0)
-    assert (picked is None) == (tree.best_open() is None)
-    assert picked is None or picked.state == "open"
 
 
 def test_a_dumped_tree_is_json_with_the_names_of_its_candidates() -> None:

@@ -19,7 +19,6 @@ from oragent.search.candidate import NOWHERE, Elite
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.selection import draw_by_softmax
 from oragent.search.store import Store
-from oragent.search.strategies.or_agent.allocation import allotted_experiments
 from oragent.search.strategies.or_agent.prompt_sections import tree_section as told
 from oragent.search.strategies.or_agent.round import choose_start
 from oragent.search.strategies.or_agent.settings import AgentSettings
@@ -94,31 +93,6 @@ def test_the_temperature_falls_by_rounds_or_by_the_programs_of_an_island(monkeyp
     run.own = AgentSettings(temperature_by="island")
     choose_start(run)
     assert seen == pytest.approx([2 * 0.5 * (1 - 0.7), 1 - 0.4])
-
-
-RULE = AgentSettings(allocation="dynamic")
-
-
-@pytest.mark.parametrize(
-    ("settings", "score", "number"),
-    [
-        (AgentSettings(), 50.0, 8),
-        (RULE, 100.0, 8),  # as its parent
-        (RULE, 97.0, 8),  # 3 % less, and not the best of all
-        (RULE, 95.0, 16),  # 5 %
-        (RULE, 101.0, 4),
-        (RULE, None, 4),
-        (AgentSettings(allocation="dynamic", experiments=10), 50.0, 16),  # no more than that
-        (AgentSettings(allocation="dynamic", experiments=1), 200.0, 1),  # no fewer
-        (AgentSettings(allocation="dynamic", experiments=0), 50.0, 0),
-        (AgentSettings(allocation="dynamic", gain_threshold=0.5), 89.0, 16),  # better than the best of all
-    ],
-)
-def test_experiments_go_to_what_gained_by_a_rule_of_ours(settings: Any, score: float | None, number: int) -> None:
-    run = Round(own=settings)
-    run.archive.add(made(90.0), 0)
-    solution = None if score is None else made(score)
-    assert allotted_experiments(run, solution, [made(150.0), made(100.0)]) == number
 
 
 @pytest.mark.slow

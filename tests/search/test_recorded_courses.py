@@ -115,11 +115,11 @@ SETTINGS = {
     "gp": ("strategy.name=gp", "archive.migration_period=3", "archive.reset_period=7"), "levi": ("strategy.name=levi",),
     "mcts_ahd": ("strategy.name=mcts_ahd",), "portfolio": ("strategy.name=portfolio",), "reevo": ("strategy.name=reevo",),
     "tide": ("strategy.name=tide",), "tree": (OR_AGENT,), "actions": (OR_AGENT, "or_agent.rounds=actions"),
-    "flow": (OR_AGENT, "or_agent.allocation=flow", "or_agent.tree=puct", "or_agent.reflection_calls=own"),
-    "dynamic": (OR_AGENT, "or_agent.allocation=dynamic", "or_agent.ideas=independent", "or_agent.tuning_evaluations=6"),
+    "flow": (OR_AGENT, "or_agent.allocation=flow", "or_agent.reflection_calls=own"),
+    "even": (OR_AGENT, "or_agent.allocation=even", "or_agent.ideas=independent", "or_agent.tuning_evaluations=6"),
 }  # fmt: skip
 COURSES = {
-    "ael": "1acb47eb38f6", "eoh": "27a84a07814e", "funsearch": "e54fdf28d30a", "gp": "8db2d7d7e64a", "levi": "8bbd150e1263", "mcts_ahd": "025082560176", "portfolio": "5634ab0ac5c7", "reevo": "2e640c973228", "tide": "b6ebef12817e", "tree": "26c3da7b4e79", "actions": "6a674615d2d0", "flow": "30ff8d9bbd22", "dynamic": "43a25379dad1",
+    "ael": "1acb47eb38f6", "eoh": "27a84a07814e", "funsearch": "e54fdf28d30a", "gp": "8db2d7d7e64a", "levi": "8bbd150e1263", "mcts_ahd": "025082560176", "portfolio": "5634ab0ac5c7", "reevo": "2e640c973228", "tide": "b6ebef12817e", "tree": "26c3da7b4e79", "actions": "6a674615d2d0", "flow": "30ff8d9bbd22", "even": "43a25379dad1",
 }  # fmt: skip
 
 

@@ -1,8 +1,17 @@
 """Tuning between rounds: within its share, of programs that were not tuned, beside any strategy."""
 
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from oragent._base.budget import Budget
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
+from oragent.search.archive import Archive
+from oragent.search.candidate import Elite
 from oragent.search.config import build_config
 from oragent.search.genetics.variation import breed_child
 from oragent.search.store import Store
@@ -14,10 +23,9 @@ from oragent.search.strategies.tuning import (
     GENERATION,
     MAX_TUNED,
     MIN_TUNED,
-    SPREAD,
     TUNED,
-    _Optimiser,
     is_worth,
+    tune_constants,
     tuning_cost,
     tuning_period,
 )
@@ -136,31 +144,48 @@ def ranges(count: int) -> list[Range]:
     return [Range.around(constant) for constant in found]
 
 
-@pytest.mark.parametrize("generation", [GENERATION, 2 * GENERATION])
+TERMS = " + ".join(f"{number + 2}.5 * x ** {number + 2}.25" for number in range(6))
+
+
+def tuned_values(count: int, window: int, seed: int, score: Callable[[dict[int, float]], float | None]) -> list[dict]:
+    """Return the values that a tuning of the first constants of a program tries; ``score`` is their fitness."""
+    source = f"def guess(x):\n    return {TERMS}\n"
+    axes = [Range.around(constant) for constant in find_constants(source, "guess")[:count]]
+    tried = []
+
+    async def fork(works: list) -> list:
+        found = [find_constants(work.keywords["source"], "guess") for work in works]
+        chosen = [{constant.number: constant.value for constant in constants} for constants in found]
+        tried.extend({axis.constant.number: values[axis.constant.number] for axis in axes} for values in chosen)
+        scores = [score(values) for values in tried[-len(works) :]]
+        return [SimpleNamespace(evaluation=Evaluation(Status.ERROR if of is None else Status.OK, of)) for of in scores]
+
+    run = SimpleNamespace(
+        rng=np.random.default_rng(seed), window=window, fork=fork, archive=Archive("maximize"),
+        problem=SimpleNamespace(about=SimpleNamespace(function="guess")),
+    )  # fmt: skip
+    elite = Elite(id="1.0", source=source, score=0.0, features=None, metrics={})
+    asyncio.run(tune_constants(run, elite, axes, tuning_cost(count), local=True))
+    assert all(axis.low <= values[axis.constant.number] <= axis.high for values in tried for axis in axes)
+    return tried
+
+
+@pytest.mark.parametrize("window", [1, 4 * GENERATION])
 @pytest.mark.parametrize("count", [1, 2, MIN_TUNED, MIN_TUNED + 1, MAX_TUNED])
-def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, generation: int) -> None:
+def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, window: int) -> None:
     """A bowl whose least value lies at 1.3 times the constants, as many times as a tuning asks."""
-    axes = ranges(count)
+    present = {
+        constant.number: constant.value for constant in find_constants(f"def guess(x):\n    return {TERMS}\n", "guess")
+    }
 
     def bowl(values: dict[int, float]) -> float:
-        return -sum((values[one.constant.number] / one.constant.value - 1.3) ** 2 for one in axes)
+        return -sum((value / present[number] - 1.3) ** 2 for number, value in values.items())
 
-    begin = bowl({one.constant.number: one.constant.value for one in axes})
-    reached = []
-    for seed in range(3):
-        optimiser, best = _Optimiser(axes, seed, SPREAD, generation), begin
-        for _ in range(tuning_cost(count)):
-            number, values = optimiser.ask()
-            assert all(one.low <= values[one.constant.number] <= one.high for one in axes)
-            optimiser.tell(number, bowl(values))
-            best = max(best, bowl(values))
-        reached.append(best)
-    assert sorted(reached)[1] > 0.9 * begin
+    tried = [tuned_values(count, window, seed, bowl) for seed in range(3)]
+    assert {len(values) for values in tried} == {tuning_cost(count)}
+    assert sorted(max(map(bowl, values)) for values in tried)[1] > 0.9 * -count * 0.3**2
     assert tuning_cost(count) >= COST
 
 
 def test_what_fails_is_no_reason_to_stop_proposing() -> None:
-    optimiser = _Optimiser(ranges(8), 0, SPREAD, GENERATION)
-    for _ in range(30):
-        number, _ = optimiser.ask()
-        optimiser.tell(number, None)
+    assert len(tuned_values(8, 1, 0, lambda values: None)) == tuning_cost(8)

@@ -29,9 +29,7 @@ from oragent.evaluation.capabilities import (
     PRACTICE,
     WORK,
     describe_missing,
-    evaluator_arguments,
     help_job,
-    mode_patience,
     parse_options,
     require_all,
 )
@@ -44,6 +42,7 @@ from oragent.search.caching import hash_conditions
 from oragent.search.config import Config
 from oragent.search.experiment_runner import run_to_end
 from oragent.search.launch import open_evaluations
+from oragent.search.scoring import plan_job
 
 FILE = "duel.json"
 FRESH, TEST = "fresh", "test"
@@ -268,28 +267,12 @@ class _DuelRunner:
         return DuelRound((values[0], values[1]), (seconds[0], seconds[1]), seed)
 
     def _make_job(self, place: int, seed: int | None) -> Job:
-        plan, config, on = self._plan, self._plan.config, self._record.on
-        patience = mode_patience(on)
-        words = evaluator_arguments(
-            plan.problem,
-            config.limits,
-            self._offers,
-            patience=patience,
-            device=config.device,
-            protocol=config.protocol,
-            mode=on,
-            root=plan.root,
-            work=round(self._record.work[place], WORK_DIGITS),
-        )
-        if seed is not None:
-            words += (f"{FRESH_SEED}={seed}",)
-        if plan.instances:
-            words += (f"{INSTANCES}={plan.instances}",)
-        limits = plan.problem.make_limits(config.limits, patience, on)
-        size = None if on in plan.problem.about.named_sets else config.problem_size
-        if self._record.work[place] > 1:
-            limits = replace(limits, cpu_s=limits.cpu_s * self._record.work[place])
-        return plan.problem.make_job(plan.contestants[place].source, plan.root, limits, on, size, words)
+        plan, work = self._plan, round(self._record.work[place], WORK_DIGITS)
+        source = plan.contestants[place].source
+        job = plan_job(plan.problem, plan.root, plan.config, self._offers, self._record.on, work, source)
+        drawn = () if seed is None else (f"{FRESH_SEED}={seed}",)
+        chosen = (f"{INSTANCES}={plan.instances}",) if plan.instances else ()
+        return replace(job, arguments=(*job.arguments, *drawn, *chosen))
 
     def _read_values(self, contestant: Contestant, evaluation: Evaluation) -> dict[str, list[float]]:
         if evaluation.score is None:

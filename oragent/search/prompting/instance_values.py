@@ -1,16 +1,25 @@
 """Sizes, values of single instances and gaps to reference values in prompts."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from statistics import fmean
 
+import yaml
+
 from oragent._base.racing import read_instance_values, read_parts, read_references
+from oragent._base.safe_load import load_yaml
 from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
+from oragent.evaluation.noise import read_noise
+from oragent.evaluation.problem import Problem
 from oragent.search.candidate import Elite
 from oragent.search.prompting.search_summary import best_elites
 from oragent.search.round_context import RoundContext
+from oragent.search.store import NOISE
 
 # Number of first instances of a size that are shown.
 SHOWN = 12
+# Beginning of the metrics with the gap to the best known value at a size, and file of these values.
+GAP, REFERENCES = "gap_percent_", "references.yaml"
 # Modes in which a program is measured after the search.
 LATER = ("test", "fresh")
 
@@ -65,13 +74,35 @@ def describe_references(run: RoundContext) -> str:
     best = next(iter(best_elites(run)), None)
     if best is None:
         return ""
-    sentences = []
+    sentences = [run.context.store.meta(NOISE) or ""]
     if references := read_references(best.metrics):
         named = ", ".join(f"{name} {value:.6g}" for name, value in references.items())
         sentences.append(f"On the same instances, where the best program scores {best.score:.6g}: {named}.")
-    if any(name.startswith("gap_percent_") for name in best.metrics):
+    if sizes := [name.removeprefix(GAP) for name in best.metrics if name.startswith(GAP)]:
         sentences.append("A gap_percent of 0 is the best value that is known for these instances; below 0 beats it.")
-    return " ".join(sentences)
+        sentences.append(_describe_best_known(run, sizes))
+    return " ".join(filter(None, sentences))
+
+
+def _describe_best_known(run: RoundContext, sizes: Sequence[str]) -> str:
+    """Name the means of the best known values by size; empty if the problem has no readable table of them."""
+    with suppress(OSError, yaml.YAMLError, LookupError, TypeError, ValueError):
+        table = load_yaml(run.problem.folder / REFERENCES)["sets"]["val"]
+        means = ", ".join(f"{float(table[int(size)]['mean']):.6g} at size {size}" for size in sizes)
+        return f"The mean of these best values is {means}."
+    return ""
+
+
+def describe_noise(problem: Problem) -> str:
+    """Describe the noise that ``oragent check`` measured for a problem; empty if it measured none."""
+    noise = read_noise(problem.folder)
+    if noise is None:
+        return ""
+    text = f"Between sets of instances that are drawn as those of the score, the seed varies by {noise.spread:.2g}"
+    if noise.shown is None:
+        return f"{text} (standard deviation)."
+    percent = f"{100 * noise.shown:.2g} %"
+    return f"{text} (standard deviation); on the same instances, differences of less than {percent} can be chance."
 
 
 def describe_parts(run: RoundContext) -> str:

@@ -36,6 +36,7 @@ from oragent.search.prompting.prompt_templates import (
     task_messages,
 )
 from oragent.search.round_context import RoundContext
+from oragent.search.selection import normalise_fitness
 from oragent.search.strategies.asking import ask_for_program, raised_temperature
 from oragent.search.strategies.operators import compose_prompt
 from oragent.search.strategy import Strategy
@@ -105,7 +106,7 @@ def draw_programs(run: RoundContext, living: Sequence[Committed]) -> list[Commit
         clusters.setdefault(run.fitness(record), []).append(record)
     values = np.array(list(clusters))
     temperature = options.temperature * (1 - (len(living) % options.period) / options.period)
-    heights = values - np.max(values) if options.scores == "raw" else _normalise_fitness(values) - 1
+    heights = values - np.max(values) if options.scores == "raw" else normalise_fitness(values) - 1
     weights = np.exp(heights / temperature)
     limit = len(values) if options.replacement else int(np.count_nonzero(weights))
     count, chances = min(options.functions, limit), weights / weights.sum()
@@ -136,15 +137,6 @@ def write_prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
         hint=hint,
         fill=partial(run.fill_template, "funsearch", run.style, scores=scores, **request, edits=changes),
     )
-
-
-def _normalise_fitness(values: np.ndarray) -> np.ndarray:
-    """Return the fitness of clusters: 1 for the best, 0 for the median and below."""
-    median, top = np.median(values), np.max(values)
-    heights: np.ndarray = (
-        np.clip((values - median) / (top - median), 0.0, 1.0) if top > median else np.ones(len(values))
-    )
-    return heights
 
 
 def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Committed:

@@ -71,19 +71,28 @@ async def tune_constants(
     CMA-ES starts at the present values. The first step is small if ``local``; otherwise it covers the given ranges. The
     run's random generator gives the seed.
     """
-    seed, spread = int(run.rng.integers(1 << 31)), SPREAD if local else WIDE_SPREAD
-    optimiser = _Optimiser(ranges, seed, spread, _generation_size(run.window, evaluations))
+    start = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
+    size, seed = _generation_size(run.window, evaluations), int(run.rng.integers(1 << 31))
+    search = start_cma_es(start, SPREAD if local else WIDE_SPREAD, size, seed)
     tried: list[Candidate] = []
-    while (count := min(optimiser.at_once, evaluations - len(tried))) > 0:
-        proposals = [optimiser.ask() for _ in range(count)]
+    while (count := min(size, evaluations - len(tried))) > 0:
+        points = [search.ask() for _ in range(count)]
+        values = [
+            {
+                axis.constant.number: value_at(position, axis.low, axis.high, axis.logarithmic)
+                for axis, position in zip(ranges, point.tolist(), strict=True)
+            }
+            for point in points
+        ]
         try:
-            batch = await _score_variants(run, solution, [values for _, values in proposals], "tune")
+            batch = await _score_variants(run, solution, values, "tune")
         except BudgetExhausted:
             break
-        for (number, _), candidate in zip(proposals, batch, strict=True):
-            score = _reached_score(candidate)
-            optimiser.tell(number, None if score is None else run.archive.fitness(score))
         tried += batch
+        if count == size:
+            scores = map(_reached_score, batch)
+            losses = [math.inf if score is None else -run.archive.fitness(score) for score in scores]
+            search.tell([*zip(points, losses, strict=True)])
     return tried
 
 
@@ -110,32 +119,6 @@ async def _score_variants(
     sources = [with_values(solution.source, run.problem.about.function, values) for values in points]
     evaluate = partial(RoundContext.evaluate, parents=[solution.id], origin=origin)
     return await run.fork([partial(evaluate, source=source) for source in sources])
-
-
-class _Optimiser:
-    """CMA-ES over the ranges of constants, each scaled to the same width."""
-
-    def __init__(self, ranges: Sequence[Range], seed: int, spread: float, generation: int) -> None:
-        start = np.array([find_position(axis.constant.value, axis.low, axis.high, axis.logarithmic) for axis in ranges])
-        self._ranges = ranges
-        self._search = start_cma_es(start, spread, generation, seed)
-        self.at_once = generation
-        self._asked: list[Vector] = []
-        self._told: list[tuple[Vector, float]] = []
-
-    def ask(self) -> tuple[int, dict[int, float]]:
-        self._asked.append(self._search.ask())
-        pairs = zip(self._ranges, self._asked[-1].tolist(), strict=True)
-        return len(self._asked) - 1, {
-            axis.constant.number: value_at(position, axis.low, axis.high, axis.logarithmic) for axis, position in pairs
-        }
-
-    def tell(self, number: int, fitness: float | None) -> None:
-        """Record the fitness of a proposal, None for a failed program; a full generation updates the distribution."""
-        self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
-        if len(self._told) == self.at_once:
-            self._search.tell(self._told)
-            self._told = []
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:

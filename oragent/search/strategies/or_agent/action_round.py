@@ -165,9 +165,12 @@ async def _write_programs(run: RoundContext, action: ActionKind, best: Elite) ->
             for draft, label, call in zip(drafts, labels, calls, strict=True)
         ]
         tried = await run.fork(works, islands)
-        outcomes += [
-            f"- {draft.name}: {part.outcome}" for draft, part in zip(drafts, tried, strict=True) if part.outcome
-        ]
+        for draft, part in zip(drafts, tried, strict=True):
+            ignored = f"its line SWEEP was not followed in all: {draft.remark}" if draft.remark else ""
+            if ignored:
+                run.context.scoring.tell(f"round {run.number}, {draft.name}: {ignored}")
+            if said := "; ".join(filter(None, [part.outcome, ignored])):
+                outcomes.append(f"- {draft.name}: {said}")
         results = [part.report for part in tried if part.report]
         measured = [*measured, *results] if run.settings.strategy.practice is not None else results
         if not results or any(not draft.is_probe for draft in drafts):
@@ -214,8 +217,7 @@ async def _repair_drafts(
         draft = by_title.get(drafts[at].title) or (following if len(repaired) == len(broken) else None)
         if draft is not None:
             first = drafts[at]
-            idea, axes = first.idea or draft.idea, draft.axes
-            drafts[at] = replace(draft, title=first.title, idea=idea, axes=axes, is_probe=first.is_probe)
+            drafts[at] = replace(draft, title=first.title, idea=first.idea or draft.idea, is_probe=first.is_probe)
             calls[at] = reply.call
     return drafts, calls
 

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 
 from oragent._base.budget import Spent, apportion
-from oragent.search.candidate import Elite
 from oragent.search.round_context import RoundContext
 
 # Model calls per idea, including an occasional repair.
@@ -92,30 +91,6 @@ def small_allowance(run: RoundContext) -> Spent:
         evaluations=min(allowance.evaluations, max(whole.evaluations // parts, 1)),
         model_calls=min(allowance.model_calls, max(whole.model_calls // parts, 1 + CALLS_AN_IDEA)),
     )
-
-
-def allotted_experiments(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> int:
-    """Return the maximum number of experiments on a solution.
-
-    Dynamic allocation multiplies the number by ``elite_factor`` if the solution gained ``gain_threshold`` of its best
-    parent's score, or is better than the best of all. It divides by ``elite_factor`` if the solution is worse or has no
-    score. The result is between ``experiments_least`` and ``experiments_most``. Liu et al. 2026 (arXiv:2602.13769)
-    describe the idea without a formula. In their study it was off, or its bounds made it ineffective.
-    """
-    agent = run.own
-    if agent.allocation != "dynamic" or not agent.experiments:
-        return int(agent.experiments)
-    gain, factor, best = -1.0, 1.0, run.archive.best
-    # The gain over the best parent, as a share of the parent's score.
-    if solution is not None:
-        bar = max(run.archive.fitness(parent.score) for parent in parents)
-        gain = (run.archive.fitness(solution.score) - bar) / max(abs(bar), 1e-12)
-    is_best = solution and best and run.archive.direction.better(solution.score, best.score)
-    if gain < 0:
-        factor = 1 / agent.elite_factor
-    elif gain >= agent.gain_threshold or is_best:
-        factor = agent.elite_factor
-    return int(max(agent.experiments_least, min(agent.experiments_most, agent.experiments * factor)))
 
 
 def experiment_turns(experiments: int) -> list[int]:

@@ -22,7 +22,7 @@ from oragent.search.prompting.search_summary import best_elites, describe_champi
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, read_program
 from oragent.search.strategies.or_agent import prompt_sections
-from oragent.search.strategies.or_agent.actions import AXIS
+from oragent.search.strategies.or_agent.sweeps import INSTANCES_WORD
 from oragent.search.strategies.or_agent.tree import Idea
 
 DOCUMENTED = {
@@ -125,6 +125,8 @@ class ProgramDraft:
     axes: tuple[str, ...] = ()
     # True if the program is only run for its printed output.
     is_probe: bool = False
+    # Words of its SWEEP line that cannot be used, with the reason; empty if all can.
+    remark: str = ""
 
     @property
     def name(self) -> str:
@@ -206,7 +208,8 @@ def _read_part(
         source = _copy_used(run, read_program(run, text, base), values.get("USES", ""), libraries)
     except ReplyError as problem:
         return ProgramDraft(title, idea, "", text, str(problem), is_probe=kind == "PROBE")
-    return ProgramDraft(title, idea, source, text, "", _read_axes(values.get("SWEEP", ""), source), kind == "PROBE")
+    axes, remark = _read_axes(values.get("SWEEP", ""), source)
+    return ProgramDraft(title, idea, source, text, "", axes, kind == "PROBE", remark)
 
 
 def _copy_used(run: RoundContext, source: str, words: str, libraries: Sequence[str]) -> str:
@@ -249,11 +252,18 @@ def find_helpers(run: RoundContext, libraries: Sequence[str]) -> dict[str, str]:
     return helpers
 
 
-def _read_axes(text: str, source: str) -> tuple[str, ...]:
-    """Return the numbers in a SWEEP line that the program has; unknown names are ignored."""
-    words = tuple(AXIS.findall(SPACES.sub(r"\1", text)))
+def _read_axes(text: str, source: str) -> tuple[tuple[str, ...], str]:
+    """Return the words of a SWEEP line that can be used, and why others cannot; the reason may be empty."""
+    words, problems = [], []
+    for word in filter(None, (word.strip("`*,;-") for word in SPACES.sub(r"\1", text).split())):
+        try:
+            if not INSTANCES_WORD.fullmatch(word):
+                read_axes([word], source)
+            words.append(word)
+        except (CandidateError, ConfigError) as problem:
+            problems.append(str(problem))
     try:
-        read_axes(words, source)
-    except (CandidateError, ConfigError):
-        return ()
-    return words
+        read_axes([word for word in words if not INSTANCES_WORD.fullmatch(word)], source)
+    except ConfigError as problem:
+        return (), "; ".join(problems or [str(problem)] if text else [])
+    return tuple(words), "; ".join(problems)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import ERROR, RESULT
-from oragent._base.text_format import shorten
+from oragent._base.text_format import one_line, shorten
 from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence_text, language_tag
 from oragent.programs.inspection import parse_tree as parsed
@@ -29,6 +29,8 @@ MAX_LINE_CHARACTERS = 200
 MAX_NODES = 12
 # Maximum number of characters of the idea of a program, and of the report on its experiments.
 MAX_SHOWN_CHARACTERS = 900
+# Largest number of characters of a step, or of a part of it.
+MAX_STEP = 400
 # Largest number of characters of an older idea's title.
 MAX_TITLE_CHARACTERS = 80
 # Maximum number of characters of a message about a failure that other parts of a prompt can repeat.
@@ -73,14 +75,18 @@ def program_section(
     shown = show_program(
         label,
         replace(elite, source=text or elite.source),
-        idea=_one_line(account.idea.replace(reported, "").strip(), MAX_SHOWN_CHARACTERS) if account else "",
+        idea=_drop_repetition(account.idea, reported) if account else "",
         bins=bin_names(run),
         against=against,
     )
-    taught = account.report or account.lesson if account else ""
-    if taught and " ".join(taught.split()) not in " ".join(reported.split()):
-        return f"{shown}\nWhat its experiments taught: {_one_line(taught, MAX_SHOWN_CHARACTERS)}"
-    return shown
+    taught = _drop_repetition(account.report or account.lesson, reported) if account else ""
+    return f"{shown}\nWhat its experiments taught: {taught}" if taught else shown
+
+
+def _drop_repetition(text: str, reported: str) -> str:
+    """Return a text on one line, without a beginning that ``reported`` is; empty if ``reported`` has the whole text."""
+    new = " ".join(text.removeprefix(reported).split())
+    return "" if new in " ".join(reported.split()) else one_line(new, MAX_SHOWN_CHARACTERS)
 
 
 def programs_section(
@@ -137,12 +143,12 @@ def others_section(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
 
 
 def _other_idea(node: IdeaNode) -> str:
-    title = _one_line(node.idea.title if node.idea else "", MAX_TITLE_CHARACTERS)
+    title = one_line(node.idea.title if node.idea else "", MAX_TITLE_CHARACTERS)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
-    result, count = _one_line(_node_result(node), MAX_TITLE_CHARACTERS), len(node.steps)
+    result, count = one_line(_node_result(node), MAX_TITLE_CHARACTERS), len(node.steps)
     plural = "s" if count > 1 else ""
     experiments = f"after {count} experiment{plural}" if count else "as it was coded"
-    return f"{title} -> {result}, {experiments}. {_one_line(lesson, MAX_LESSON)}".rstrip()
+    return f"{title} -> {result}, {experiments}. {one_line(lesson, MAX_LESSON)}".rstrip()
 
 
 def _node_result(node: IdeaNode) -> str:
@@ -203,7 +209,7 @@ def describe_outcome(candidate: Candidate) -> str:
     result = candidate.evaluation
     if result.score is not None:
         return f"score {result.score:.6g}"
-    return f"{result.status}: {_one_line(result.message, MAX_MESSAGE)}"
+    return f"{result.status}: {one_line(result.message, MAX_MESSAGE)}"
 
 
 def describe_failure(result: Evaluation) -> str:
@@ -262,7 +268,7 @@ def _describe_step(step: ExperimentStep) -> str:
         verdict = ", kept"
     else:
         verdict = ", taken back"
-    change, outcome, lesson = map(_one_line, (step.change, step.outcome, step.lesson))
+    change, outcome, lesson = (one_line(text, MAX_STEP) for text in (step.change, step.outcome, step.lesson))
     return f"{step.kind}: {change} -> {outcome}{verdict}. {lesson}".rstrip()
 
 
@@ -282,18 +288,14 @@ def _idea_line(node: IdeaNode, in_full: bool) -> str:
     title = node.idea.title if node.idea else "the start"
     end = _node_result(node)
     if node.state == UNTRIED:
-        return f"Idea {node.number}: {_one_line(title, MAX_TITLE_CHARACTERS)}, {STATES[node.state]}."
+        return f"Idea {node.number}: {one_line(title, MAX_TITLE_CHARACTERS)}, {STATES[node.state]}."
     if in_full:
-        limit, report = (400, f" {_one_line(node.report)}")
+        limit, report = (MAX_STEP, f" {one_line(node.report, MAX_STEP)}")
     else:
         limit, report = (MAX_TITLE_CHARACTERS, "")
-    result = f"{_one_line(title, limit)} -> {_one_line(end, limit)}"
+    result = f"{one_line(title, limit)} -> {one_line(end, limit)}"
     return f"Idea {node.number}: {result}, {STATES[node.state]}.{report}".rstrip()
 
 
 def _left_out(lines: int) -> str:
     return f"({lines} more {'line is' if lines == 1 else 'lines are'} not shown)"
-
-
-def _one_line(text: str, limit: int = 400) -> str:
-    return shorten(" ".join(text.split()), limit)

@@ -18,7 +18,6 @@ from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.action_round import play_action
 from oragent.search.strategies.or_agent.allocation import (
     affordable_ideas,
-    allotted_experiments,
     deal_experiments,
     experiment_turns,
     small_allowance,
@@ -125,7 +124,7 @@ async def play_round(run: RoundContext) -> None:
 
 async def _grow_tree(run: RoundContext, tree: IdeaTree, start: RoundStart, memory: str) -> None:
     agent, retries = run.own, run.own.root_retries
-    while leaf := tree.best_open() if agent.tree == "best-first" else tree.puct_open(agent.exploration):
+    while leaf := tree.best_open():
         at_root = leaf.parent is None
         count = affordable_ideas(run, start.ideas if at_root else agent.children, opening=start.opening)
         ideas = await propose_ideas(run, tree, leaf, memory, count)
@@ -182,8 +181,7 @@ async def _explore_alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Br
     branch = await _code_idea(run, idea, grounds)
     if branch.session and not grounds.opening:
         may_begin = branch.session.may_begin(run.own.from_failure)
-        number = allotted_experiments(run, branch.best, grounds.programs) if may_begin else 0
-        await _continue_branch(run, branch, number, is_last=True)
+        await _continue_branch(run, branch, run.own.experiments if may_begin else 0, is_last=True)
     return branch
 
 

@@ -47,14 +47,10 @@ class AgentSettings:
             ``better`` than the root.
         root_retries: Requests for other ideas if no child of the root has a score. 4 in the study.
         root_debugging: Further repairs of a child of the root without a score after its experiments.
-        experiments: Experiments on one solution, at most; with ``dynamic`` for an average solution, with ``flow`` on
-            average for the ideas of a leaf.
-        allocation: ``even``: the same number of experiments for each solution, as in the study. ``dynamic``: more for a
-            solution that gained when it was coded. ``flow``: in turns, more for those that gained in the turn before.
-        experiments_least: Fewest experiments by ``dynamic``.
-        experiments_most: Most experiments by any rule.
-        elite_factor: Factor of ``dynamic`` for a solution with a large gain or a new best score; a loss divides by it.
-        gain_threshold: Large gain: this share of the best parent's score.
+        experiments: Experiments on one solution, at most; with ``flow`` on average for the ideas of a leaf.
+        allocation: ``even``: the same number of experiments for each solution, as in the study. ``flow``: in turns,
+            more for those that gained in the turn before.
+        experiments_most: Most experiments on one solution by ``flow``.
         from_failure: Start experiments from a program that fails after its repairs: ``never``, after a ``timeout``, or
             ``always``, as in the study.
         debugging: Repairs of a failing program, at most.
@@ -68,8 +64,6 @@ class AgentSettings:
         opening_counts: The opening counts as the first elitist round; the next is the one whose number the period
             divides.
         fast_crossover: Crossover rounds end at depth 1.
-        tree: Choice of the next leaf: the best one, or by PUCT, which also visits neglected branches.
-        exploration: Weight of neglected branches in PUCT.
         reflection_calls: Lessons of experiments: by a call of their ``own``, or in the ``same`` reply as the next
             experiment, as in the study; ``auto``: own calls for small models.
         reflection: Rewrite the memory after enough reports and before elitist rounds (``period``), or before and after
@@ -103,11 +97,8 @@ class AgentSettings:
     root_retries: Annotated[int, Ge(0)] = 0
     root_debugging: Annotated[int, Ge(0)] = 0
     experiments: Annotated[int, Ge(0)] = 8
-    allocation: Literal["even", "dynamic", "flow"] = "flow"
-    experiments_least: Annotated[int, Ge(0)] = 1
+    allocation: Literal["even", "flow"] = "flow"
     experiments_most: Annotated[int, Ge(0)] = 16
-    elite_factor: Annotated[float, Ge(1)] = 2.0
-    gain_threshold: Annotated[float, Ge(0)] = 0.05
     from_failure: Literal["never", "timeout", "always"] = "timeout"
     debugging: Annotated[int, Ge(0)] = 2
     timeout_repaired: Annotated[float, Gt(0), Le(1)] | None = 0.5
@@ -118,8 +109,6 @@ class AgentSettings:
     elitist_enlargement: Annotated[float, Ge(1)] = 2.0
     opening_counts: bool = False
     fast_crossover: bool = False
-    tree: Literal["best-first", "puct"] = "best-first"
-    exploration: Annotated[float, Ge(0)] = 1.0
     reflection_calls: Literal["auto", "own", "same"] = "auto"
     reflection: Literal["period", "elitist"] = "period"
     reflection_period: Annotated[int, Ge(1)] = 10

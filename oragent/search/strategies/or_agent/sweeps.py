@@ -7,11 +7,11 @@ better than the present one, by the interval of their paired difference. A new p
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from oragent._base.errors import CandidateError, ConfigError
 from oragent.programs.parameters import ProgramParameter, read_parameters
-from oragent.search.calibration import calibrate, fill_limit, work_parameter
+from oragent.search.calibration import Calibration, calibrate, fill_limit, work_parameter
 from oragent.search.candidate import Elite
 from oragent.search.coarse_times import describe_seconds, round_down
 from oragent.search.experiments import (
@@ -44,21 +44,9 @@ MAX_INSTANCES = 64
 INSTANCES_WORD = re.compile(r"instances=(\d{1,4})", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class PreparedProgram:
-    """Program with the numbers with which it is scored."""
-
-    # Text of the program.
-    source: str
-    # Description of the measurements; empty if there are none.
-    report: str = ""
-    # Reason why it is not scored; empty if it is scored.
-    problem: str = ""
-
-
 async def sweep_numbers(
     run: RoundContext, source: str, words: Sequence[str], scored: Elite | None, least: int = 0
-) -> PreparedProgram:
+) -> Calibration:
     """Return a program with the best values of some parameters.
 
     On practice instances each setting gets the amount of work that fills the time limit, if the program declares its
@@ -89,7 +77,7 @@ async def sweep_numbers(
         seconds = _sweep_limit(run)
         result = await run.experiments.sweep(source, axes, subset, seconds, least=least, refit=refit)
     except (ConfigError, CandidateError) as problem:
-        return PreparedProgram(source, f"{report}\nThe sweep failed: {problem}".strip())
+        return Calibration(source, f"{report}\nThe sweep failed: {problem}".strip())
     chosen = _choose_setting(run, source, scored, result, refit)
     return replace(chosen, report=f"{report}\n{chosen.report}".strip())
 
@@ -132,7 +120,7 @@ def split_instances(words: Sequence[str], subset: Subset) -> tuple[tuple[str, ..
 
 def _choose_setting(
     run: RoundContext, source: str, scored: Elite | None, result: SweepResult, refit: Refit | None
-) -> PreparedProgram:
+) -> Calibration:
     is_scored = scored is not None and source == scored.source
     ranked = [(row, expected_seconds(run, source, scored, result, row)) for row in result.ranked]
     scorable = [(row, seconds) for row, seconds in ranked if row.score is not None]
@@ -147,14 +135,14 @@ def _choose_setting(
     if chosen:
         row = fill_again(chosen[0][0], work_parameter(source), refit)
         lines += [f"Of these, {setting_words(row)} is scored."] if is_practice else []
-        return PreparedProgram(result.write_program(row), "\n".join(lines))
+        return Calibration(result.write_program(row), "\n".join(lines))
     if is_scored:
         lines.append("No setting is shown to be better than the present values: none is scored.")
-        return PreparedProgram(source, "\n".join(lines))
+        return Calibration(source, "\n".join(lines))
     if is_practice and scorable:
         excess = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
-        return PreparedProgram(source, "\n".join(lines), excess)
-    return PreparedProgram(source, "\n".join(lines))
+        return Calibration(source, "\n".join(lines), excess)
+    return Calibration(source, "\n".join(lines))
 
 
 def _describe_rules(result: SweepResult) -> list[str]:
@@ -178,22 +166,21 @@ def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) 
     )
 
 
-async def calibrate_work(run: RoundContext, source: str) -> PreparedProgram:
+async def calibrate_work(run: RoundContext, source: str) -> Calibration:
     """Set the work parameter of a program, if it declares one, based on its time on practice instances."""
     limit_s, planned = _time_limit(run), scored_instances(run)
     is_possible = run.experiments.instances.mode == PRACTICE and limit_s is not None and planned is not None
     if not is_possible or work_parameter(source) is None or run.experiments.cpu_s_left < MIN_S:
-        return PreparedProgram(source)
+        return Calibration(source)
 
     async def measure(text: str) -> ProbeResult:
         return await run.experiments.probe_train(text, run.experiments.instances)
 
     try:
-        calibrated = await calibrate(measure, source, limit_s or 0.0, planned or 0)
+        return await calibrate(measure, source, limit_s or 0.0, planned or 0)
     except (ConfigError, CandidateError):
         # No CPU seconds are left.
-        return PreparedProgram(source)
-    return PreparedProgram(calibrated.source, calibrated.report, calibrated.problem)
+        return Calibration(source)
 
 
 def expected_seconds(

@@ -8,7 +8,7 @@ Notes for later rounds and for reports are JSON in the store, all of one schema.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, TypeVar
@@ -203,8 +203,6 @@ class IdeaNode:
     state: str = "open"
     # True if its solution is better than the programs from which it started.
     better: bool = False
-    # Number of times that a leaf in its subtree was expanded.
-    visits: int = 0
 
 
 class IdeaTree:
@@ -231,27 +229,11 @@ class IdeaTree:
 
     def best_open(self) -> IdeaNode | None:
         """Return the open leaf with the best solution, the oldest of equal ones; None if all are closed."""
-        leaves = [node for node in self.nodes if node.state == "open"]
-        return max(leaves, key=lambda node: (self._node_value(node), -node.number), default=None)
 
-    def puct_open(self, exploration: float) -> IdeaNode | None:
-        """Return the open leaf that PUCT selects from the root; None if all are closed.
+        def value(node: IdeaNode) -> tuple[float, int]:
+            return -math.inf if node.solution is None else self._fitness(node.solution.score), -node.number
 
-        Each step goes to the child with the largest value plus ``exploration / k * sqrt(N) / (1 + n)``, for a node with
-        k open children and N visits and a child with n visits. The prior 1 / k is uniform (Rosin 2011,
-        doi:10.1007/s10472-011-9258-6; Silver et al. 2017, doi:10.1038/nature24270). The value of a node is the best
-        score of its subtree, scaled to [0, 1] within the tree.
-        """
-        node = self.nodes[0]
-        while node.state != "open":
-            below = [child for child in self.children(node) if any(n.state == "open" for n in self._nodes_below(child))]
-            if not below:
-                return None
-            pull = exploration * math.sqrt(node.visits) / len(below)
-            node = max(
-                below, key=lambda child: (self._relative_value(child) + pull / (1 + child.visits), -child.number)
-            )
-        return node
+        return max((node for node in self.nodes if node.state == "open"), key=value, default=None)
 
     def grow(self, leaf: IdeaNode, children: Sequence[IdeaNode]) -> None:
         """Attach the children of a leaf. Better ones stay open; with ``all_at_root``, all children of the root do.
@@ -270,13 +252,7 @@ class IdeaTree:
                 child.state = "worse"
             elif child.depth >= self._depth:
                 child.state = "closed"
-        has_survivor = any(child.state in ("open", "closed") for child in children)
-        if has_survivor:
-            leaf.state = "grown"
-        else:
-            leaf.state = "closed"
-        for node in self._ancestors_of(leaf):
-            node.visits += 1
+        leaf.state = "grown" if any(child.state in ("open", "closed") for child in children) else "closed"
 
     def leaves(self) -> list[IdeaNode]:
         """Return the solutions without a better child: those that a finished tree adds to the archive."""
@@ -287,33 +263,9 @@ class IdeaTree:
         start = tuple(elite.id for elite in self.start)
         return TreeNote(elitist, start, tuple(_note_of_node(node, names) for node in self.nodes))
 
-    def _node_value(self, node: IdeaNode) -> float:
-        if node.solution is None:
-            return -math.inf
-        return self._fitness(node.solution.score)
-
-    def _relative_value(self, node: IdeaNode) -> float:
-        values = [self._node_value(peer) for peer in self.nodes if peer.solution is not None]
-        low, high = min(values), max(values)
-        best = max(self._node_value(peer) for peer in self._nodes_below(node))
-        if high > low:
-            return (best - low) / (high - low)
-        return 1.0
-
     def children(self, node: IdeaNode) -> list[IdeaNode]:
         """Return the children of a node, in the order of their numbers."""
         return [child for child in self.nodes if child.parent == node.number]
-
-    def _nodes_below(self, node: IdeaNode) -> Iterator[IdeaNode]:
-        yield node
-        for child in self.children(node):
-            yield from self._nodes_below(child)
-
-    def _ancestors_of(self, node: IdeaNode) -> Iterator[IdeaNode]:
-        yield node
-        while node.parent is not None:
-            node = self.nodes[node.parent]
-            yield node
 
 
 def _note_of_node(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
